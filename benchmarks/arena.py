@@ -19,7 +19,6 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,11 +31,11 @@ from adacoder.arena.formats import load
 from adacoder.arena.judge import Judge
 from adacoder.arena.rows import RowsFile
 from adacoder.arena.runner import Runner, Standing
-from adacoder.arena.tasks import ArenaTask
-from adacoder.domain import Ended, Message, Reply, Tokens
+from adacoder.domain import Reply
 from adacoder.models.backend import Session
-from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.base import Leases
 from adacoder.models.recording.about import About
+from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
 from adacoder.service import Service
 from adacoder.settings import Settings
@@ -46,35 +45,6 @@ if TYPE_CHECKING:
 
 WORKERS = 4
 SECONDS = 5.0
-
-
-class Instant:
-    """A model that gives the right answer at once."""
-
-    name = lease_key = "instant"
-
-    def __init__(self, task: ArenaTask) -> None:
-        assert task.canonical is not None
-        self._text = f"```python\n{task.canonical.text}```\n"
-
-    async def window(self) -> Window:
-        """A window that every prompt fits into."""
-        return Window(1 << 17)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        """The canonical solution."""
-        return Reply(self._text, Tokens(0, 0), Ended.STOP)
-
-    async def close(self) -> None:
-        """Do nothing."""
 
 
 async def many(folder: Path, cells: int) -> Report:
@@ -89,9 +59,11 @@ async def many(folder: Path, cells: int) -> Report:
 
     async def opened(
         name: object, settings: object, session: object, on_wait: object, about: About | None = None
-    ) -> Instant:
+    ) -> ScriptedModel:
         assert about is not None
-        return Instant(by_target[id(about.target)])
+        canonical = by_target[id(about.target)].canonical
+        assert canonical is not None
+        return ScriptedModel(then=Reply(f"```python\n{canonical.text}```\n"), name="instant", window=Window(1 << 17))
 
     def hear(standing: Standing) -> None:
         if standing.done > standing.done_before and standing.done % (standing.total // 10) == 0:

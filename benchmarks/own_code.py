@@ -13,14 +13,14 @@ import json
 import re
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from adacoder.arena.own_code import tasks_of
 from adacoder.arena.tasks import ArenaTask, Examples
-from adacoder.domain import Ended, Example, Message, Reply, Tokens
+from adacoder.domain import Example
 from adacoder.models.backend import Session
-from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.base import Leases
+from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
 from adacoder.service import Service
 from adacoder.settings import Settings
@@ -28,35 +28,6 @@ from adacoder.task import Task
 
 LEAST = 4
 """Characters that identify an example."""
-
-
-class Silent:
-    """A model that keeps its prompts."""
-
-    name = lease_key = "silent"
-
-    def __init__(self) -> None:
-        self.sent: list[str] = []
-
-    async def window(self) -> Window:
-        """A window that every prompt fits into."""
-        return Window(1 << 17)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        """No code."""
-        self.sent += [each.content for each in messages]
-        return Reply("nothing", Tokens(0, 0), Ended.STOP)
-
-    async def close(self) -> None:
-        """Do nothing."""
 
 
 def bare(text: str) -> str:
@@ -72,16 +43,19 @@ def read(text: str) -> str:
 
 async def found(task: ArenaTask) -> list[str]:
     """Hidden examples in the prompts that were sent to the model."""
-    model = Silent()
+    model = ScriptedModel(then="nothing", window=Window(1 << 17))
 
-    async def opened(*_: object) -> Silent:
+    async def opened(*_: object) -> ScriptedModel:
         return model
 
     service = Service(opened, Session(leases=Leases(1)))
     settings = Settings(max_iterations=0, strategy="adacoder", hide=task.hide)
     await service.run(Task(task.target, settings, task.project))
     await service.close()
-    text, shown = read("\n".join(model.sent)), read(task.target.docstring_span.of(task.target.text))
+    text, shown = (
+        read("\n".join(ask.text for ask in model.asked)),
+        read(task.target.docstring_span.of(task.target.text)),
+    )
     assert bare(task.target.examples[0].source) in text  # the control
     hidden = (bare(each.source) for each in hidden_of(task))
     return [each for each in hidden if len(each) >= LEAST and each in text and each not in shown]

@@ -35,11 +35,12 @@ from adacoder.arena.judge import PASSED, Judge
 from adacoder.arena.rows import Reading, RowsFile
 from adacoder.arena.runner import Runner, Standing
 from adacoder.arena.tasks import ArenaTask, TaskSet
-from adacoder.domain import Ended, Message, Reply, Tokens
+from adacoder.domain import Reply
 from adacoder.models.backend import Session
-from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.base import Leases
 from adacoder.models.errors import OnlyThought
 from adacoder.models.recording.about import About
+from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
 from adacoder.service import Service
 from adacoder.settings import Settings
@@ -50,38 +51,6 @@ Replies: TypeAlias = "Mapping[tuple[str, str], Sequence[Recorded]]"
 WORKERS = 4
 SECONDS = 5.0
 COLUMNS = {"direct": "extraction", "adacoder": "rules", "resample": "loop"}
-
-
-class Replayed:
-    """A model that gives recorded replies in order, beginning with a chosen reply."""
-
-    lease_key = "replayed"
-
-    def __init__(self, name: str, replies: Sequence[Recorded]) -> None:
-        self.name = name
-        self._replies = iter(replies)
-
-    async def window(self) -> Window:
-        """A window that every prompt fits into."""
-        return Window(1 << 17)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        """The next reply."""
-        try:
-            return Reply(next(self._replies)["reply"], Tokens(0, 0), Ended.STOP)
-        except StopIteration:
-            raise NoMore(self.name) from None
-
-    async def close(self) -> None:
-        """Do nothing."""
 
 
 class NoMore(OnlyThought):
@@ -143,10 +112,12 @@ async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> di
 
     async def opened(
         name: str | None, settings: Settings, session: Session, on_wait: object, about: About | None = None
-    ) -> Replayed:
+    ) -> ScriptedModel:
         assert name is not None
         assert about is not None
-        return Replayed(name, replies[name, ids[id(about.target)]][settings.seed or 0 :])
+        given = replies[name, ids[id(about.target)]][settings.seed or 0 :]
+        texts = [Reply(each["reply"]) for each in given]
+        return ScriptedModel(*texts, then=NoMore(name), name=name, window=Window(1 << 17))
 
     ids = {id(task.target): task.id for each in sets for task in each.tasks}
     models = tuple(dict.fromkeys(model for model, _ in replies))

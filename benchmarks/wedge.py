@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from measuring import Figure, Report
 
 from adacoder.domain import Message
+from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError
 from adacoder.models.waiting import Reloaded
 from support.serving import KINDS, model_at, settings_of  # the path above leads to it
@@ -50,7 +51,7 @@ async def measure(replies: int, version: str) -> Report:
 
             messages = (Message("system", "You write Python."), Message("user", f"{TASK} {number}"))
             try:
-                reply = await model.reply(messages, enough=enough, max_tokens=1000)
+                reply = await model.reply(Ask(messages, enough=enough, max_tokens=1000))
                 lost += not REPLY.text.startswith(reply.text) or len(reply.text) < least
             except ModelError as error:
                 print(error, file=sys.stderr)

@@ -31,7 +31,7 @@ _OLD_PROPERTY = {
     "type": ["string", "null"],
     "default": None,
     "scope": "machine",
-    "deprecationMessage": "adacoder.unverified has taken its place.",
+    "deprecationMessage": "Use adacoder.unverified instead.",
 }
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 

@@ -23,7 +23,7 @@ const found = (name: string, ok: boolean | null, text: string, more: Partial<Fin
 });
 const MODEL = found("Model", true, "qwen2.5-coder:7b: answers at once", { model: "ollama:qwen2.5-coder:7b" });
 const ISOLATION = found("Isolation", true, "full (bubblewrap, landlock): it was tried");
-const NO_OLLAMA = found("Ollama", false, "no server that could be asked", { advice: "Start it." });
+const NO_OLLAMA = found("Ollama", false, "no usable server", { advice: "Start it." });
 const JOB: Job = {
   jobId: "1",
   uri: "file:///a.py",
@@ -60,7 +60,7 @@ test("of several models the first is named", () => {
 test("what is missing is shown with what to do", () => {
   const status = shown({ ...running, findings: [ISOLATION, NO_OLLAMA] });
   expect(status).toMatchObject({ text: "AdaCoder: no model server", severity: "warning" });
-  expect(status.details).toContain("Missing: Ollama: no server that could be asked. Start it.");
+  expect(status.details).toContain("Missing: Ollama: no usable server. Start it.");
   const bare = shown({ ...running, findings: [MODEL, found("Isolation", false, "nothing")] });
   expect(bare.text).toBe("AdaCoder: isolation missing");
   expect(bare.details).toContain("Isolation: none, so that nothing runs");

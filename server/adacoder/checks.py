@@ -143,7 +143,7 @@ class Checks:
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
         """As `find`, but cached and off the event loop, because `find` looks at many files."""
         if not settings.trusted:
-            raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
+            raise AdaCoderError("This workspace is not trusted, so none of its code runs: trust it in the editor.")
         key = (settings.interpreter, module.path.parent, project.folder)
         found, until = self._interpreters.get(key, (None, 0.0))
         if found is None or time.monotonic() >= until:

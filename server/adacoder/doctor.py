@@ -57,7 +57,7 @@ async def examine(
     session = session or Session()
     yield _adacoder(folder)
     yield _project(folder, trusted=settings.trusted)
-    on_wait("trying what isolates here")
+    on_wait("testing isolation")
     yield await _isolation(settings)
     yield interpreter(settings, folder, folder)
     yield await asyncio.to_thread(_private, settings, folder)
@@ -75,14 +75,14 @@ async def examine(
         if probes_speed and examination.usable and examination.measure is not None:
             if time.monotonic() - began > _MEASURING:
                 model = examination.findings[-1].model
-                yield Finding("Speed", None, "not measured: the others took too long", model=model)
+                yield Finding("Speed", None, "not measured, because the other models took too long", model=model)
                 continue
             finding = await examination.measure()
             if finding.ok is False:
                 usable.discard(number)
             yield _weighed(finding, others)
     if left := len(settings.cascade) - len(examinations):
-        yield Finding("Model", None, f"{counted(left, 'more model')} of the ladder, not looked at")
+        yield Finding("Model", None, f"{counted(left, 'more model')} of the ladder, not examined")
 
 
 def _weighed(finding: Finding, others: set[int]) -> Finding:
@@ -93,17 +93,17 @@ def _weighed(finding: Finding, others: set[int]) -> Finding:
 def _adacoder(folder: Path) -> Finding:
     text = f"{__version__}, on Python {platform.python_version()} ({sys.executable})"
     if any(Path(place).is_relative_to(folder) for place in (__file__, sys.executable)):
-        text += "; it is part of this project, so that whoever can change the project can change it"
+        text += "; it lies in this project, so anyone who can change the project can change AdaCoder"
     return Finding("AdaCoder", None, text)
 
 
 def _project(folder: Path, *, trusted: bool) -> Finding:
     name = "Project"
     if not trusted:
-        return Finding(name, None, f"{folder} is not trusted, so that nothing of it is read")
+        return Finding(name, None, f"{folder} is not trusted, so its settings are not read")
     path = pyproject_file(folder)
     if path is None:
-        return Finding(name, None, f"there is no pyproject.toml at or above {folder}")
+        return Finding(name, None, f"no pyproject.toml in {folder} or above")
     notices: list[str] = []
     own, defaults = from_project(Settings(), folder, notices.append), Settings()
     keys = [each.key for field, each in SETTINGS.items() if getattr(own, field) != getattr(defaults, field)]
@@ -115,7 +115,7 @@ async def _isolation(settings: Settings) -> Finding:
     level = found.isolation.level
     text = f"{level} ({', '.join(found.isolation.by)})"
     if level is not Level.NONE:
-        text += ": it was tried; code can neither write outside nor reach the network"
+        text += ", verified just now"
     reason = f"; {found.reason}" if found.reason else ""
     enough = level.is_at_least(settings.isolation)
     advice = Text(f"{found.remedy[:1].upper()}{found.remedy[1:]}.") if found.remedy else Text()
@@ -128,11 +128,11 @@ def interpreter(settings: Settings, near: Path, workspace: Path) -> Finding:
     """Report which Python runs the examples of files in `near`, and why it was chosen."""
     name = "Interpreter"
     if not settings.trusted:
-        return Finding(name, None, f"{workspace} is not trusted, so that none runs")
+        return Finding(name, None, f"{workspace} is not trusted, so no Python runs")
     try:
         choice = choose(settings.interpreter, near, workspace)
     except AdaCoderError as error:
-        return Finding(name, False, "there is none that could run the examples", str(error))
+        return Finding(name, False, "no Python can run the examples", str(error))
     advice = (*choice.passed_over, note(described(choice.path), workspace))
     return Finding(name, True, f"{choice.path}: {choice.why}", joined(" ", filter(None, advice)))
 
@@ -143,13 +143,13 @@ def _private(settings: Settings, folder: Path) -> Finding:
     try:
         found = hidden(folder, settings.wishes)
     except TooLargeError:
-        return Finding(name, None, f"{folder} is too large to be looked through: only a module's own package is shown")
+        return Finding(name, None, f"{folder} is too large to search, so code sees only the package of its module")
     if not found:
-        return Finding(name, None, "nothing here looks private, so that all is shown to code that runs")
+        return Finding(name, None, "no private files found")
     shown = [f"{below(folder, path)} ({why})" for path, why in islice(found.items(), _PRIVATE_SHOWN)]
     more = f", and {len(found) - len(shown):,} more" if len(found) > len(shown) else ""
     are = "is" if len(found) == 1 else "are"
-    text = f"{counted(len(found), 'place')} {are} hidden from models and from code that runs: {', '.join(shown)}{more}"
+    text = f"{counted(len(found), 'place')} {are} hidden from models and from running code: {', '.join(shown)}{more}"
     return Finding(name, None, text)
 
 

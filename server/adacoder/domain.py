@@ -637,7 +637,7 @@ def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
         informal = "" if target.in_class else f" and shows no call with its result, such as `{name}(…) == …`"
         return f"The docstring of '{name}' has no >>> examples{informal}, so nothing could be verified."
     if verdict.imports and not verdict.defines:
-        return f"After its import the module does not define '{name}', nor does doctest find it: it was not checked."
+        return f"The imported module does not define '{name}', and doctest does not find it: it was not checked."
     if all(example.skipped for example in target.examples):
         return f"All examples of '{name}' are skipped, so nothing could be verified."
     if not verdict.answers(target.examples):

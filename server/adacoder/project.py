@@ -145,10 +145,10 @@ def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
     if is_link:
         return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise
     if not is_folder:
-        return "hidden, or no regular file" if is_python else None
+        return "hidden, or not a regular file" if is_python else None
     files, is_all = _count(path)
     if not files:
-        return None if is_all else "too large to look through"
+        return None if is_all else "too large to search"
     kind = "a virtual environment, " if _is_environment(path) else ""
     return f"{kind}{'' if is_all else 'over '}{counted(files, 'file')}"
 

@@ -178,7 +178,7 @@ class Service(Checks):
         target, start = task.target, task.start
         strategy = STRATEGIES.get(task.settings.strategy)
         if strategy is None:
-            raise AdaCoderError(f"There is no strategy '{task.settings.strategy}': choose one of {LISTED}.")
+            raise AdaCoderError(f"There is no strategy '{task.settings.strategy}': choose from {LISTED}.")
 
         evaluator = await self._evaluator(task, covers=True)
         budget, ceiling = strategy.spends(max_iterations), Ceiling.of(task.settings)
@@ -233,7 +233,7 @@ class Service(Checks):
             reason = f"The model suggested no example for '{target.name}' that could be used: ask again, or write one."
             return Outcome(Status.FAILED, target, reason)
         shown = "; ".join(f"{example.source.strip()} → {example.want.strip()}" for example in suggested)
-        reason = f"A model reads the docstring so: {shown}. Read it before you keep it."
+        reason = f"A model reads the docstring like this: {shown}. Check it before you keep it."
         return Outcome(Status.UNVERIFIED, target, reason, edits=(await aside(add_examples, target, suggested),))
 
     async def _index(self, task: Task) -> ImportIndex:
@@ -276,7 +276,7 @@ def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
     candidate = outcome.candidate
     if candidate is None or not (outcome.stands or any(candidate.function == other.function for other in others)):
         return outcome
-    reason = f"The model wrote '{outcome.target.name}' as it was written before: ask again, or ask another model."
+    reason = f"The model repeated an earlier '{outcome.target.name}': ask again, or ask another model."
     return replace(outcome, status=Status.FAILED, reason=reason, edits=())
 
 

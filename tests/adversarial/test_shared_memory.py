@@ -242,7 +242,7 @@ async def test_a_note_says_that_an_import_leaves_shared_memory(level: Level, tmp
     mod.write_text(package("a deleted file") + DOCSTRINGS, encoding="utf-8")
     async with hosted(tmp_path, level) as host:
         (note,) = (await verdict(host, mod, tmp_path, "finds")).notes
-        assert note == "The import of 'mod' leaves shared memory behind, so each docstring imports it anew."
+        assert note == "The import of 'mod' leaves shared memory behind, so each docstring imports it again."
 
 
 async def test_shared_memory_of_start_up_code_is_refused(level: Level, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Docstrings, comments and pages are plain English: at most 3 turns per 1,000 words that read as translated."""
+"""Docstrings, comments, pages and messages are plain English: at most 3 turns per 1,000 words read as translated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -32,7 +32,19 @@ TURNS = [
         r", too\b|\b(?:brings?|comes?|came) along\b|\b(?:is|are) said\b|\bsays so\b",
     )
 ]
+WORST = re.compile(
+    r"\b(?:who(?:ever)? means|whatever|anew|besides|mends|for want of|by heart|(?:all|nothing|nobody) else|all that)\b"
+    r"|\b(?:is|are|was|were|be) (?:told|said)\b|\btells? (?:of|what|which|how)\b|\bstands?\b|\bwhat came\b|, too\."
+    r"|(?<![Tt]here )\b(?:is|are) no (?!longer|more than|less than)\w|\bso that (?:none|nothing|all|no)\b"
+)
+"""Turns that no message has."""
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]+")
+LEAST_MESSAGE = 4
+"""Fewest words of a message."""
+THERE_IS_NONE = re.compile(r"\b[Tt]here (?:is|are) no\b")
+"""Good English in a message."""
+IS_PATTERN = re.compile(r"\\[bsdwAZ.(]|\(\?|\[\^|\]\*|\|\w+\|")
+"""In regular expressions, but not in messages."""
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 
 
@@ -44,6 +56,30 @@ def prose_of_python(text: str) -> Iterator[str]:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.string.lstrip("# ")
+
+
+def messages_of_python(text: str) -> Iterator[str]:
+    """Texts of at least four words that code can show, with … for each value in them. Patterns are no messages."""
+    tree = ast.parse(text)
+    passed = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name("re"))):
+                passed |= {id(inner) for inner in ast.walk(node)}
+            case ast.JoinedStr(values):
+                passed |= {id(value) for value in values}
+            case _:
+                continue
+    for node in ast.walk(tree):
+        match node:
+            case ast.JoinedStr(values) if id(node) not in passed:
+                message = "".join(str(each.value) if isinstance(each, ast.Constant) else "…" for each in values)
+            case ast.Constant(str(message)) if id(node) not in passed:
+                pass
+            case _:
+                continue
+        if len(WORD.findall(message)) >= LEAST_MESSAGE and not IS_PATTERN.search(message):
+            yield THERE_IS_NONE.sub("No", " ".join(message.split()))
 
 
 def prose_of_markdown(text: str) -> Iterator[str]:
@@ -62,29 +98,55 @@ def rate(texts: list[str]) -> tuple[float, list[str]]:
     return 1000 * len(found) / max(words, 1), found
 
 
-def rooms() -> dict[str, list[str]]:
-    """Prose by room; the pages are one room."""
-    texts: dict[str, list[str]] = {"pages": [], "small rooms": []}
+def by_room(texts_of: Callable[[str], Iterator[str]]) -> dict[str, list[str]]:
+    """Texts of the package's files by room; small rooms are one."""
+    texts: dict[str, list[str]] = {}
     package = ROOT / "server/adacoder"
     for path in sorted(package.rglob("*.py")):
-        texts.setdefault(path.relative_to(package).parts[0], []).extend(prose_of_python(path.read_text("utf-8")))
-    for path in sorted((ROOT / "benchmarks").glob("*.py")):
-        texts.setdefault("benchmarks", []).extend(prose_of_python(path.read_text("utf-8")))
-    for path in [*PAGES, *sorted((ROOT / "docs").glob("*.md"))]:
-        texts["pages"].extend(prose_of_markdown(path.read_text("utf-8")))
-    for name in [name for name, found in texts.items() if sum(len(WORD.findall(text)) for text in found) < LEAST_WORDS]:
-        if name != "small rooms":
-            texts["small rooms"] += texts.pop(name)
-    return texts
+        texts.setdefault(path.relative_to(package).parts[0], []).extend(texts_of(path.read_text("utf-8")))
+    small = [name for name, found in texts.items() if sum(len(WORD.findall(text)) for text in found) < LEAST_WORDS]
+    return texts | {"small rooms": [text for name in small for text in texts.pop(name)]}
 
 
-ROOMS = rooms()
+def prose() -> dict[str, list[str]]:
+    """Prose by room; the benchmarks are one room, and so are the pages."""
+    pages = [*PAGES, *sorted((ROOT / "docs").glob("*.md"))]
+    return by_room(prose_of_python) | {
+        "benchmarks": [
+            each for path in (ROOT / "benchmarks").glob("*.py") for each in prose_of_python(path.read_text("utf-8"))
+        ],
+        "pages": [each for path in pages for each in prose_of_markdown(path.read_text("utf-8"))],
+    }
 
 
-@pytest.mark.parametrize("room", ROOMS)
+PROSE = prose()
+MESSAGES = by_room(messages_of_python)
+
+
+@pytest.mark.parametrize("room", PROSE)
 def test_a_room_is_written_in_plain_english(room: str) -> None:
-    found, turns = rate(ROOMS[room])
+    found, turns = rate(PROSE[room])
     assert found <= MOST, "\n".join(turns)
+
+
+@pytest.mark.parametrize("room", MESSAGES)
+def test_a_room_speaks_plain_english(room: str) -> None:
+    found, turns = rate(MESSAGES[room])
+    assert found <= MOST, "\n".join(turns)
+
+
+@pytest.mark.parametrize("room", MESSAGES)
+def test_a_message_has_none_of_the_worst_turns(room: str) -> None:
+    assert [text for text in MESSAGES[room] if WORST.search(text)] == []
+
+
+def test_a_stiff_message_is_found() -> None:
+    stiff = """def f(path): raise OSError(f"'{path}' is no Python file: name one that is")"""
+    (message,) = messages_of_python(stiff)
+    assert (rate([message])[0] > MOST, WORST.search(message) is not None) == (True, True)
+    plain = """X = re.compile("what is told of it")\ndef f(path): raise OSError(f"'{path}' is not a Python file")"""
+    (message,) = messages_of_python(plain)
+    assert (rate([message]), WORST.search(message)) == ((0, []), None)
 
 
 def test_stiff_prose_is_found() -> None:

@@ -26,6 +26,7 @@ from typing import Any
 from adacoder.domain import Ended, Message, Reply
 from adacoder.models.backend import Session
 from adacoder.models.backends import open_model
+from adacoder.models.base import Ask
 from adacoder.models.errors import ContextOverflow, ModelError, NothingCame
 from adacoder.models.window import estimate_chat, lower_estimate
 from adacoder.settings import Settings
@@ -85,7 +86,7 @@ class Lane:
 
     async def ask(
         self,
-        messages: Sequence[Message] = _ASKED,
+        messages: tuple[Message, ...] = _ASKED,
         *,
         lines: int | None = None,
         session: Session | None = None,
@@ -95,7 +96,7 @@ class Lane:
         model = await open_model(self.settings.models[-1], self.settings, session or Session(), lambda _: None)
         try:
             enough = lambda text: lines is not None and text.count("\n") >= lines  # noqa: E731
-            return await model.reply(messages, enough=enough, max_tokens=most)
+            return await model.reply(Ask(messages, enough=enough, max_tokens=most))
         finally:
             await model.close()
 

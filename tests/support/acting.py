@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from adacoder.domain import Ended, Message, Reply, Tokens
-from adacoder.models.base import Enough, Sampling
-from adacoder.models.window import Window
+from adacoder.domain import Reply, Tokens
+from adacoder.models.scripted import ScriptedModel
 
 PLAN = "1. Look at the arguments.\n2. Work out the result.\n3. Return it."
 
 
-class Actor:
+class Actor(ScriptedModel):
     """Writes what it is told to, and says something fitting in every other role."""
-
-    name = "actor"
-    lease_key = "actor"
 
     def __init__(self, writes: Callable[[int], str], *, tests: str = "", accepts: bool = True, score: int = 4) -> None:
         """`writes`: the reply to the n-th call for the function, from 1; `tests`: to a call for tests."""
+        super().__init__(then=lambda ask: Reply(self._answer(ask.messages[-1].content), Tokens(10, 5)))
         self._writes = writes
         self._tests = tests
         self._accepts = accepts
         self._score = score
-        self.asked: list[str] = []
-        """The last message of each call."""
         self.written = 0
-
-    async def window(self) -> Window:
-        return Window(8192)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self.asked.append(messages[-1].content)
-        return Reply(self._answer(messages[-1].content), Tokens(10, 5), Ended.STOP)
 
     def _answer(self, asked: str) -> str:
         task = asked.rstrip().splitlines()[-1]
@@ -64,17 +44,3 @@ class Actor:
     def _written(self) -> str:
         self.written += 1
         return self._writes(self.written)
-
-    async def close(self) -> None:
-        pass
-
-
-class Babbler(Actor):
-    """Answers whatever it is asked with the next of its replies."""
-
-    def __init__(self, replies: Sequence[str]) -> None:
-        super().__init__(lambda number: "")
-        self._left = [*replies]
-
-    def _answer(self, asked: str) -> str:
-        return self._left.pop()

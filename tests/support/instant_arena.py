@@ -13,9 +13,9 @@ from adacoder.arena.rows import RowsFile
 from adacoder.arena.runner import Runner
 from adacoder.models.backend import Session
 from adacoder.models.base import Leases
+from adacoder.models.scripted import ScriptedModel
 from adacoder.service import Service
 from adacoder.settings import Settings
-from support.scripted import ScriptedModel
 
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n```\n"
 
@@ -24,7 +24,7 @@ async def run(folder: Path, samples: int) -> None:
     """Do what is left of all cells."""
 
     async def open_model(*_: object) -> ScriptedModel:
-        return ScriptedModel(*[RIGHT] * 20)
+        return ScriptedModel(then=RIGHT)
 
     settings = Settings(seed=0)
     judge, service = Judge(settings), Service(open_model, Session(leases=Leases(9)))

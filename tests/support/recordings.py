@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from adacoder.domain import Ended, Message, Reply, Tokens
-from adacoder.models.base import ChatModel, Enough, Sampling
+from adacoder.models.base import Ask, ChatModel, Enough, never
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.recorder import Recorder
 from adacoder.models.recording.redaction import Redaction
+from adacoder.models.scripted import Said, ScriptedModel
 from adacoder.models.window import Window
 
 SYSTEM = Message("system", "You write Python.\nNothing else.")
@@ -23,10 +24,6 @@ TALK = (
 )
 NOTHING = Redaction()
 WINDOW = Window(8192)
-
-
-def never(text: str) -> bool:
-    return False
 
 
 def files_in(folder: Path) -> list[str]:
@@ -44,53 +41,21 @@ def room_for(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-class Told:
-    """A model that says what it is told to; an error among the replies is raised."""
-
-    lease_key = "told"
-
-    def __init__(
-        self,
-        replies: Sequence[Reply | BaseException],
-        window: Window | ModelError = WINDOW,
-        name: str = "ollama:m",
-    ) -> None:
-        self.name = name
-        self._replies = iter(replies)
-        self._window = window
-        self.closed = False
-
-    async def window(self) -> Window:
-        if isinstance(self._window, ModelError):
-            raise self._window
-        return self._window
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        reply = next(self._replies)
-        if isinstance(reply, BaseException):
-            raise reply
-        enough(reply.text)
-        return reply
-
-    async def close(self) -> None:
-        self.closed = True
+def telling(
+    replies: Iterable[Said] = (), window: Window | ModelError = WINDOW, name: str = "ollama:m"
+) -> ScriptedModel:
+    """A model that says what it is told to, with the same token counts wherever it runs."""
+    counted = (Reply(each, Tokens(10, 5)) if isinstance(each, str) else each for each in replies)
+    return ScriptedModel(*counted, window=window, name=name)
 
 
-async def ask(model: ChatModel, messages: Sequence[Message], enough: Enough = never) -> Reply:
-    return await model.reply(messages, enough=enough, max_tokens=100, stop=("\n\n\n",))
+async def ask(model: ChatModel, messages: tuple[Message, ...], enough: Enough = never) -> Reply:
+    return await model.reply(Ask(messages, enough=enough, max_tokens=100, stop=("\n\n\n",)))
 
 
-async def record(path: Path, talk: Sequence[tuple[Sequence[Message], Reply]] = TALK, window: Window = WINDOW) -> None:
+async def record(path: Path, talk: Sequence[tuple[tuple[Message, ...], Reply]] = TALK, window: Window = WINDOW) -> None:
     """Record `talk`, which is not to be redacted."""
-    recorder = Recorder(Told([reply for _, reply in talk], window), path, NOTHING)
+    recorder = Recorder(telling([reply for _, reply in talk], window), path, NOTHING)
     for messages, reply in talk:
         assert await ask(recorder, messages) == reply
     await recorder.close()

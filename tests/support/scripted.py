@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from adacoder.domain import Candidate, Ended, Message, Outcome, Reply, Target, Tokens
-from adacoder.models.base import Enough, Sampling
-from adacoder.models.errors import ModelError
-from adacoder.models.window import Window
+from adacoder.domain import Candidate, Outcome, Target
+from adacoder.models.scripted import Said, ScriptedModel
 from adacoder.project import Project
 from adacoder.service import Service
 from adacoder.settings import Settings
@@ -31,43 +28,6 @@ def hypotenuse(a, b):
 '''
 
 
-class ScriptedModel:
-    """Answers with the scripted replies, one after the other; an exception among them is raised."""
-
-    name = "scripted"
-
-    def __init__(self, *replies: str | Reply | ModelError) -> None:
-        self.replies = list(replies)
-        self.asked: list[str] = []
-        self.closed = False
-
-    lease_key = "scripted"
-
-    async def window(self) -> Window:
-        return Window(8192)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self.asked.append(messages[-1].content)
-        await asyncio.sleep(0)
-        if not self.replies:
-            raise ModelError("The script is at its end.")
-        reply = self.replies.pop(0)
-        if isinstance(reply, ModelError):
-            raise reply
-        return reply if isinstance(reply, Reply) else Reply(reply, Tokens(10, 5), Ended.STOP)
-
-    async def close(self) -> None:
-        self.closed = True
-
-
 class Desk:
     """A workspace with one file, a service, and a model to script."""
 
@@ -87,9 +47,9 @@ class Desk:
         return locate(text, path, self.folder, qualname=qualname)
 
     async def run(
-        self, target: Target, *replies: str | Reply | ModelError, start: Candidate | None = None
+        self, target: Target, *replies: Said, start: Candidate | None = None
     ) -> tuple[Outcome, ScriptedModel]:
         model = self.model = ScriptedModel(*replies)
         outcome = await self.service.run(Task(target, self.settings, Project(self.folder), start=start))
-        assert model.closed or not model.asked
+        assert model.is_closed or not model.asked
         return outcome, model

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from adacoder.domain import AdaCoderError, Message, Reply
-from adacoder.models.base import OnWait
+from adacoder.models.base import Ask, OnWait, never
 from adacoder.models.errors import OLLAMA, OPENAI, Kind
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.openai import OpenAIServer
@@ -55,11 +55,6 @@ KINDS: Mapping[str, ServerKind] = {
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 _OLLAMAS = {name: kind for name, kind in KINDS.items() if kind.prefix == "ollama"}
 every_ollama = pytest.mark.parametrize("kind", _OLLAMAS.values(), ids=_OLLAMAS.keys())
-
-
-def never(text: str) -> bool:
-    """Nothing is enough."""
-    return False
 
 
 def does_not_think() -> Calibration:
@@ -131,7 +126,7 @@ async def ask(
 ) -> Reply:
     """A reply of `model`; a test that waits too long for it fails."""
     async with asyncio.timeout(PATIENCE):
-        return await model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop)
+        return await model.reply(Ask(messages, enough=enough, max_tokens=max_tokens, stop=stop))
 
 
 def sentence(error: BaseException, server: StandInServer | str) -> str:

@@ -21,6 +21,8 @@ from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.agents.role import Role
 from adacoder.domain import Candidate, Ended, Failure, FailureKind, Reply, TargetError, Verdict
 from adacoder.journal import Journal
+from adacoder.models.base import Ask
+from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
 from adacoder.pytext import error_line, parsed, symbols
 from adacoder.replies.extract import extract
@@ -53,23 +55,14 @@ def waiting_for_the_loop(gives: object) -> tuple[Callable[..., Any], Callable[[]
     return reader, lambda: asyncio.get_running_loop().call_later(0.01, went_on.set)
 
 
-class Telling:
-    """A model that always says the same."""
-
-    name = "telling"
-
-    async def window(self) -> Window:
-        return Window(8192)
-
-    async def reply(self, *_: object, **__: object) -> Reply:
-        return Reply("```python\ndef f(x):\n    return 2 * x\n```\n", ended=Ended.LENGTH)
+WRITING = ScriptedModel(then=Reply("```python\ndef f(x):\n    return 2 * x\n```\n", ended=Ended.LENGTH))
 
 
-async def asked(role: Role[Any], model: Telling | None = None) -> object:
+async def asked(role: Role[Any], model: ScriptedModel = WRITING) -> object:
     async def pack(window: Window) -> Briefing:
         return brief(TARGET, (), (role,), window=window, instructions="")
 
-    return await Conversation(model or Telling(), TARGET, Journal(), pack).ask(role, {"error": "It failed."})
+    return await Conversation(model, TARGET, Journal(), pack).ask(role, {"error": "It failed."})
 
 
 class Passing:
@@ -122,15 +115,14 @@ async def test_the_event_loop_goes_on_while_a_long_reply_is_looked_at() -> None:
     reader, let_the_loop_go_on = waiting_for_the_loop(gives=True)
     let_the_loop_go_on()
 
-    class Streaming(Telling):
-        async def reply(self, *_: object, **asked: Any) -> Reply:
-            for end in range(5000, 100_000, 100):
-                if asked["enough"]("".join(map(str, range(end)))[:end]):
-                    return Reply("1. Do it.", ended=Ended.STOPPED_EARLY)
-                await asyncio.sleep(0.001)
-            return Reply("2. Do not.", ended=Ended.STOP)
+    async def streaming(ask: Ask) -> Reply:
+        for end in range(5000, 100_000, 100):
+            if ask.enough("".join(map(str, range(end)))[:end]):
+                return Reply("1. Do it.", ended=Ended.STOPPED_EARLY)
+            await asyncio.sleep(0.001)
+        return Reply("2. Do not.", ended=Ended.STOP)
 
-    assert await asked(replace(PLANNER, enough=lambda target: reader), Streaming()) == "1. Do it."
+    assert await asked(replace(PLANNER, enough=lambda target: reader), ScriptedModel(then=streaming)) == "1. Do it."
 
 
 def test_a_reply_that_is_cut_is_one_that_broke_off() -> None:
@@ -180,7 +172,7 @@ def test_a_sparse_file_is_not_read(tmp_path: Path) -> None:
 
 def test_a_docstring_of_too_many_examples_is_no_list_of_examples() -> None:
     many = MODULE.replace("    >>> f(1)\n    2\n", "    >>> f(1)\n    2\n" * 5000)
-    with pytest.raises(TargetError, match=r"stands in a docstring of more than 40,000 characters"):
+    with pytest.raises(TargetError, match=r"is in a docstring of more than 40,000 characters"):
         locate(many, PATH, FOLDER, qualname="f")
     (one,) = documented(many, PATH, FOLDER)
     assert one.unreadable is not None

@@ -62,7 +62,7 @@ def test_a_value_is_taken(values: dict[str, object], name: str, expected: object
         ({"timeout": "soon"}, "number from 0.1 to 600"),
         ({"timeout": 0}, "number from 0.1 to 600"),
         ({"isolation": "some"}, "one of full, lsm, seatbelt, none"),
-        ({"unverified": 3}, "must be a text"),
+        ({"unverified": 3}, "must be a string"),
         ({"unverified": "ask"}, "one of keep, discard, insert"),
         ({"trusted": "yes"}, "true or false"),
         ({"model": [3]}, "the name of a model, or a list of names"),
@@ -90,7 +90,7 @@ def test_a_former_name_is_read_with_one_notice(old: str, new: Unverified, tmp_pa
     settings, notices = merged({"onUnverified": old})
     assert settings.unverified is new
     assert notices == [
-        f"adacoder.onUnverified = {old!r} is read as adacoder.unverified = {str(new)!r}: that is its name now."
+        f"adacoder.onUnverified = {old!r} is read as adacoder.unverified = {str(new)!r}: use the new name."
     ]
     settings, notices = project(tmp_path, f'[tool.adacoder]\nonUnverified = "{old}"\n')
     assert settings == DEFAULTS, "no name lets a project say what it may not"

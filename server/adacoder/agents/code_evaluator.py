@@ -37,7 +37,7 @@ from adacoder.traces import Trace
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
 """Import failures that may have nothing to do with the candidate."""
-_AS_WRITTEN = "The module's code reads docstrings, so it ran as it is written: the function could read what is wanted."
+_AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
 _SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
 

@@ -13,7 +13,7 @@ from adacoder.agents.role import Field, Role
 from adacoder.aside import aside
 from adacoder.domain import Ended, Reply, Target
 from adacoder.journal import Asked, Journal, OpenStep
-from adacoder.models.base import Answering, Enough, Sampling
+from adacoder.models.base import Answering, Ask, Enough, Sampling
 from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
 from adacoder.replies.filters import is_thinking
@@ -139,9 +139,8 @@ class Conversation:
         step.details = asked
         messages = briefing.messages(call.instruction)
         stop = () if self._never_stops else call.stop
-        reply = await self._model.reply(
-            messages, enough=watch, max_tokens=call.max_tokens, stop=stop, sampling=sampling
-        )
+        ask = Ask(messages, max_tokens=call.max_tokens, enough=watch, stop=stop, sampling=sampling or Sampling())
+        reply = await self._model.reply(ask)
         if reply.ended is Ended.STOPPED_EARLY and is_endless:
             reply = replace(reply, ended=Ended.LENGTH)
         step.tokens, step.time = reply.tokens, reply.time

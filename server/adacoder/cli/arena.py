@@ -103,9 +103,9 @@ class _Comparison:
         place = await asyncio.to_thread(_downloaded, wanted.tasks) if wanted.downloads else wanted.tasks
         unknown = next((name for name in wanted.strategies if name not in STRATEGIES), None)
         if unknown is not None:
-            raise AdaCoderError(f"There is no strategy '{unknown}': choose one of {LISTED}.")
+            raise AdaCoderError(f"There is no strategy '{unknown}': choose from {LISTED}.")
         if wanted.dask is not None and wanted.replays is not None:
-            raise AdaCoderError("What --replay answers needs no model, and so no cluster: leave --dask out.")
+            raise AdaCoderError("--replay needs no model and no cluster: leave --dask out.")
         if wanted.dask is not None:
             require_trusted(wanted.dask, without_tls=wanted.dask_without_tls)
         rows = RowsFile(wanted.rows)

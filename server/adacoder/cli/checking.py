@@ -127,7 +127,7 @@ class Checking:
             unread |= {each.outcome.target.module.path for each in self._shown if each.outcome.status is Status.ERROR}
             self._view.end(self._found, time.monotonic() - began, len(unread))
         elif max(self._codes) == 0:
-            self._tell("There are no examples in what was named: nothing was checked.")
+            self._tell("No examples found, so nothing was checked.")
         return max(self._codes)
 
     async def _check_all(self, units: AsyncIterator[_Unit]) -> None:
@@ -267,7 +267,7 @@ def _read(path: Path) -> SourceFile:
         TargetError: it cannot be read, or is not Python.
     """
     if path.suffix not in _PYTHON and os.path.isfile(path):  # noqa: PTH113  # is_file() may raise
-        raise TargetError(f"{path} is no Python file: name a .py file, or a folder.")
+        raise TargetError(f"{path} is not a Python file: name a .py file, or a folder.")
     return read(path)
 
 

@@ -63,7 +63,7 @@ def _await(work: Coroutine[object, object, int], written: Callable[[], int] = la
         return asyncio.run(work)
     except KeyboardInterrupt:
         count = written()
-        done = f"what was written before stays ({count})" if count else "nothing was written"
+        done = f"functions already written: {count}" if count else "nothing was written"
         complain(f"Interrupted; {done}.")
         return INTERRUPTED
 
@@ -141,12 +141,12 @@ def _settings(*names: str) -> Callable[[F], F]:
 
 _place = click.argument("place", metavar="PATH[::NAME|:LINE]")
 _allow_unverified = click.option(
-    "--allow-unverified", is_flag=True, help="With --write: write also what no example could verify."
+    "--allow-unverified", is_flag=True, help="With --write, also write functions that no example could verify."
 )
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _form = _options(
-    click.option("--write", is_flag=True, help="Write the function into its file, if it is verified."),
-    click.option("--diff", is_flag=True, help="Show the change as a diff (this is what happens by default)."),
+    click.option("--write", is_flag=True, help="Write the function into its file if it is verified."),
+    click.option("--diff", is_flag=True, help="Show the change as a diff (the default)."),
     _as_json,
     _allow_unverified,
 )
@@ -156,7 +156,7 @@ _record = click.option(
     "--record",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Add the conversation with the model to FILE, for replay:FILE.",
+    help="Append the conversation with the model to FILE, for --model replay:FILE.",
 )
 _all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
 _examination = _settings("interpreter", "isolation", "hide", "show")
@@ -200,9 +200,9 @@ def generate(place: str, *, write: bool, diff: bool, as_json: bool, allow_unveri
 @_all_settings
 @_record
 def fix(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified: bool, **values: object) -> int:
-    """Mend a function whose examples fail.
+    """Fix a function whose examples fail.
 
-    The model is asked only where no rule helps.
+    The model is asked only if no repair rule helps.
 
     PATH alone means every function in the file whose examples do not pass.
     """
@@ -213,10 +213,10 @@ def fix(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified:
 
 @adacoder.command()
 @click.argument("places", metavar="[PATH[::NAME|:LINE]]...", nargs=-1)
-@click.option("-v", "--verbose", is_flag=True, help="Say of every docstring what came of it.")
-@click.option("--coverage", is_flag=True, help="Say which lines and branches of functions no example reaches.")
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write a report in JUnit's XML, too.")
-@click.option("--allow-empty", is_flag=True, help="Pass files and folders that have no examples.")
+@click.option("-v", "--verbose", is_flag=True, help="Report every docstring, not only failures.")
+@click.option("--coverage", is_flag=True, help="Report the lines and branches that no example reaches.")
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write a JUnit XML report.")
+@click.option("--allow-empty", is_flag=True, help="Accept files and folders without examples.")
 @_as_json
 @_evaluation
 def check(
@@ -229,19 +229,19 @@ def check(
     as_json: bool,
     **values: object,
 ) -> int:
-    """Run the examples of docstrings, in isolation, and show what fails.
+    """Run the examples of docstrings in isolation, and show the failures.
 
-    PATH is a file or a folder: every docstring in it that has examples. By default it is the whole workspace.
+    PATH is a file or a folder, by default the whole workspace. Every docstring in it that has examples is checked.
 
-    Exit codes: 0 nothing failed; 1 an example failed or was denied, or a module could not be imported; 2 a file could
-    not be read whole, is no Python, or has no example although it was named, or nothing could run.
+    Exit codes: 0 nothing failed; 1 an example failed or was denied, or a module could not be imported; 2 nothing could
+    run, or a file could not be read, is not Python, or was named but has no example.
     """
     from adacoder.cli.checking import Checking
     from adacoder.cli.findings import CheckedObjects, Findings
     from adacoder.cli.place import Place
 
     if verbose and as_json:
-        raise click.UsageError("Only one of --verbose and --json can be given.", click.get_current_context())
+        raise click.UsageError("--verbose and --json cannot be combined.", click.get_current_context())
     view = CheckedObjects() if as_json else Findings(verbose=verbose)
     checking = Checking(values, view, covers=coverage, junit=junit, allows_empty=allow_empty)
     return _await(checking.carry_out([Place.parse(place) for place in places]))
@@ -254,7 +254,7 @@ def check(
     required=True,
     type=click.File(encoding="utf-8", errors="replace"),
     metavar="FILE",
-    help="The reply of a model, as it came; - reads it from stdin.",
+    help="The model's reply, unchanged; - reads it from stdin.",
 )
 @_form
 @_evaluation
@@ -268,9 +268,10 @@ def apply(
     allow_unverified: bool,
     **values: object,
 ) -> int:
-    """Put a reply from anywhere in place.
+    """Insert a model's reply, wherever it comes from.
 
-    It is fixed by rule and verified as ever; no model is asked. PATH alone will do if the file has one function.
+    The repair rules fix it, and the examples verify it; no model is asked. PATH alone is enough if the file has one
+    function.
     """
     from adacoder.cli import work
 
@@ -280,11 +281,11 @@ def apply(
 @adacoder.command()
 @_option("models", unset="the recorded replies")
 @_settings("host", "base_url", "isolation")
-@click.option("--keep", is_flag=True, help="Keep the temporary folder, and say where it is.")
+@click.option("--keep", is_flag=True, help="Keep the temporary folder, and show its path.")
 def demo(*, keep: bool, **values: object) -> int:
     """Watch AdaCoder write a function, step by step.
 
-    The model's replies are recorded, so that no model is needed; --model asks a real one. All else is real.
+    The model's replies are recorded, so it needs no model; --model asks a real one. Everything else is real.
     """
     from adacoder.cli.demo import Demo
 
@@ -293,11 +294,11 @@ def demo(*, keep: bool, **values: object) -> int:
 
 @adacoder.command()
 @_as_json
-@click.option("--no-probe", is_flag=True, help="Measure no speed, for which a model is loaded.")
+@click.option("--no-probe", is_flag=True, help="Do not load a model to measure its speed.")
 @_settings("models", "host", "base_url", "context_tokens", "allow_cloud")
 @_examination
 def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:
-    """Say what works here, and what to do about the rest."""
+    """Show what works here, and how to fix the rest."""
     from adacoder.cli.health import show_health
 
     return _await(show_health(values, as_json=as_json, probes_speed=not no_probe))
@@ -306,7 +307,7 @@ def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:
 @adacoder.command()
 @_as_json
 def strategies(*, as_json: bool) -> int:
-    """List the workflows that --strategy names, with their agents and what they cost."""
+    """List the workflows for --strategy, with their agents and their cost."""
     from adacoder.cli.registry import show_strategies
 
     return show_strategies(as_json=as_json)
@@ -325,13 +326,13 @@ _COMPARED = (
     "--strategy", "strategies", default="adacoder", show_default=True, metavar="A,B", help="Workflows to compare."
 )
 @click.option("--model", "models", required=True, metavar="X,Y", help="Models to compare.")
-@click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Times that each is tried.")
-@click.option("--only", default="*", metavar="ID", help="Only tasks of this id; * stands for any letters.")
+@click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Attempts at each task.")
+@click.option("--only", default="*", metavar="ID", help="Only tasks with this id; * matches any characters.")
 @click.option(
     "--download",
     "downloads",
     is_flag=True,
-    help="Have TASKS (humaneval, mbpp or mbpp-sanitized) downloaded from the dataset hub into a file here.",
+    help="Download TASKS (humaneval, mbpp or mbpp-sanitized) from the dataset hub into a file here.",
 )
 @click.option(
     "--rows",
@@ -339,7 +340,7 @@ _COMPARED = (
     default=Path("arena.jsonl"),
     show_default=True,
     metavar="FILE",
-    help="What came of each cell; a run goes on where this file ends.",
+    help="Results of the cells. A run continues where this file ends.",
 )
 @click.option(
     "--record",
@@ -353,10 +354,13 @@ _COMPARED = (
     "replays",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Answer from what --record wrote to FOLDER, without a model.",
+    help="Answer from the recordings of --record in FOLDER, without a model.",
 )
 @click.option(
-    "--slots", type=click.IntRange(1, 1024), metavar="N", help="Cells at a time. [default: as the kind of server says]"
+    "--slots",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Cells to run at a time. [default: depends on the kind of server]",
 )
 @click.option(
     "--patience",
@@ -364,15 +368,13 @@ _COMPARED = (
     default=600.0,
     show_default=True,
     metavar="SECONDS",
-    help="Time for which a server that fails is tried again.",
+    help="Time to keep retrying a server that fails.",
 )
-@click.option(
-    "--dask", metavar="ADDRESS", help="Do the cells on the workers of the Dask cluster whose scheduler is at ADDRESS."
-)
+@click.option("--dask", metavar="ADDRESS", help="Run the cells on the Dask cluster with its scheduler at ADDRESS.")
 @click.option(
     "--dask-without-tls",
     is_flag=True,
-    help="Accept a cluster on another machine without encryption. Whoever is in between can run code here.",
+    help="Accept a cluster on another machine without encryption. Anyone on the network path can run code here.",
 )
 @_settings(*_COMPARED)
 def arena(
@@ -430,7 +432,7 @@ def arena(
     multiple=True,
     default=("own",),
     show_default=True,
-    help="Whose tables; may be given several times.",
+    help="Set of tables. May be given several times.",
 )
 @click.option(
     "--format",
@@ -440,12 +442,12 @@ def arena(
     show_default=True,
     help="Form of the tables.",
 )
-@click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="Show pass@K, too; may be given several times.")
+@click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="Also show pass@K. May be given several times.")
 @click.option(
-    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write one HTML report, too."
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write an HTML report."
 )
 @click.option(
-    "--plots", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Draw the figures, too."
+    "--plots", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Also draw the figures."
 )
 @click.option(
     "--plot-format",
@@ -464,7 +466,7 @@ def tables(
     plots: Path | None,
     plot_format: str,
 ) -> int:
-    """Show what the arena's ROWS tell, as tables of our own or as those of the papers.
+    """Show the arena's ROWS as tables: our own, or those of the papers.
 
     Several files of rows are merged; each cell counts once.
     """
@@ -475,11 +477,9 @@ def tables(
 
 @adacoder.command()
 @click.argument("tasks", type=click.Path(path_type=Path), required=False)
-@click.option("--rank", is_flag=True, help="Find out which model and workflow is right most often on TASKS.")
-@click.option(
-    "--minutes", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Time for it."
-)
-@click.option("--model", "models", default="", metavar="X,Y", help="Models to rank. [default: those installed]")
+@click.option("--rank", is_flag=True, help="Find the model and workflow that are right most often on TASKS.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Time limit.")
+@click.option("--model", "models", default="", metavar="X,Y", help="Models to rank. [default: the installed models]")
 @click.option(
     "--strategy",
     "strategies",
@@ -492,9 +492,9 @@ def tables(
     "--rows",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Keep what came of each cell, and go on from there another time.",
+    help="Keep the results in FILE, and continue from them next time.",
 )
-@click.option("--write", is_flag=True, help="Put the winner into [tool.adacoder] of pyproject.toml.")
+@click.option("--write", is_flag=True, help="Write the winner to [tool.adacoder] in pyproject.toml.")
 @_as_json
 @_settings("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud")
 def models(
@@ -517,7 +517,7 @@ def models(
 
     if not rank:
         if tasks is not None or write:
-            raise click.UsageError("TASKS and --write go with --rank.", click.get_current_context())
+            raise click.UsageError("TASKS and --write need --rank.", click.get_current_context())
         return _await(list_models(values, as_json=as_json))
     of_models, of_strategies = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (models, strategies))
     contest = Contest(tasks or Path.cwd(), of_models, of_strategies, minutes, rows, as_json, write)
@@ -527,8 +527,8 @@ def models(
 adacoder.add_command(
     click.Command(
         "serve",
-        params=[click.Option(["--stdio"], is_flag=True, help="Accepted, since some editors say it.")],
-        help="Be a language server for editors, over stdin and stdout.",
+        params=[click.Option(["--stdio"], is_flag=True, help="Accepted, because some editors pass it.")],
+        help="Start a language server for editors, over stdin and stdout.",
     )
 )
 # Only for the help: `__main__` starts the server before it imports any library of the command line.
@@ -538,9 +538,9 @@ def _output(write: bool, diff: bool, as_json: bool, allow_unverified: bool) -> O
     from adacoder.cli.output import Objects, Proposal, Writing
 
     if write + diff + as_json > 1:
-        raise click.UsageError("Only one of --write, --diff and --json can be given.", click.get_current_context())
+        raise click.UsageError("--write, --diff and --json cannot be combined.", click.get_current_context())
     if allow_unverified and not write:
-        raise click.UsageError("--allow-unverified goes with --write.", click.get_current_context())
+        raise click.UsageError("--allow-unverified needs --write.", click.get_current_context())
     if write:
         return Writing(allow_unverified=allow_unverified)
     return Objects() if as_json else Proposal()

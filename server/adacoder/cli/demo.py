@@ -34,12 +34,12 @@ FUNCTION = "timestamp"
 RECORDING = "timestamp.conversation"
 
 _RECORDED = (
-    "The model's replies are recorded: they were written by hand for this demonstration. All else happens now: the"
-    " rules mend, the examples run, and what is shown is what came of it."
+    "The model's replies are recorded, and were written by hand for this demonstration. Everything else is real: the"
+    " rules fix the replies, and the examples run."
 )
 _UNCONFINED = (
-    "Nothing here isolates code ({}). The code that runs now is part of AdaCoder, so it runs all the same; what a model"
-    " writes would not. `adacoder doctor` says what to install."
+    "Nothing here isolates code ({}). The demonstration runs anyway, because its code is part of AdaCoder. A model's"
+    " code would not run. `adacoder doctor` shows what to install."
 )
 _ASKED = "The replies come from the model '{}'."
 _PATIENCE = 2.0
@@ -119,7 +119,7 @@ class Demo:
         self._story.remark("On your own code:", "adacoder generate PATH::NAME")
         if model is not None:
             host = f" --host {shlex.quote(self._settings.host)}" if self._settings.host else ""
-            self._story.remark("This, by your own model:", f"adacoder demo --model {shlex.quote(model)}{host}")
+            self._story.remark("With your own model:", f"adacoder demo --model {shlex.quote(model)}{host}")
 
 
 async def _model_at_hand(host: str | None) -> str | None:

@@ -244,7 +244,7 @@ def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
     else:
         head = f"Passed: {all_of_them}"
     verb = "proves" if unproved == 1 else "prove"
-    rest = f" Of them {unproved} {verb} nothing; -v says why." if unproved else ""
+    rest = f" {unproved} of them {verb} nothing; -v shows why." if unproved else ""
     if failed and denied:
         rest += f" Isolation denied a resource to {counted(denied, 'docstring')}."
     if unread:

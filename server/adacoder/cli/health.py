@@ -42,7 +42,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
         found = [finding.json() for finding in findings]
         print(json.dumps({"version": VERSION, "ok": not missing, "findings": found}))
     if missing:
-        complain(f"AdaCoder cannot generate here yet; missing: {', '.join(missing)}.")
+        complain(f"AdaCoder cannot generate here yet. Missing: {', '.join(missing)}.")
     return COULD_NOT_RUN if missing else 0
 
 

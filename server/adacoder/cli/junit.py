@@ -80,7 +80,7 @@ class JUnit:
 
     def _refusal(self, error: OSError) -> AdaCoderError:
         why = error.strerror or "the system refuses"
-        return AdaCoderError(f"The report cannot be written to {self._path} ({why}): name a file that can be.")
+        return AdaCoderError(f"The report cannot be written to {self._path} ({why}): name another file.")
 
 
 def _suite(name: str, cases: Sequence[ET.Element]) -> ET.Element:

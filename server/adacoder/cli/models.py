@@ -73,7 +73,7 @@ async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
     settings = Choices(values, Told()).settings(Path.cwd())
     unknown = next((name for name in contest.strategies if name not in STRATEGIES), None)
     if unknown is not None:
-        raise AdaCoderError(f"There is no strategy '{unknown}': choose one of {LISTED}.")
+        raise AdaCoderError(f"There is no strategy '{unknown}': choose from {LISTED}.")
     models = contest.models or await _installed(settings)
     arms = [Arm(model, strategy) for model in models for strategy in contest.strategies]
     with tempfile.TemporaryDirectory(prefix="adacoder-rank-") as name:
@@ -211,11 +211,11 @@ def _write(arm: Arm) -> None:
     path = pyproject_file(Path.cwd())
     if path is None:
         lines = "".join(f"\n{key} = {json.dumps(value)}" for key, value in values.items())
-        raise AdaCoderError(f"There is no pyproject.toml here to write to. Put this into one:\n[tool.adacoder]{lines}")
+        raise AdaCoderError(f"There is no pyproject.toml here. Create one with:\n[tool.adacoder]{lines}")
     if arm.model.startswith("replay:"):
-        raise AdaCoderError("A recorded conversation is no model for a project's settings: nothing was written.")
+        raise AdaCoderError("A recorded conversation cannot be a project's model: nothing was written.")
     file = read(path)
     if file.encoding != "utf-8":
-        raise AdaCoderError(f"{path} is not written in UTF-8, as TOML is; it was left as it is.")
+        raise AdaCoderError(f"{path} is not in UTF-8, and was left as it is: convert it to UTF-8.")
     write(file, with_settings(file.text, values), path.parent)
-    complain(f"Wrote model and strategy into {path}.")
+    complain(f"Wrote model and strategy to {path}.")

@@ -81,7 +81,7 @@ class Writing(Proposal):
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
         """As `Output.show`. A file that cannot be written is an error."""
         if not outcome.edits or outcome.status not in self._accepted:
-            hint = " Not written; with --allow-unverified it would be." if outcome.edits else ""
+            hint = " Not written; --allow-unverified writes it anyway." if outcome.edits else ""
             reason = outcome.reason and outcome.reason + hint
             return super().show(replace(outcome, edits=(), reason=reason), file, folder)
         try:

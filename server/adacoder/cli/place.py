@@ -46,7 +46,7 @@ class Place:
             return cls(_absolute(text))
         line = int(match["line"]) - 1
         if line < 0:
-            raise TargetError(f"'{text}' names no line: the first line of a file is line 1.")
+            raise TargetError(f"'{text}' names line 0: the first line of a file is line 1.")
         return cls(_absolute(match["path"]), line=line)
 
     @property

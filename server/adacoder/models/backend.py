@@ -157,12 +157,12 @@ class ServedBackend(Backend):
             remedy = Text("It may still be loading, or is busy: try again, or choose a smaller one with ", MODEL, ".")
             return finding(None, f"it did not write {WRITTEN_TOKENS} tokens in {_MEASURING:g} s", remedy)
         except OnlyThought:
-            advice = "What a model thinks takes its time before every reply: one that does not think is faster."
-            return finding(None, "all that it wrote were thoughts", advice)
+            advice = "Thinking takes time before every reply: a model that does not think is faster."
+            return finding(None, "it wrote only thoughts", advice)
         except ModelError as error:
-            return finding(False, "it was asked for some tokens, and gave none", str(error))
+            return finding(False, "it was asked for some tokens and wrote none", str(error))
         if any(isinstance(text, Reloaded) for text in told):
-            text = f"{speed.pace}, after it was unloaded, for it was loaded and answered nothing"
+            text = f"{speed.pace}, after it was unloaded because it did not answer"
             return finding(True, text, self.reload_advice)
         return finding(True, speed.pace, await self.speed_advice(name, speed))
 

@@ -6,9 +6,9 @@ Agents depend only on `Answering`, `window.py` and `errors.py`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
+from collections.abc import AsyncGenerator, Callable, Hashable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Protocol
 
 from adacoder.domain import Message, Reply
@@ -30,6 +30,30 @@ class Sampling:
     """None: the server's default."""
 
 
+def never(text: str) -> bool:
+    """Let a reply go on, whatever its text is."""
+    del text
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One call of a model: the messages, and the limits of its reply."""
+
+    messages: tuple[Message, ...]
+    _: KW_ONLY
+    max_tokens: int
+    enough: Enough = never
+    stop: tuple[str, ...] = ()
+    """The reply ends before any of these texts."""
+    sampling: Sampling = Sampling()
+
+    @property
+    def text(self) -> str:
+        """Texts of all messages, one below the other."""
+        return "\n".join(message.content for message in self.messages)
+
+
 class Answering(Protocol):
     """A model as Agents see it."""
 
@@ -46,16 +70,8 @@ class Answering(Protocol):
         """
         ...
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        """Answer `messages` with at most `max_tokens` tokens. The reply ends before any text of `stop`.
+    async def reply(self, ask: Ask) -> Reply:
+        """Answer `ask`.
 
         Raises:
             ModelError: the model gave no complete reply.

@@ -53,7 +53,7 @@ OLLAMA = Kind(
     name_it=Text("with ", HOST, " or OLLAMA_HOST"),
     get="run `ollama pull {model}`",
     pulls=True,
-    look="see what it is doing with `ollama ps`",
+    look="check it with `ollama ps`",
     free="unload the model with `ollama stop {model}` if it is loaded and not in use",
     key="OLLAMA_API_KEY",
 )
@@ -64,7 +64,7 @@ OPENAI = Kind(
     name_it=Text("with ", BASE_URL, " (most end in /v1)"),
     get="serve it there",
     pulls=False,
-    look="see what it is doing in its log",
+    look="check its log",
     free="",
     key="OPENAI_API_KEY",
 )
@@ -89,14 +89,14 @@ class BadHost(ModelError):
     """The name of the model server is not an address."""
 
     def __init__(self, host: str, kind: Kind = OLLAMA) -> None:
-        super().__init__(f"'{host}' is no address of an {kind.name} server: {kind.write}.")
+        super().__init__(f"'{host}' is not an address of an {kind.name} server: {kind.write}.")
 
 
 class Nameless(ModelError):
     """A kind of model was named, but no model."""
 
     def __init__(self, kind: str, what: str) -> None:
-        super().__init__(f"'{kind}:' alone names no model: write {kind}:{what} with ", MODEL, ".")
+        super().__init__(f"'{kind}:' needs the name of a model: write {kind}:{what} with ", MODEL, ".")
 
 
 class NoBaseUrl(ModelError):
@@ -148,7 +148,7 @@ class CannotConnect(ModelError):
 
     def __init__(self, host: str, what: str, kind: Kind = OLLAMA) -> None:
         super().__init__(
-            f"No connection to {host} can be set up ({_quoted(what)}): look at HTTP_PROXY, HTTPS_PROXY, ALL_PROXY,"
+            f"No connection to {host} is possible ({_quoted(what)}): check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY,"
             f" NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR and {kind.key} in the environment."
         )
 
@@ -157,7 +157,7 @@ class NoModel(ModelError):
     """No model was named, and no suitable one is installed."""
 
     def __init__(self, host: str) -> None:
-        what = f"No model is named, and none that writes code is installed at {host}"
+        what = f"No model is named, and no code model is installed at {host}"
         super().__init__(f"{what}: ", _get("qwen2.5-coder:7b", OLLAMA), ", or name a model with ", MODEL, ".")
 
 
@@ -174,7 +174,7 @@ class NotPulled(ModelError):
 
     def __init__(self, model: str, said: str) -> None:
         if "file does not exist" in said:
-            what = f"Ollama's library has no model '{_quoted(model)}': see https://ollama.com/library for those it has."
+            what = f"Ollama's library has no model '{_quoted(model)}': see https://ollama.com/library."
         else:
             what = f"Ollama could not download '{_quoted(model)}' ({_quoted(said)}): try again, and see its log."
         super().__init__(what)
@@ -184,7 +184,7 @@ class BadName(ModelError):
     """The name is not valid for a model."""
 
     def __init__(self, model: str, installed: Sequence[str] = ()) -> None:
-        what = f"'{_quoted(model)}' is no name of a model: write one as `ollama list` shows it"
+        what = f"'{_quoted(model)}' is not the name of a model: write it as `ollama list` shows it"
         super().__init__(what, _or_choose(installed), ".")
 
 
@@ -200,18 +200,16 @@ class CloudDisabled(ModelError):
     """The model runs on someone else's machine, and the server is set up to refuse that."""
 
     def __init__(self, model: str) -> None:
-        what = f"The model '{model}' runs on Ollama's servers, and your server is set up without them: choose a local"
-        super().__init__(what, " model with ", MODEL, ", or start the server without OLLAMA_NO_CLOUD.")
+        what = f"The model '{model}' runs on Ollama's servers, which your server has switched off: choose a local model"
+        super().__init__(what, " with ", MODEL, ", or start the server without OLLAMA_NO_CLOUD.")
 
 
 class LeavesNetwork(ModelError):
     """The server is on the internet, and that was not allowed."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
-        what = (
-            f"The server at {url} is neither on this machine nor in a private network, so your code would leave yours"
-        )
-        super().__init__(what, ": name one that is ", kind.name_it, ", or allow it with ", ALLOW_CLOUD, ".")
+        what = f"The server at {url} is outside your network, so your code would leave it"
+        super().__init__(what, ": name a private server ", kind.name_it, ", or allow it with ", ALLOW_CLOUD, ".")
 
 
 class NoChat(ModelError):
@@ -256,14 +254,14 @@ class Busy(ModelError):
     """The server's queue is full."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(f"The server at {host} has too many requests waiting: try again when it has worked them off.")
+        super().__init__(f"The server at {host} has too many requests waiting: try again later.")
 
 
 class Loading(ModelError):
     """The server is still loading the model."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(f"The server at {host} is still loading its model: try again when it has.")
+        super().__init__(f"The server at {host} is still loading its model: try again later.")
 
 
 class Stalled(ModelError):
@@ -282,7 +280,7 @@ class TooSlow(ModelError):
     """The reply took longer than the user's limit."""
 
     def __init__(self, model: str, seconds: float) -> None:
-        what = f"The reply of '{model}' was not whole after {seconds:g} s: raise "
+        what = f"The reply of '{model}' was not complete after {seconds:g} s: raise "
         super().__init__(what, REPLY_TIMEOUT, ", or choose a smaller model with ", MODEL, ".")
 
 
@@ -292,11 +290,11 @@ class OnlyThought(ModelError):
     def __init__(self, model: str, *, ran_out: bool = True) -> None:
         """`ran_out`: more tokens might have led to a reply."""
         if ran_out:
-            what = f"The model '{model}' spent all its tokens on thinking and did not come to a reply"
+            what = f"The model '{model}' spent all its tokens on thinking and wrote no reply"
             remedy = Text("raise ", CONTEXT_TOKENS)
         else:
-            what = f"All that the model '{model}' wrote were thoughts, as its server tells them from a reply"
-            remedy = Text("have the server keep it from thinking")
+            what = f"The server sent thoughts of the model '{model}', but no reply"
+            remedy = Text("switch off thinking on the server")
         super().__init__(what, ": ", remedy, ", or choose a model that does not think with ", MODEL, ".")
 
 
@@ -322,7 +320,7 @@ class OtherServer(BadReply):
     """The address belongs to another kind of server."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
-        what = f"What answers at {url} is no {kind.name} server: name the address of one "
+        what = f"The server at {url} is not an {kind.name} server: name the address of one "
         ModelError.__init__(self, what, kind.name_it, ".")
 
 
@@ -335,7 +333,7 @@ def _get(model: str, kind: Kind) -> Text:
 def _or_choose(installed: Sequence[str]) -> Text:
     """Return the end of a sentence that offers other models."""
     names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
-    return Text(", or choose one that is there with ", MODEL, f" ({', '.join(names)})") if names else Text()
+    return Text(", or choose an available one with ", MODEL, f" ({', '.join(names)})") if names else Text()
 
 
 def _quoted(said: str) -> str:

@@ -60,10 +60,10 @@ def context(model_id: str, asked: int, facts: Facts) -> Finding:
     window = facts.window_for(asked)
     text = f"{window.tokens:,} tokens"
     if window.bound is Bound.UNTOLD:
-        text += ", as set; the server does not say what it can read"
+        text += ", as set; the server does not report its own limit"
         return Finding("Context", None, text, model=model_id)
     if window.bound is not Bound.SETTING:
-        text = Text(text, ", all that it can read; ", CONTEXT_TOKENS, f" would allow {asked:,}")
+        text = Text(text, ", its limit; ", CONTEXT_TOKENS, f" would allow {asked:,}")
     elif facts.window is not None and facts.window > asked:
-        text += f", of the {facts.window:,} that it can read"
+        text += f", of at most {facts.window:,}"
     return Finding("Context", True, text, model=model_id)

@@ -63,7 +63,7 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
     """
     key = key.strip() if key and address.may_have_key else ""
     if not (key.isascii() and key.isprintable()):
-        raise ValueError("the key has characters that none has")
+        raise ValueError("the key has characters that no key has")
 
     def authorize(request: httpx.Request) -> httpx.Request:
         request.headers.pop("Authorization", None)  # client libraries send their key to every host
@@ -118,7 +118,7 @@ def translated_failures(url: str, kind: Kind) -> Iterator[None]:
         raise BadReply(url, "the connection broke off") from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         # Clients and their parsers raise these if an answer is not JSON, or has an unexpected shape or depth.
-        raise BadReply(url, f"it does not speak as an {kind.name} server does") from error
+        raise BadReply(url, f"it does not answer like an {kind.name} server") from error
 
 
 def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelError:
@@ -145,5 +145,5 @@ def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelEr
     if any(word in lower for word in _MEMORY_WORDS):
         return OutOfMemory(model, said)
     if 300 <= status < 400:
-        return BadReply(url, "it only names another address; name that one instead")
+        return BadReply(url, "it redirects to another address: name that address instead")
     return BadReply(url, said.strip() or f"HTTP {status}")

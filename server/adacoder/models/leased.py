@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from adacoder.domain import Message, Outcome, Reply
+from adacoder.domain import Outcome, Reply
 from adacoder.journal import Journal
 from adacoder.models.backend import Session
 from adacoder.models.backends import OpenModel
-from adacoder.models.base import ChatModel, Enough, Sampling
+from adacoder.models.base import Ask, ChatModel
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import Recorder
@@ -66,18 +66,10 @@ class LeasedModel:
         """As `ChatModel.window`."""
         return await (await self._held()).window()
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
+    async def reply(self, ask: Ask) -> Reply:
         """As `ChatModel.reply`. The queue time of the first reply includes the wait for the lease."""
         model = await self._held()
-        reply = await model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop, sampling=sampling)
+        reply = await model.reply(ask)
         self.has_replied = True
         waited, self._waited = self._waited, 0.0
         if reply.time is None:

@@ -32,9 +32,9 @@ _FOR_GOOD_DAYS = 365
 _THINKING = {
     Thinking.NEVER: "answers at once",
     Thinking.UNLESS_TOLD: "could think first, which AdaCoder switches off",
-    Thinking.ALWAYS: "always thinks first, which takes its time",
+    Thinking.ALWAYS: "always thinks first, which takes time",
 }
-_BEST = "the best for code that is installed"
+_BEST = "the best installed code model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Store:
         names = list(dict.fromkeys(model.name for model in (*catalog.rank(self.models), *self.models)))
         shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "")
         has = f"with {counted(len(names), 'model')}: {shown}" if names else "without any model"
-        has += f"; {self.models.others} more were not looked at" if self.models.others else ""
+        has += f"; {self.models.others} more were not examined" if self.models.others else ""
         return Finding("Ollama", True, f"{self.version or 'of unknown version'} at {self.url}, {has}")
 
 
@@ -64,9 +64,7 @@ class OllamaBackend(ServedBackend):
 
     kind = OLLAMA
     prefix = "ollama"
-    reload_advice = (
-        "Ollama does so after a reply that was ended early (ollama/ollama#17131): try a newer version of it."
-    )
+    reload_advice = "Ollama does this after a reply is ended early (ollama/ollama#17131): try a newer version."
     _store: _Store | Finding | None = None
 
     async def open_model(self, name: str) -> ChatModel:
@@ -77,7 +75,7 @@ class OllamaBackend(ServedBackend):
         await self.require_home(address(host))
         if not name:
             name = await self._best(self.deadlines)
-            self.on_wait(f"no model is named: using {name}, the best of those that are installed")
+            self.on_wait(f"no model is named: using {name}, the best installed code model")
         return self.served(OllamaServer(host, self.deadlines), name)
 
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
@@ -90,7 +88,7 @@ class OllamaBackend(ServedBackend):
             name = name or await self.soon(self._best(), store.url)
             facts = await self.soon(self._permitted(name), store.url)
         except NoModel as error:
-            found = Finding("Model", False, "none that writes code is installed", str(error))
+            found = Finding("Model", False, "no code model is installed", str(error))
             return Examination((store.finding, found))
         except ModelError as error:
             which = f"{name}, {how}" if name else how
@@ -130,7 +128,7 @@ class OllamaBackend(ServedBackend):
             await self.require_home(place)
             return await self.soon(_store(place.url, host), place.url)
         except ModelError as error:
-            return Finding("Ollama", False, "no server that could be asked", str(error))
+            return Finding("Ollama", False, "no usable server", str(error))
 
     async def _best(self, deadlines: Deadlines | None = None) -> str:
         found = await catalog.best(self.settings.host, deadlines)
@@ -153,7 +151,7 @@ def _loaded(model_id: str, running: Running | None, window: int, loads: str) -> 
         return Finding("Loaded", None, f"not now: {loads}", model=model_id)
     parts = [part for part in (_until(running.until), _hardware(running.on_gpu)) if part]
     if not running.has_window(window):
-        parts.append(f"with a window of {running.window:,} tokens, so that {loads} anew")
+        parts.append(f"with a window of {running.window:,} tokens, so {loads} again")
     return Finding("Loaded", None, f"yes{', ' if parts else ''}{'; '.join(parts)}", model=model_id)
 
 
@@ -176,16 +174,16 @@ def _present(
         about += [installed.quantization] if installed.quantization else []
         about += [_gigabytes(installed.size)] if installed.size else []
         if not installed.chats:
-            advice += ["By its name it only continues texts: choose one that follows instructions with ", MODEL, "."]
+            advice += ["This looks like a base model: choose an instruct model with ", MODEL, "."]
         elif installed.is_too_large and not (running and running.on_gpu == 1):
             has = f"this machine's memory ({_gigabytes(catalog.memory() or 0)})"
             advice += [f"It takes most of {has} or more, and may be slow: choose a smaller one with ", MODEL, "."]
     if not facts.reads_system:
-        why = "Its template shows it no system text, so AdaCoder's rules go into the first message: put the TEMPLATE"
+        why = "Its template has no system text, so AdaCoder's rules go into the first message: put the TEMPLATE"
         advice += [
             " " * bool(advice),
             why,
-            " of its family into its Modelfile, or choose a model that brings one with ",
+            " of its family into its Modelfile, or choose another model with ",
         ]
         advice += [MODEL, "."]
     what = f"{', '.join(about)}; " if about else ""

@@ -44,7 +44,7 @@ class OpenAIBackend(ServedBackend):
         except (ModelMissing, NoChat) as error:
             return Examination((server, Finding("Model", False, f"{name}, {how}", str(error), model_id)))
         except ModelError as error:
-            found = Finding("Server", False, "no OpenAI-compatible server that could be asked", str(error))
+            found = Finding("Server", False, "no usable OpenAI-compatible server", str(error))
             return Examination((found,))
         findings = (server, _present(name, how, listed, model_id), context(model_id, settings.context_tokens, facts))
         return Examination(findings, partial(self.measure, name))
@@ -59,9 +59,9 @@ class OpenAIBackend(ServedBackend):
 def _present(name: str, how: str, known: Sequence[str], model_id: str) -> Finding:
     """Return the finding about a model that the server may have."""
     if not known:
-        return Finding("Model", None, f"{name}, {how}; the server keeps no list of its models", model=model_id)
+        return Finding("Model", None, f"{name}, {how}; the server does not list its models", model=model_id)
     if name in known:
         return Finding("Model", True, f"{name}, {how}", model=model_id)
     shown = ", ".join(f"openai:{other}" for other in known[:NAMES_SHOWN]) + (", …" if len(known) > NAMES_SHOWN else "")
-    advice = Text("It may answer all the same; to be sure, choose one that is there with ", MODEL, f" ({shown}).")
+    advice = Text("It may still answer; to be sure, choose an available one with ", MODEL, f" ({shown}).")
     return Finding("Model", None, f"{name}, {how}, is not in the server's list", advice, model_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from itertools import takewhile
@@ -10,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Message, Reply
-from adacoder.models.base import Enough, Sampling
+from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError, Nameless
 from adacoder.models.recording.format import as_written, read
 from adacoder.models.recording.redaction import Redaction
+from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class ReplayMismatch(ModelError):
     """A request is not the recorded one. The difference follows the message's first line."""
 
 
-class ReplayModel:
-    """A `ChatModel` that gives the replies of a recorded conversation, in order, to the same requests.
+class ReplayModel(ScriptedModel):
+    """A model whose script is a recorded conversation: it gives the recorded replies, in order, to the same requests.
 
     The window is the recorded one, so prompts are packed in the same way whatever the settings and the calibration are
     here. Requests are compared after the same redaction. The maximum length and the stop texts of a reply are not
@@ -43,16 +43,12 @@ class ReplayModel:
         Raises:
             BadRecording: it cannot be read, or holds something else.
         """
+        super().__init__(then=self._recorded, name=f"replay:{path}")
         self.path = path
         self._conversations = read(path)
         self._conversation = self._conversations[-1]
         self._redaction = Redaction()
         self._answered = 0
-
-    @property
-    def name(self) -> str:
-        """Model id: `replay:` and the path."""
-        return f"replay:{self.path}"
 
     @property
     def lease_key(self) -> Hashable:
@@ -72,9 +68,6 @@ class ReplayModel:
             reversed(self._conversations), key=lambda one: [one.about.get(name) == value for name, value in wanted]
         )
 
-    async def close(self) -> None:
-        """Do nothing: the file was closed when it was read."""
-
     async def window(self) -> Window:
         """Return the recorded window.
 
@@ -86,20 +79,11 @@ class ReplayModel:
             raise ModelError(window)
         return window
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        """Return the recorded reply, even if `enough` would have ended it earlier.
+    def _recorded(self, ask: Ask) -> Reply | ModelError:
+        """Return the recorded reply, or the recorded error in its place.
 
         Raises:
-            ReplayMismatch: `messages` are not the recorded ones, or no reply is left.
-            ModelError: the recording has an error instead of the reply.
+            ReplayMismatch: the messages are not the recorded ones, or no reply is left.
         """
         number = self._answered + 1
         if number > len(self._conversation.exchanges):
@@ -108,18 +92,14 @@ class ReplayModel:
                 " the ladder that it was recorded with, or record it again with --record."
             )
         exchange = self._conversation.exchanges[self._answered]
-        recorded, asked = self._lines(exchange.messages), self._lines(messages)
+        recorded, asked = self._lines(exchange.messages), self._lines(ask.messages)
         if recorded != asked:
             raise ReplayMismatch(
                 f"Request number {number} is not the one recorded in {self.path}: record it again with --record.\n"
                 + "\n".join(_difference(recorded, asked))
             )
         self._answered = number
-        if isinstance(exchange.reply, str):
-            raise ModelError(exchange.reply)
-        await asyncio.sleep(0)
-        enough(exchange.reply.text)
-        return exchange.reply
+        return ModelError(exchange.reply) if isinstance(exchange.reply, str) else exchange.reply
 
     def _lines(self, messages: Sequence[Message]) -> list[str]:
         """Return the redacted lines of a request, for comparison."""

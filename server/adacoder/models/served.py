@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from adacoder.domain import Ended, Message, Reply, Timing, Tokens
-from adacoder.models.base import Enough, OnWait, Sampling
+from adacoder.models.base import Ask, Enough, OnWait
 from adacoder.models.errors import (
     BadReply,
     Busy,
@@ -112,27 +112,19 @@ class ServedModel:
             self._window = replace(facts.window_for(self._context_tokens), ratio=self._calibration.ratio)
         return self._window
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
+    async def reply(self, ask: Ask) -> Reply:
         """As `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
                 window, facts = await self.window(), await self._permitted()
                 if not facts.reads_system:
-                    messages = _without_system(messages)
-                if lower_estimate(messages) > window.tokens or (
+                    ask = replace(ask, messages=_without_system(ask.messages))
+                if lower_estimate(ask.messages) > window.tokens or (
                     # A server may drop the oldest of several messages, which no count reveals.
-                    len(messages) > 2 and window.measure_chat(messages) > window.tokens
+                    len(ask.messages) > 2 and window.measure_chat(ask.messages) > window.tokens
                 ):
                     raise ContextOverflow.by(self._model)
-                chat = self._chat(tuple(messages), facts, window, max_tokens, stop, sampling or Sampling())
+                chat, enough = self._chat(ask, facts, window), ask.enough
                 thinks = self._may_think(facts)
                 return await self._patiently(lambda: self._read(chat, window, enough, may_think=thinks))
         except ContextOverflow:  # servers do not know why the window is so small
@@ -150,39 +142,30 @@ class ServedModel:
             self._facts = permitted(self._model, facts, allow_cloud=self._allow_cloud)
         return self._facts
 
-    def _chat(
-        self,
-        messages: tuple[Message, ...],
-        facts: Facts,
-        window: Window,
-        max_tokens: int,
-        stop: Sequence[str],
-        sampling: Sampling,
-    ) -> Chat:
+    def _chat(self, ask: Ask, facts: Facts, window: Window) -> Chat:
         """Build a request that the server need not truncate.
 
         A request is repeated word for word because its reply failed, so a different reply must be possible. (With other
         stop texts it is not a repetition, but asks for more of the same reply.)
         """
-        again = self._asked[messages, tuple(stop)]
-        self._asked[messages, tuple(stop)] += 1
-        temperature = self._temperature if sampling.temperature is None else sampling.temperature
+        again = self._asked[ask.messages, ask.stop]
+        self._asked[ask.messages, ask.stop] += 1
+        temperature = self._temperature if ask.sampling.temperature is None else ask.sampling.temperature
         if again:
             temperature = max(temperature, _LIVELY)
-        if facts.thinking is Thinking.ALWAYS:
-            max_tokens += _THOUGHT_TOKENS
-        room = max(window.tokens - window.measure_chat(messages), _LEAST_REPLY)
+        max_tokens = ask.max_tokens + (_THOUGHT_TOKENS if facts.thinking is Thinking.ALWAYS else 0)
+        room = max(window.tokens - window.measure_chat(ask.messages), _LEAST_REPLY)
         return Chat(
             model=self._model,
-            messages=tuple(Message(message.role, _encodable(message.content)) for message in messages),
+            messages=tuple(Message(message.role, _encodable(message.content)) for message in ask.messages),
             max_tokens=min(max_tokens, room),
             context_tokens=window.tokens,
             bound=window.bound,
             temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
-            top_p=sampling.top_p,
+            top_p=ask.sampling.top_p,
             seed=None if self._seed is None else self._seed + again,
             # Thoughts may contain a stop text, which would end the reply too early.
-            stop=(*facts.stop, *stop) if stop and not self._may_think(facts) else (),
+            stop=(*facts.stop, *ask.stop) if ask.stop and not self._may_think(facts) else (),
             thinking=facts.thinking,
             keep_alive=self._keep_alive,
         )

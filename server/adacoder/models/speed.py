@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass
 
 from adacoder.domain import Message, Timing
-from adacoder.models.base import ChatModel
+from adacoder.models.base import Ask, ChatModel
 
 _COUNTED = 60
 """Count of numbers in the prompt. At about three tokens each, they suffice to measure the reading speed."""
@@ -74,7 +74,7 @@ async def measure(model: ChatModel) -> Speed:
     Raises:
         ModelError: the model gave no reply.
     """
-    reply = await model.reply(_prompt(), enough=lambda _: False, max_tokens=WRITTEN_TOKENS)
+    reply = await model.reply(Ask(_prompt(), max_tokens=WRITTEN_TOKENS))
     tokens = reply.tokens
     return Speed(reply.time or Timing(), tokens.prompt - tokens.cached, tokens.completion)
 

@@ -123,7 +123,7 @@ class Reloaded(str):
     @classmethod
     def note(cls, model: str) -> Self:
         """Return the message for `model`."""
-        return cls(f"{model} was loaded and answered nothing, though nobody else used it: unloaded, and asked again")
+        return cls(f"{model} was loaded and idle but did not answer: it was unloaded, and asked again")
 
 
 class FirstPart:

@@ -88,7 +88,7 @@ class Bound(Enum):
     UNTOLD = "the setting, or less"
     """The server has its own window and does not report its size."""
     SERVER = "how the server was started"
-    MODEL = "what the model was trained with"
+    MODEL = "the model's training"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,8 @@ class Access:
         real = os.path.realpath(path)
         if refusal == _OUTSIDE:
             raise AdaCoderError(f"{path} leads out of the workspace, to {real}: name that file itself.")
-        what = f"{path} stays unread, since {real} is private ("
-        raise AdaCoderError(what, refusal, "): let ", Named("show"), " name it if it is not.")
+        what = f"{path} is not read, because {real} is private ("
+        raise AdaCoderError(what, refusal, "): list it in ", Named("show"), " if it is not.")
 
     def _refusal(self, real: str) -> str | None:
         places = self._places(real)
@@ -160,13 +160,13 @@ def _opened(real: str) -> int:
     """Open the regular file at a path without links, but no other file that took its place."""
     # Do not open named pipes and devices. If one takes the file's place right after this check, opening does not block.
     if not stat.S_ISREG(os.lstat(real).st_mode):
-        raise AccessDenied(f"{real} is no regular file")
+        raise AccessDenied(f"{real} is not a regular file")
     handle = os.open(real, READING)
     try:
         found = os.fstat(handle)
         # A parent folder may have become a link since. Then the real path has changed, or leads to another file.
         if not stat.S_ISREG(found.st_mode) or os.path.realpath(real) != real or not _is_at(found, real):
-            raise AccessDenied(f"{real} is no regular file, or was moved just now")
+            raise AccessDenied(f"{real} is not a regular file, or was moved just now")
     except BaseException:
         os.close(handle)
         raise

@@ -97,7 +97,7 @@ _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
 _LEAST_RANDOM = 3.0
 _IN_ADDRESS = "a password in an address"
 """This may be an example, so `found_in` reports it only if its letters look like a password."""
-_CALLED = "a value that is called secret"
+_CALLED = "a value that is named like a secret"
 _SHORTEST = {True: 8, False: 16}
 """Minimum length of a value, by whether its name is a strong one."""
 _QUOTED = re.compile(r"(?<=[\"'`])[A-Za-z0-9+/=_.~-]{20,500}(?=\\?[\"'`])")

@@ -54,8 +54,8 @@ _UNSETTLED_NS = 2_000_000_000
 _KEPT = 1024
 
 _NAMED = "its name"
-_DOOR = "it is no file but a door to a program"
-_DATA = "it holds too much to be looked through"
+_DOOR = "it is a socket or a pipe, not a file"
+_DATA = "it holds too much to search"
 _STORED = "it lies in a folder of secrets"
 
 

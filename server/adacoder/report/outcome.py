@@ -41,7 +41,7 @@ def _ending(outcome: Outcome) -> str:
     name = f"'{outcome.target.qualname}'"
     match outcome.status:
         case Status.VERIFIED:
-            unchanged = " as it stands, nothing to fix" if outcome.strategy and outcome.stands else ""
+            unchanged = ", nothing to fix" if outcome.strategy and outcome.stands else ""
             return f"Verified {name}{unchanged}: {_evidence(outcome)}."
         case Status.CANCELLED:
             return f"Cancelled {name}; nothing was changed."

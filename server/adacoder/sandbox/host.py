@@ -184,7 +184,7 @@ class Host:
             finally:
                 # Right after the verdict, which need not wait for it.
                 asyncio.get_running_loop().call_soon(taken.give_back)
-        raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
+        raise SandboxError("Private files keep changing while code runs: try again when they are still.")
 
     def _judge(self, finding: Proof, program: Program, examples: Sequence[Example]) -> Judge:
         asked = [example for example in examples if not example.skipped]

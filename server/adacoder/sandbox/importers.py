@@ -481,7 +481,7 @@ def _noted(name: str, how: str, changes: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     left = [change for change in changes if change in _NOT_FORKED]
     if left:
-        raise Apart(f"The import of '{name}' leaves {_listed(left)} behind, so each docstring imports it anew.")
+        raise Apart(f"The import of '{name}' leaves {_listed(left)} behind, so each docstring imports it again.")
     return (f"The import of '{name}' changes {_listed(changes)}.",)
 
 

@@ -153,7 +153,7 @@ class Judge:
             ProtocolError: the trace has lines outside the target.
         """
         if not all(self.program.first_line <= each.line <= self.program.last_line for each in trace.executed):
-            raise ProtocolError("it traced what is not the target")
+            raise ProtocolError("it traced something other than the target")
         self.trace = trace
 
     def ended(self, missing: tuple[str, ...]) -> None:
@@ -306,7 +306,7 @@ class Judge:
             if result.entered or trouble.line is not None:
                 return self._exception(earlier, trouble, "")
             cause = f"{_place(earlier)} raised {_brief(trouble.message)}"
-            message = f"{cause}, so that '{name}' is missing: correct it."
+            message = f"{cause}, so '{name}' is missing: correct it."
             return Failure(FailureKind.BROKEN_EXAMPLE, message, earlier, error=trouble.message.strip())
         message = f"{_place(example)} uses '{name}', which nothing defines: define it, or correct the example."
         return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
@@ -396,7 +396,7 @@ def _hint(example: Example, got: str, answer: Answer) -> str:
     if same_but_for_order(want, came):
         return "Only the order inside braces differs: show `sorted(...)`, or compare with `==`."
     if answer.raised is None and not example.informal and _may_take_text_for_output(example, got):
-        return "If the text right below the output is no output, leave a blank line above it."
+        return "If the text right below the output is not output, leave a blank line above it."
     return ""
 
 

@@ -197,4 +197,4 @@ def _form(value: object) -> Hashable:
         case dict():
             return dict, frozenset((_form(key), _form(each)) for key, each in value.items())
         case _:
-            raise ValueError(f"{type(value)} is no literal's type")
+            raise ValueError(f"{type(value)} is not a literal's type")

@@ -206,7 +206,7 @@ class TemplateProcess:
         try:
             await template._start(far_end)
             if recipe.permitted is not None and not await asyncio.shield(recipe.permitted):
-                raise ProtocolError("what was to isolate it does not")
+                raise ProtocolError("it is not isolated")
             async with asyncio.timeout(BOOT_SECONDS):
                 await template._set_up()
         except (OSError, HungUpError, ProtocolError) as error:  # TimeoutError is an OSError
@@ -427,7 +427,7 @@ class TemplateProcess:
                     raise ProtocolError("its start-up code leaves memory that evaluations would share")
                 return
             case ["unable", why]:
-                raise ProtocolError(f"it lacks what confines it ({why})")
+                raise ProtocolError(f"it cannot be confined ({why})")
         raise ProtocolError("it did not announce itself")
 
     async def _ask(self, seconds: float, *command: str) -> list[str]:

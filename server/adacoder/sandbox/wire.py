@@ -419,7 +419,7 @@ def _raised(message: str, bases: str, line: str, origin: str) -> Raised:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise ProtocolError("it sent something else where a line number stands")
+        raise ProtocolError("it sent something other than a line number")
     return int(text)
 
 

@@ -47,9 +47,12 @@ class Settings:
         (),
         of.MODELS,
         Text(
-            "Model to ask: `NAME` or `ollama:NAME` of an Ollama model, `openai:NAME` on the server at `",
-            *(Named("openai.baseUrl"), "`, or `replay:FILE`, a recorded conversation. Of several each is asked where"),
-            " those before it failed.",
+            "Model: `NAME` or `ollama:NAME` for an Ollama model, `openai:NAME` for a model of the server at `",
+            *(
+                Named("openai.baseUrl"),
+                "`, or `replay:FILE` for a recorded conversation. Several models form a ladder:",
+            ),
+            " each is asked if the previous one failed.",
         ),
         unset="the best code model that Ollama has",
         key="model",
@@ -59,14 +62,14 @@ class Settings:
     rounds_per_model: int = setting(
         2,
         of.number(1, 50, is_whole=True),
-        "Failed rounds before the next of several models is asked; the last may use all.",
+        "Failed rounds before the next model of a ladder is asked. The last model gets all remaining rounds.",
         option="N",
     )
     host: str | None = setting(
         None,
         of.TEXT,
-        "Ollama's address.",
-        unset="the environment's `OLLAMA_HOST`, else this machine",
+        "Address of Ollama.",
+        unset="the environment variable `OLLAMA_HOST`, else this machine",
         key="ollama.host",
         option="URL",
         by_project=False,
@@ -74,9 +77,9 @@ class Settings:
     base_url: str | None = setting(
         None,
         of.TEXT,
-        "Address of the OpenAI-compatible server that has the models `openai:NAME`, such as `http://gpu:8000/v1`; a key"
-        " for it is read from the environment's `OPENAI_API_KEY`.",
-        unset="no such server",
+        "Address of the OpenAI-compatible server for models `openai:NAME`, such as `http://gpu:8000/v1`. Its key comes"
+        " from the environment variable `OPENAI_API_KEY`.",
+        unset="none",
         key="openai.baseUrl",
         option="URL",
         by_project=False,
@@ -85,38 +88,38 @@ class Settings:
     max_iterations: int | None = setting(
         None,
         of.number(0, 50, is_whole=True),
-        "Most iterations of the strategy after its first try: AdaCoder's planned rounds, CodeTree's programs.",
-        unset="as many as its paper has",
+        "Maximum iterations of the strategy after its first attempt: AdaCoder's planned rounds, CodeTree's programs.",
+        unset="the number in its paper",
         option="N",
     )
     budget_calls: int | None = setting(
-        None, of.number(0, 10_000, is_whole=True), "Most calls of a model in a request.", unset="no limit", option="N"
+        None, of.number(0, 10_000, is_whole=True), "Maximum model calls per request.", unset="no limit", option="N"
     )
     budget_tokens: int | None = setting(
         None,
         of.number(0, 100_000_000, is_whole=True),
-        "Tokens of prompts and replies after which a request asks no model any more.",
+        "Tokens of prompts and replies after which a request makes no more model calls.",
         unset="no limit",
         option="N",
     )
     budget_seconds: float | None = setting(
         None,
         of.number(0, 86_400),
-        "Seconds after which a request asks no model any more.",
+        "Seconds after which a request makes no more model calls.",
         unset="no limit",
         option="SECONDS",
     )
     budget_programs: int | None = setting(
         None,
         of.number(1, 10_000, is_whole=True),
-        "Most programs that a request evaluates.",
+        "Maximum programs to evaluate per request.",
         unset="no limit",
         option="N",
     )
     timeout: float = setting(
         10.0,
         of.number(0.1, 600),
-        "Seconds that one run of a function's examples may take, the import of its module included.",
+        "Time limit for one run of a function's examples, including the import of its module, in seconds.",
         option="SECONDS",
     )
     rules: Rules = setting(
@@ -132,7 +135,7 @@ class Settings:
         None,
         of.PATH,
         "Python that runs the examples: a path, or a name in `PATH`.",
-        unset="the project's `.venv`, else that of the activated environment, else `python3`",
+        unset="the project's `.venv`, else the activated environment, else `python3`",
         option="PYTHON",
         by_project=False,
     )
@@ -140,12 +143,12 @@ class Settings:
         Level.SEATBELT,
         of.one_of(
             Level,
-            "Only full isolation, in namespaces of their own.",
+            "Only full isolation, in separate namespaces.",
             "At least confinement by Linux's security modules.",
             "At least confinement by macOS's sandbox.",
-            "Any: examples and candidates may run unconfined.",
+            "None: examples and candidates may run unconfined.",
         ),
-        "Weakest isolation to accept when examples run; without it nothing runs.",
+        "Weakest isolation to accept for running examples. With less, nothing runs.",
         option="",
         by_project=False,
     )
@@ -153,67 +156,67 @@ class Settings:
         Unverified.KEEP,
         of.one_of(
             Unverified,
-            "Keep it, and offer it where the function stands.",
+            "Keep it, and offer it at the function.",
             "Discard it.",
-            "Insert it if no example failed; else keep it.",
+            "Insert it if no example failed, else keep it.",
         ),
         "Treatment of a result that is not verified.",
         by_project=False,
     )
     preview: bool = setting(
-        False, of.FLAG, "Keep what is verified, too, and insert only what you have looked at and chosen, in an editor."
+        False, of.FLAG, "Keep verified results too. An editor inserts a result only after you review and choose it."
     )
     check_on_save: bool = setting(
-        False, of.FLAG, "Run the examples of a file's functions when the file is saved, but those of stubs."
+        False, of.FLAG, "Run the examples of a file's functions when the file is saved, except for stubs."
     )
     code_lens: bool = setting(
-        True, of.FLAG, "Show above functions what was proven of them, and what can be done or is being done."
+        True, of.FLAG, "Show the evidence above each function, with its actions and running jobs."
     )
-    inlay_hints: bool = setting(False, of.FLAG, "Show after each failed example what it gave.")
+    inlay_hints: bool = setting(False, of.FLAG, "Show the actual result after each failed example.")
     unreached_hints: bool = setting(False, of.FLAG, "Show a hint at each line that no example reached.")
     context_tokens: int = setting(
         8192,
         of.number(1024, 1_048_576, is_whole=True),
-        "The model's context window, in tokens; a change makes Ollama load the model again.",
+        "Context window of the model, in tokens. After a change, Ollama loads the model again.",
         option="N",
     )
     keep_alive: str = setting(
-        "10m", of.DURATION, "Time for which Ollama keeps the model loaded after a request; `-1` is for good."
+        "10m", of.DURATION, "Time to keep the model loaded in Ollama after a request; `-1` means forever."
     )
     first_token_timeout: float = setting(
         300.0,
         of.number(1, 86400),
-        "Seconds to wait for the first token of a reply, for which the model may have to be loaded.",
+        "Seconds to wait for the first token of a reply, including the time to load the model.",
         option="SECONDS",
     )
     token_timeout: float = setting(
         60.0, of.number(1, 86400), "Seconds to wait for each further token.", option="SECONDS"
     )
     reply_timeout: float | None = setting(
-        None, of.number(1, 86400), "Seconds that a whole reply may take.", unset="no limit", option="SECONDS"
+        None, of.number(1, 86400), "Time limit for a whole reply, in seconds.", unset="no limit", option="SECONDS"
     )
-    temperature: float = setting(0.2, of.number(0, 2), "The model's sampling temperature.")
+    temperature: float = setting(0.2, of.number(0, 2), "Sampling temperature of the model.")
     seed: int | None = setting(
         None,
         of.number(0, 2**31 - 1, is_whole=True),
-        "Seed that makes the model's replies repeatable.",
-        unset="another each time",
+        "Seed for repeatable replies of the model.",
+        unset="a new seed each time",
         option="N",
         is_offered=False,
     )
-    instructions: str = setting("", of.LONG_TEXT, "The project's own wishes, added to the prompt.")
+    instructions: str = setting("", of.LONG_TEXT, "Instructions of the project, added to the prompt.")
     allow_cloud: bool = setting(
         False,
         of.FLAG,
-        "Let code leave this machine and your network for a model: one of Ollama's cloud, or on a public server.",
+        "Send code outside your network, to a model in Ollama's cloud or on a public server.",
         option="",
         by_project=False,
     )
     hide: tuple[str, ...] = setting(
         (),
         of.PATTERNS,
-        "Name, or with a slash path in the workspace, that models and code that runs do not get to see, besides those"
-        " known as private; `*` stands for any letters.",
+        "File name, or path in the workspace if it has a slash, to hide from models and from running code. Known"
+        " private files are hidden anyway. `*` matches any characters.",
         option="NAME",
         adds_up=True,
     )
@@ -221,9 +224,9 @@ class Settings:
         (),
         of.PATTERNS,
         Text(
-            "Name, or with a slash path in the workspace, that models and code that runs may see, though it looks"
-            " private or `",
-            *(Named("hide"), "` names it."),
+            "File name, or path in the workspace if it has a slash, to show to models and to running code, although it"
+            " looks private or is in `",
+            *(Named("hide"), "`."),
         ),
         option="NAME",
         by_project=False,
@@ -232,7 +235,7 @@ class Settings:
     trusted: bool = setting(
         True,
         of.FLAG,
-        "Trust in the workspace, as its editor has it: nothing of one that is not trusted runs.",
+        "The editor's trust in the workspace. Nothing runs in an untrusted workspace.",
         by_project=False,
         is_offered=False,
     )

@@ -36,5 +36,5 @@ def with_settings(text: str, values: Mapping[str, str]) -> str:
     except (ValueError, TypeError, AttributeError, TOMLKitError, RecursionError) as error:
         raise EditError(f"[tool.adacoder] cannot be written ({error}); the file was left as it is.") from None
     if after != expected:
-        raise EditError("[tool.adacoder] cannot be written here without a change of something else; put it in by hand.")
+        raise EditError("[tool.adacoder] cannot be written here without changing something else: add it by hand.")
     return edited

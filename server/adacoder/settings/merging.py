@@ -28,7 +28,7 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
     for key, value in _flatten(values, notice):
         name = field_name(key)
         if name is None:
-            notice(f"adacoder.{_brief(key)} is no setting of AdaCoder; it is ignored.")
+            notice(f"adacoder.{_brief(key)} is not a setting of AdaCoder; it is ignored.")
             continue
         setting = SETTINGS[name]
         if value is None or (value == "" and setting.unset):
@@ -113,5 +113,5 @@ def _is_replaced(key: str, value: object, given: Mapping[str, object]) -> bool:
 def _renamed(key: str, value: object, notice: Callable[[str], None]) -> tuple[str, object]:
     new, words = _RENAMED[snake_case(key)]
     now = words.get(value, value) if isinstance(value, str) else value
-    notice(f"adacoder.{key} = {_shown(value)} is read as adacoder.{new} = {_shown(now)}: that is its name now.")
+    notice(f"adacoder.{key} = {_shown(value)} is read as adacoder.{new} = {_shown(now)}: use the new name.")
     return new, now

@@ -125,5 +125,5 @@ def _readable(text: str) -> str:
     for mark in marks:
         depth += (mark in "[{") - (mark in "]}")
         if depth > _DEEPEST:
-            raise ValueError(f"brackets stand more than {_DEEPEST} deep in each other")
+            raise ValueError(f"brackets are nested more than {_DEEPEST} deep")
     return text

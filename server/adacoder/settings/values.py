@@ -102,7 +102,7 @@ def one_of(words: type[StrEnum], *meanings: str) -> Values:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError("it must be a text")
+        raise TypeError("it must be a string")
     return value
 
 
@@ -135,7 +135,7 @@ def _patterns(value: object) -> tuple[str, ...]:
     if len(patterns) > _MOST_PATTERNS:
         raise ValueError(f"it must be at most {_MOST_PATTERNS} names")
     if not all(isinstance(each, str) and each.strip("/ ") and len(each) <= _LONGEST_PATTERN for each in patterns):
-        raise TypeError("it must be a name, a path in the workspace, or a list of them; * stands for any letters")
+        raise TypeError("it must be a name, a path in the workspace, or a list of them; * matches any characters")
     return tuple(map(str, patterns))
 
 

@@ -43,7 +43,7 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
         UnreadableExample: doctest cannot read an example, or the docstring is too long.
     """
     if len(literal) > _LONGEST and ">>>" in literal:
-        raise UnreadableExample(first_line, f"stands in a docstring of more than {_LONGEST:,} characters")
+        raise UnreadableExample(first_line, f"is in a docstring of more than {_LONGEST:,} characters")
     docstring = _without_closed_fences(read_literal(literal))
     found = tuple(_examples(docstring, first_line))
     if calls is None or any(example.has_want for example in found):

@@ -72,7 +72,7 @@ def literal_parts(literal: str) -> list[Span]:
         parts.append(Span(start, end))
         start = _past_filler(literal, end)
     if not parts or start < len(literal):
-        raise ValueError(f"{literal!r} is no string literal")
+        raise ValueError(f"{literal!r} is not a string literal")
     return parts
 
 

@@ -242,11 +242,11 @@ def _obstacle(definition: Definition) -> str | None:
     """The reason why no example can run a function or class, or None."""
     name = definition.name
     if definition.in_function:
-        return f"'{definition.qualname}' stands inside a function, where no example can reach it: move it out."
+        return f"'{definition.qualname}' is inside a function, where no example can reach it: move it out."
     if definition.header_line.colon is None:
         return f"The signature of '{name}' does not end with a colon yet: complete it."
     if _is_decorated(definition, _OVERLOAD):
-        return f"'{name}' is only declared here, as an overload: choose the function that follows them."
+        return f"'{name}' is only declared here, as an overload: choose the function after the overloads."
     return None
 
 
@@ -256,7 +256,7 @@ def _target(definition: Definition, lines: Lines, module: Module) -> Target:
     if obstacle is not None:
         raise TargetError(obstacle)
     if docstring is None:
-        raise TargetError(f"'{name}' has no docstring: write down what it must do, best with >>> examples.")
+        raise TargetError(f"'{name}' has no docstring: write one, best with >>> examples.")
     return _with_examples(_without_examples(definition, docstring, module), lines, _class_around(definition))
 
 

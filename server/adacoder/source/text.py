@@ -74,7 +74,7 @@ def read(path: Path) -> SourceFile:
         if stat.S_ISDIR(mode):
             raise TargetError(f"{path} is a directory: name a Python file in it.")
         if not stat.S_ISREG(mode):
-            raise TargetError(f"{path} is no regular file: name a Python file.")
+            raise TargetError(f"{path} is not a regular file: name a Python file.")
         must_be_short(path, status.st_size)
         data = read_regular(path, most=LONGEST)
     except AccessDenied:
@@ -101,10 +101,10 @@ def decoded(path: Path, data: bytes) -> SourceFile:
         is_lossless = text.encode(encoding) == data[3 * bom :]
     except (SyntaxError, UnicodeError, LookupError) as error:
         line = _undecodable_line(data, error)
-        raise TargetError(f"{path} is no Python text: its bytes do not fit its encoding (line {line}).") from None
+        raise TargetError(f"{path} is not Python text: its bytes do not fit its encoding (line {line}).") from None
     if (at := text.find("\0")) >= 0:
         line = line_number(text, at) + 1
-        raise TargetError(f"{path} is no Python text: it holds NUL characters (line {line}).")
+        raise TargetError(f"{path} is not Python text: it holds NUL characters (line {line}).")
     if not is_lossless:
         raise TargetError(f"{path} could not be written back byte for byte in {encoding}: convert it to UTF-8.")
     return SourceFile(path, text, encoding, bom, data)

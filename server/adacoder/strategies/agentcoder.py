@@ -77,7 +77,7 @@ async def _nothing_run(request: Request) -> None:
 
 AGENTCODER = Strategy(
     name="agentcoder",
-    summary="a designer writes tests without seeing code; what they find goes back to the programmer",
+    summary="a designer writes tests without seeing code; their failures go back to the programmer",
     paper="AgentCoder: Multi-Agent-based Code Generation with Iterative Testing and Optimisation (Huang et al., 2024)",
     roles=(PROGRAMMER, PROGRAMMER_AGAIN, DESIGNER),
     iterations=ITERATIONS,
@@ -105,7 +105,7 @@ PROGRAMMER_ONLY = replace(
 NOTHING_RUN = replace(
     PROGRAMMER_ONLY,
     name="agentcoder-designer",
-    summary="agentcoder's programmer and designer, by whose tests it refines its code; nobody runs them",
+    summary="agentcoder's programmer and designer, whose tests refine the code but are not run",
     paper=f"{AGENTCODER.paper}, its ablation: programmer and test designer",
     roles=(PROGRAMMER, PROGRAMMER_CHECKS, DESIGNER),
     best_calls=3,

@@ -143,7 +143,9 @@ CODETREES = (
         replace(_UNLED, breadth_first=True),
     ),
     _codetree("-dfs", "codetree without a critic, depth first: the first that passes", ", section 4.3", _UNLED),
-    _codetree("-no-verification", "codetree that accepts whatever passes", ", Table 4", CodeTree(verifies=False)),
+    _codetree(
+        "-no-verification", "codetree that accepts any program that passes", ", Table 4", CodeTree(verifies=False)
+    ),
     _codetree("-no-abort", "codetree that gives up no branch", ", Table 4", CodeTree(aborts=False)),
     _codetree("-no-scoring", "codetree that values nodes by examples alone", ", Table 4", CodeTree(scores=False)),
 )

@@ -31,7 +31,7 @@ async def _run(request: Request) -> None:
 
 INTERVENOR = Strategy(
     name="intervenor",
-    summary="a learner writes, and a teacher tells it how to repair what failed",
+    summary="a learner writes, and a teacher explains how to repair the failure",
     paper="INTERVENOR: Prompting the Coding Ability of LLMs with the Interactive Chain of Repair (Wang et al., 2024)",
     roles=(LEARNER, LEARNER_AGAIN, TEACHER),
     iterations=TURNS,

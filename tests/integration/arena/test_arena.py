@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,10 @@ from adacoder.arena.judge import Judge
 from adacoder.arena.measures import INVARIANCE, refinements
 from adacoder.arena.rows import DesignedTests, Reading, RowsFile
 from adacoder.arena.runner import Runner, Standing
-from adacoder.domain import Ended, Message, Reply, Tokens
 from adacoder.models.backend import Session
-from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.base import Leases
 from adacoder.models.errors import ModelError, NotRunning, OnlyThought
-from adacoder.models.window import Window
+from adacoder.models.scripted import ScriptedModel
 from adacoder.service import Service
 from adacoder.settings import Settings
 
@@ -60,39 +58,6 @@ TESTS = [
 TESTED = RIGHT.replace("```\n", "".join(f"assert {each}\n" for each in TESTS) + "```\n")
 
 
-class Model:
-    """Answers by what `says` gives, and keeps all that it was sent."""
-
-    name = "instant"
-    lease_key = "instant"
-
-    def __init__(self, says: Callable[[int], str | ModelError]) -> None:
-        self._says = says
-        self.sent: list[str] = []
-
-    async def window(self) -> Window:
-        return Window(8192)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self.sent += [each.content for each in messages]
-        await asyncio.sleep(0)
-        said = self._says(len(self.sent))
-        if isinstance(said, ModelError):
-            raise said
-        return Reply(said, Tokens(10, 5), Ended.STOP)
-
-    async def close(self) -> None:
-        pass
-
-
 class Hall:
     """An arena in a folder."""
 
@@ -101,7 +66,7 @@ class Hall:
         self.tasks = folder / "tasks.jsonl"
         self.tasks.write_text("".join(json.dumps(each) + "\n" for each in TASKS))
         self.rows = folder / "rows.jsonl"
-        self.model = Model(says)
+        self.model = ScriptedModel(then=lambda _: says(len(self.model.asked)), name="instant")
         self.settings = Settings(max_iterations=1)
         self.patience = 5.0
 
@@ -113,7 +78,7 @@ class Hall:
     async def run(
         self, *strategies: str, samples: int = 1, hear: Callable[[Standing], None] = lambda _: None
     ) -> Standing:
-        async def open_model(*_: object) -> Model:
+        async def open_model(*_: object) -> ScriptedModel:
             return self.model
 
         (self.folder / "work").mkdir(exist_ok=True)
@@ -156,8 +121,8 @@ async def test_no_hidden_test_is_sent_or_stored(reply: str, tmp_path: Path) -> N
     await hall.run("direct", "adacoder", "agentcoder", "agentcoder-one-agent")
     assert CANARY in hall.tasks.read_text()  # the control
     assert all(str(each.canonical).count(CANARY) > 1 for each in load(hall.tasks, tmp_path).tasks)  # the control
-    assert hall.model.sent
-    assert not [text for text in hall.model.sent if CANARY in text]
+    assert hall.model.asked
+    assert not [ask for ask in hall.model.asked if CANARY in ask.text]
     stored = hall.stored()
     assert len(stored) > 6
     assert not [path for path, text in stored.items() if CANARY in text]
@@ -195,15 +160,15 @@ async def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
         await hall.run(samples=5, hear=stop)
     before = hall.rows.read_text()
     assert before.count("\n") >= 3
-    sent = len(hall.model.sent)
+    sent = len(hall.model.asked)
     standing = await hall.run(samples=5)
     assert hall.rows.read_text().startswith(before)
     keys = [row.key for row in Reading().rows(hall.rows)]
     assert len(keys) == len(set(keys)) == standing.done == 10
-    assert len(hall.model.sent) > sent
-    sent = len(hall.model.sent)
+    assert len(hall.model.asked) > sent
+    sent = len(hall.model.asked)
     await hall.run(samples=5)  # nothing is left
-    assert len(hall.model.sent) == sent
+    assert len(hall.model.asked) == sent
 
 
 async def test_a_server_that_was_gone_costs_no_row(tmp_path: Path) -> None:

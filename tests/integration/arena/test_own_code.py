@@ -6,11 +6,9 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import pytest
 
@@ -20,12 +18,12 @@ from adacoder.arena.own_code import tasks_of
 from adacoder.arena.rows import Judged, Reading, Row, RowsFile
 from adacoder.arena.runner import Runner
 from adacoder.arena.tasks import TaskSet
-from adacoder.domain import Candidate, Message, Reply
+from adacoder.domain import Candidate
 from adacoder.models.backend import Session
 from adacoder.models.base import Leases
+from adacoder.models.scripted import ScriptedModel
 from adacoder.service import Service
 from adacoder.settings import Settings
-from support.scripted import ScriptedModel
 
 SHAPES = '''
     """Shapes: area(31, 3) is 93.
@@ -304,20 +302,8 @@ async def test_methods_properties_coroutines_and_decorated_functions_are_judged_
         await judge.close()
 
 
-class Hearing(ScriptedModel):
-    """Says one thing, and keeps all that it was sent."""
-
-    def __init__(self, reply: str) -> None:
-        super().__init__(*[reply] * 99)
-        self.sent: list[str] = []
-
-    async def reply(self, messages: Sequence[Message], **options: Any) -> Reply:
-        self.sent += [each.content for each in messages]
-        return await super().reply(messages, **options)
-
-
-async def run(tasks: TaskSet, reply: str, kept: Path) -> tuple[list[Row], Hearing]:
-    settings, model = Settings(max_iterations=1), Hearing(reply)
+async def run(tasks: TaskSet, reply: str, kept: Path) -> tuple[list[Row], ScriptedModel]:
+    settings, model = Settings(max_iterations=1), ScriptedModel(then=reply)
 
     async def open_model(*_: object) -> ScriptedModel:
         return model
@@ -343,8 +329,10 @@ async def test_no_hidden_example_is_sent_stored_or_found(tmp_path: Path) -> None
         stored = [path.read_text() for path in kept.rglob("*") if path.is_file()]
         assert [bool(row.right) for row in rows] == [False, False]
         assert len(stored) == 3  # rows and journals
-        assert any("discounted(10)" in text for text in model.sent)  # the control
-        assert not [text for text in (*model.sent, *stored) if any(each in text for each in HIDDEN)]
+        assert any("discounted(10)" in ask.text for ask in model.asked)  # the control
+        assert not [
+            text for text in (*(ask.text for ask in model.asked), *stored) if any(each in text for each in HIDDEN)
+        ]
     (peeked := tmp_path / "peeked").mkdir()
     rows, _ = await run(tasks, PEEKING, peeked)
     assert {row.status for row in rows} == {"verified"}  # it found the other file, and nothing of them

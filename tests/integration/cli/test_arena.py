@@ -136,7 +136,7 @@ def test_a_replay_needs_no_cluster(desk: Desk) -> None:
     (desk.folder / "talk").mkdir()
     ran = arena(desk, "--dask", "tcp://127.0.0.1:1", "--replay", "talk", replies=[])
     assert ran.code == 2
-    assert ran.err == "What --replay answers needs no model, and so no cluster: leave --dask out.\n"
+    assert ran.err == "--replay needs no model and no cluster: leave --dask out.\n"
 
 
 def limited(desk: Desk, size: int, *options: str) -> Ran:

@@ -180,7 +180,7 @@ def test_check_of_a_directory_goes_on_after_a_file_that_is_no_python(desk: Desk)
     ran = desk.run("check", ".")
     assert ran.code == 2
     assert len(ran.error_lines) == 1
-    assert "broken.py is no Python text" in ran.err
+    assert "broken.py is not Python text" in ran.err
     assert "Verified 'hypotenuse'" in ran.out
 
 
@@ -258,7 +258,7 @@ def test_a_file_shows_its_failures_and_one_line_at_the_end(desk: Desk) -> None:
         "numbers_.py::unreadable  examples unreadable",
     )
     assert total.startswith("Failed: 2 of 6 docstrings in 1 file, 4/5 examples passed (")
-    assert re.search(r"isolation (full|lsm)\)\. Of them 1 proves nothing; -v says why\.\Z", total)
+    assert re.search(r"isolation (full|lsm)\)\. 1 of them proves nothing; -v shows why\.\Z", total)
 
 
 def test_what_passes_is_quiet_unless_asked_for(desk: Desk) -> None:
@@ -342,7 +342,7 @@ def test_a_function_that_has_its_examples_by_heart_proves_nothing_and_fails_noth
     quiet, verbose, named = (desk.run("check", *rest, "heart.py") for rest in ([], ["-v"], ["heart.py::f"]))
     assert (quiet.code, verbose.code, named.code) == (0, 0, 1)
     assert quiet.out.startswith("Passed: 2 docstrings in 1 file, 2/2 examples passed (")
-    assert quiet.out.endswith(" Of them 2 prove nothing; -v says why.\n")
+    assert quiet.out.endswith(" 2 of them prove nothing; -v shows why.\n")
     told = "The only example is answered by a constant"
     starts = [f"Unverified 'f': {told}", f"Unverified 'g': {told}", "Passed: 2"]
     assert [line.startswith(start) for line, start in zip(verbose.out.splitlines(), starts, strict=True)] == [True] * 3
@@ -359,7 +359,7 @@ def test_without_examples_there_is_nothing_to_complain_about(desk: Desk) -> None
     for place in (["."], ["f.py", "--allow-empty"], ["empty", "--allow-empty"]):
         ran = desk.run("check", *place)
         assert (ran.code, ran.out) == (0, "")
-        assert ran.error_lines == ["There are no examples in what was named: nothing was checked."]
+        assert ran.error_lines == ["No examples found, so nothing was checked."]
 
 
 def test_a_module_that_cannot_be_imported_is_told_once(desk: Desk) -> None:

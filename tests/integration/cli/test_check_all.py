@@ -114,7 +114,7 @@ def test_a_file_or_folder_that_is_named_must_have_something_to_check(desk: Desk)
     (desk.folder / "gone.py").symlink_to("nowhere")
     for name in ("README.md", "page.rst", "book.ipynb", "notes.txt"):
         (desk.folder / name).write_text(">>> 1 + 1\n3\n", encoding="utf-8")
-        no_python = f"{desk.folder}/{name} is no Python file: name a .py file, or a folder."
+        no_python = f"{desk.folder}/{name} is not a Python file: name a .py file, or a folder."
         for options in ([], ["--allow-empty"]):
             ran = desk.run("check", name, *options)
             assert (ran.code, ran.out, ran.error_lines) == (2, "", [no_python])
@@ -166,8 +166,8 @@ def test_links_and_what_is_not_counted_are_named(desk: Desk, monkeypatch: pytest
     assert ran.code == 0
     assert ran.error_lines == [
         (
-            "Skipped: .secret.py (hidden, or no regular file), b.py (a link), dist (over 5 files), gone.py (a link), "
-            "linked (a link). To check one, name it."
+            "Skipped: .secret.py (hidden, or not a regular file), b.py (a link), dist (over 5 files), gone.py (a link),"
+            " linked (a link). To check one, name it."
         )
     ]
     skipped = [case for case in ET.parse("report.xml").iter("testcase") if case.find("skipped") is not None]

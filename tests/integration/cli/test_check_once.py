@@ -204,7 +204,7 @@ def test_what_a_module_deletes_is_not_checked_as_in_doctest(desk: Desk) -> None:
     assert (result["status"], result["failure"], ran.code) == ("unverified", None, 0)
     assert result["examples"] == {"passed": 0, "total": 0}
     assert result["reason"] == (
-        "After its import the module does not define 'gone', nor does doctest find it: it was not checked."
+        "The imported module does not define 'gone', and doctest does not find it: it was not checked."
     )
     assert desk.run("check", "a.py::gone").code == 1, "it was asked for by name"
     assert doctest(path) == 0

@@ -50,7 +50,7 @@ def test_a_mark_and_advice(desk: Desk) -> None:
     assert "✓ Isolation" in ran.out
     assert "✗ Ollama" in ran.out
     assert "→ No Ollama server answers" in ran.out
-    assert ran.error_lines == ["AdaCoder cannot generate here yet; missing: ollama."]
+    assert ran.error_lines == ["AdaCoder cannot generate here yet. Missing: ollama."]
 
 
 def test_it_ends_well_where_it_can_generate(desk: Desk) -> None:
@@ -83,7 +83,7 @@ def test_a_model_of_a_ladder_that_is_missing_is_a_remark(desk: Desk) -> None:
 def test_what_lacks_is_named_once(desk: Desk) -> None:
     with StandIn(models=[Model(MODEL)]).in_thread() as standin:
         ran = desk.run("doctor", "--host", standin.host, "--model", "one:1b", "--model", "two:1b")
-    assert ran.error_lines == ["AdaCoder cannot generate here yet; missing: model."]
+    assert ran.error_lines == ["AdaCoder cannot generate here yet. Missing: model."]
 
 
 def test_json(desk: Desk) -> None:
@@ -116,7 +116,7 @@ def test_on_a_terminal_texts_stand_beside_the_names(columns: int, desk: Desk) ->
 def test_on_a_terminal_it_says_what_it_waits_for(desk: Desk) -> None:
     with StandIn(answers).in_thread() as standin:
         shown = on_terminal(80, ["doctor", "--host", standin.host], os.environ)
-    assert "trying what isolates here" in shown
+    assert "testing isolation" in shown
     assert f"loading {MODEL}" in shown
 
 

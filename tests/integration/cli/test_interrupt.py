@@ -126,5 +126,5 @@ def test_what_was_written_before_stays_and_is_counted(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert errors.decode().splitlines()[-1] == "Interrupted; what was written before stays (1)."
+    assert errors.decode().splitlines()[-1] == "Interrupted; functions already written: 1."
     assert path.read_text("utf-8").count(BODY) == 1

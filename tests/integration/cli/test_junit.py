@@ -105,7 +105,7 @@ def test_what_cannot_be_read_is_an_error_and_an_empty_report_is_one_too(desk: De
     assert [(result["target"], result["status"]) for result in ran.objects] == [("broken.py", "error")]
     root = ET.parse("report.xml").getroot()
     assert (root.attrib["tests"], root.attrib["errors"]) == ("1", "1")
-    assert "broken.py is no Python text" in next(root.iter("error")).attrib["message"]
+    assert "broken.py is not Python text" in next(root.iter("error")).attrib["message"]
     (desk.folder / "broken.py").unlink()
     assert desk.run("check", "--junit", "report.xml", "--allow-empty").code == 0
     assert ET.parse("report.xml").getroot().attrib["tests"] == "0"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from adacoder.arena.rows import Reading
-from adacoder.domain import Ended, Message, Reply, Tokens
 from adacoder.models import backends
-from adacoder.models.base import Enough, Sampling
-from adacoder.models.window import Window
+from adacoder.models.base import Ask
+from adacoder.models.scripted import ScriptedModel
 from support.commandline import Desk, new_desk
 
 HIDDEN = "canary_91ac"
@@ -32,33 +30,6 @@ SHALLOW = "\n\n".join(f"def f{number}(x):\n    return x + {number - 1}\n" for nu
 """Passes the shown examples, and nothing else."""
 
 
-class Model:
-    """Says the same thing each time."""
-
-    def __init__(self, name: str, says: str, sent: list[str]) -> None:
-        self.name = self.lease_key = name
-        self._says = says
-        self._sent = sent
-
-    async def window(self) -> Window:
-        return Window(8192)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self._sent += [each.content for each in messages]
-        return Reply(f"```python\n{self._says}```\n", Tokens(10, 5), Ended.STOP)
-
-    async def close(self) -> None:
-        pass
-
-
 @pytest.fixture
 def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
     return new_desk(tmp_path, capsys, monkeypatch)
@@ -75,8 +46,12 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         def __init__(self, *_: object) -> None:
             pass
 
-        async def open_model(self, name: str) -> Model:
-            return Model(name, RIGHT if name == "good" else SHALLOW, sent)
+        async def open_model(self, name: str) -> ScriptedModel:
+            def say(ask: Ask) -> str:
+                sent.append(ask.text)
+                return f"```python\n{RIGHT if name == 'good' else SHALLOW}```\n"
+
+            return ScriptedModel(then=say, name=name)
 
     monkeypatch.setitem(backends.BACKENDS, "openai", Backend)
     return sent
@@ -126,7 +101,7 @@ def test_the_winner_is_written_into_the_settings_and_nothing_else_changes(desk: 
     text = path.read_text(encoding="utf-8")
     assert text.startswith('# mine\n[project]\nname   = "x"\n')
     assert tomllib.loads(text)["tool"]["adacoder"] == {"model": "openai:good", "strategy": "direct"}
-    assert f"Wrote model and strategy into {path}." in ran.err
+    assert f"Wrote model and strategy to {path}." in ran.err
 
 
 def test_nobody_wins_where_nothing_is_right(desk: Desk, sent: list[str]) -> None:
@@ -141,7 +116,7 @@ def test_nobody_wins_where_nothing_is_right(desk: Desk, sent: list[str]) -> None
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--write",), "TASKS and --write go with --rank"),
+        (("--write",), "TASKS and --write need --rank"),
         (("--rank", "--model", "openai:good", "--strategy", "none"), "There is no strategy 'none'"),
         ((), "11434"),
     ],

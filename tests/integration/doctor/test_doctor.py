@@ -180,13 +180,13 @@ async def test_an_old_server_tells_less_and_works(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("installed", "named", "ok", "words"),
     [
-        ([MODEL, "llama3:8b"], None, True, f"{MODEL}, the best for code that is installed: "),
+        ([MODEL, "llama3:8b"], None, True, f"{MODEL}, the best installed code model: "),
         ([MODEL, "llama3:8b"], "llama3:8b", True, "llama3:8b, as named: "),
         ([MODEL], f"ollama:{MODEL}", True, f"{MODEL}, as named: "),
         (["llama3:latest"], "llama3", True, "llama3, as named: 7.6B, Q4_K_M, 4.7 GB; answers at once"),
         ([MODEL], "llama3:8b", False, "llama3:8b, as named, is not installed"),
-        (["nomic-embed-text:latest"], None, False, "none that writes code is installed"),
-        ([], None, False, "none that writes code is installed"),
+        (["nomic-embed-text:latest"], None, False, "no code model is installed"),
+        ([], None, False, "no code model is installed"),
         ([], "llama3", False, "llama3, as named, is not installed"),
     ],
 )
@@ -214,7 +214,7 @@ async def test_a_name_that_is_nearly_right(named: str, meant: str, tmp_path: Pat
     async with StandIn(models=[Model(name) for name in installed]) as standin:
         found = await finding("Model", Settings(models=(named,), host=standin.host), tmp_path)
     assert found.ok is False
-    assert f"choose one that is there with --model ({meant})" in found.advice
+    assert f"choose an available one with --model ({meant})" in found.advice
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ async def test_a_base_model_is_taken_with_a_warning(tmp_path: Path) -> None:
     async with StandIn(models=[Model("qwen2.5-coder:7b-base")]) as standin:
         found = await finding("Model", Settings(models=("qwen2.5-coder:7b-base",), host=standin.host), tmp_path)
     assert found.ok
-    assert "only continues texts" in found.advice
+    assert "base model" in found.advice
 
 
 @pytest.mark.parametrize(("on_gpu", "warns"), [(0, True), (40, True), (100, False)])
@@ -270,9 +270,9 @@ async def test_a_model_that_is_too_large_for_the_machine(on_gpu: int, warns: boo
 @pytest.mark.parametrize(
     ("asked", "limit", "text"),
     [
-        (8192, 32768, "8,192 tokens, of the 32,768 that it can read"),
+        (8192, 32768, "8,192 tokens, of at most 32,768"),
         (8192, 8192, "8,192 tokens"),
-        (8192, 2048, "2,048 tokens, all that it can read; --context-tokens would allow 8,192"),
+        (8192, 2048, "2,048 tokens, its limit; --context-tokens would allow 8,192"),
     ],
 )
 async def test_the_context_that_it_sees(asked: int, limit: int, text: str, tmp_path: Path) -> None:
@@ -461,8 +461,8 @@ async def test_a_recorded_conversation_needs_no_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("no-such-file", "is no recorded conversation"),
-        ("~nobody-of-that-name/talk", "is no recorded conversation"),
+        ("no-such-file", "is not a recorded conversation"),
+        ("~nobody-of-that-name/talk", "is not a recorded conversation"),
         ("", "write replay:FILE with --model"),
     ],
 )

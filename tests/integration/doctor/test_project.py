@@ -15,13 +15,13 @@ from support.standins.ollama import Model, Script, StandIn
 async def test_it_says_what_is_private_and_why(tmp_path: Path) -> None:
     (tmp_path / "mod.py").touch()
     found = await finding("Private", Settings(host=UNREACHABLE), tmp_path)
-    assert found.text == "nothing here looks private, so that all is shown to code that runs"
+    assert found.text == "no private files found"
     (tmp_path / ".env").touch()
     (tmp_path / "notes.txt").write_text(f"token: ghp_{'a1B2' * 9}", encoding="utf-8")
     found = await finding("Private", Settings(host=UNREACHABLE, hide=("mod.py",)), tmp_path)
     assert found.ok is None
     assert found.text == (
-        "3 places are hidden from models and from code that runs: .env (its name), mod.py (the setting 'hide' names"
+        "3 places are hidden from models and from running code: .env (its name), mod.py (the setting 'hide' names"
         " it), notes.txt (it holds a token of GitHub)"
     )
     for number in range(50):
@@ -39,7 +39,7 @@ async def test_of_a_server_with_very_many_models_a_few_are_named(tmp_path: Path)
         asked = [request for request in standin.seen if request.path == "/api/show"]
     (server,) = [each for each in findings if each.name == "Ollama"]
     (model,) = [each for each in findings if each.name == "Model"]
-    assert server.text.endswith("…; 39500 more were not looked at")
+    assert server.text.endswith("…; 39500 more were not examined")
     assert model.ok is False
     assert len(asked) < 20  # those that are offered instead are looked at
     assert all(len(each.text) < 1000 and len(each.advice) < 1000 for each in findings)
@@ -50,7 +50,7 @@ async def test_no_text_of_a_finding_is_without_end(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[tool.adacoder]\n{keys}", encoding="utf-8")
     findings = await examined(Settings(host=UNREACHABLE, models=("m" * 10**6,)), tmp_path)
     assert all(len(text or "") < 2100 for each in findings for text in (each.text, each.advice, each.model))
-    assert "key0 is no setting" in findings[1].advice
+    assert "key0 is not a setting" in findings[1].advice
     assert Finding("n", None, "short").text == "short"
 
 
@@ -60,11 +60,11 @@ async def test_of_a_long_ladder_the_first_models_are_looked_at(tmp_path: Path) -
         findings = await examined(settings, tmp_path)
     models = [each for each in findings if each.name == "Model"]
     assert len(models) == 11
-    assert models[-1].text == "89 more models of the ladder, not looked at"
+    assert models[-1].text == "89 more models of the ladder, not examined"
 
 
 async def test_that_the_project_holds_adacoder_is_said(tmp_path: Path) -> None:
     there = Path(doctor.__file__).parents[1]
     for folder, said in (there, True), (tmp_path, False):
         found = await finding("AdaCoder", Settings(host=UNREACHABLE), folder)
-        assert ("whoever can change the project can change it" in found.text) is said
+        assert ("anyone who can change the project can change AdaCoder" in found.text) is said

@@ -31,12 +31,12 @@ def of(standin: OpenAIStandIn, model: str = MODEL, **values: Any) -> Settings:
 @pytest.mark.parametrize(
     ("engine", "window", "ok", "text"),
     [
-        (Engine.VLLM, 4096, True, "4,096 tokens, all that it can read; --context-tokens would allow 8,192"),
+        (Engine.VLLM, 4096, True, "4,096 tokens, its limit; --context-tokens would allow 8,192"),
         (Engine.VLLM, 8192, True, "8,192 tokens"),
-        (Engine.LLAMA_CPP, 32768, True, "8,192 tokens, of the 32,768 that it can read"),
-        (Engine.LLAMA_CPP_PYTHON, 2048, None, "8,192 tokens, as set; the server does not say what it can read"),
-        (Engine.LM_STUDIO, 2048, None, "8,192 tokens, as set; the server does not say what it can read"),
-        (Engine.ROUTER, 4096, None, "8,192 tokens, as set; the server does not say what it can read"),
+        (Engine.LLAMA_CPP, 32768, True, "8,192 tokens, of at most 32,768"),
+        (Engine.LLAMA_CPP_PYTHON, 2048, None, "8,192 tokens, as set; the server does not report its own limit"),
+        (Engine.LM_STUDIO, 2048, None, "8,192 tokens, as set; the server does not report its own limit"),
+        (Engine.ROUTER, 4096, None, "8,192 tokens, as set; the server does not report its own limit"),
     ],
 )
 async def test_a_window_counts_only_where_it_is_told(
@@ -53,8 +53,8 @@ async def test_what_a_model_was_trained_with_bounds_a_window_that_is_not_told(tm
     for model in models:
         async with OpenAIStandIn(models=[model], engine=Engine.LLAMA_CPP) as standin:
             texts.append((await finding("Context", of(standin), tmp_path)).text)
-    assert texts[0].startswith("2,048 tokens, all that it can read")
-    assert texts[1].endswith("the server does not say what it can read")
+    assert texts[0].startswith("2,048 tokens, its limit")
+    assert texts[1].endswith("the server does not report its own limit")
 
 
 async def test_a_router_tells_the_window_once_the_model_is_loaded(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ async def test_a_router_tells_the_window_once_the_model_is_loaded(tmp_path: Path
         findings = await examined(of(standin), tmp_path, probes_speed=True)
         after = await finding("Context", of(standin), tmp_path)
     assert findings[-1].ok
-    assert after.text.startswith("4,096 tokens, all that it can read")
+    assert after.text.startswith("4,096 tokens, its limit")
 
 
 # Where it is asked.
@@ -84,7 +84,7 @@ async def test_a_server_that_keeps_no_list_is_one_all_the_same(tmp_path: Path) -
         found = {each.name: each for each in await examined(of(standin), tmp_path, probes_speed=True)}
         assert len(standin.requests) == 1, "only the probe is a chat"
     assert found["Server"].ok
-    assert found["Model"].text == f"{MODEL}, as named; the server keeps no list of its models"
+    assert found["Model"].text == f"{MODEL}, as named; the server does not list its models"
     assert found["Speed"].ok
 
 
@@ -121,7 +121,7 @@ async def test_a_server_that_may_answer_for_a_name_that_it_does_not_list(engine:
         other = await finding("Model", of(standin, "other"), tmp_path)
         listed = await finding("Model", of(standin, "one"), tmp_path)
     assert (other.ok, other.text) == (None, "other, as named, is not in the server's list")
-    assert "choose one that is there with --model (openai:one)" in other.advice
+    assert "choose an available one with --model (openai:one)" in other.advice
     assert (listed.ok, listed.advice) == (True, "")
 
 
@@ -142,8 +142,8 @@ async def test_a_name_that_no_model_can_have(tmp_path: Path) -> None:
         found = await finding("Model", Settings(models=("a b",), host=standin.host), tmp_path)
     assert found.ok is False
     assert found.advice == (
-        "'a b' is no name of a model: write one as `ollama list` shows it,"
-        f" or choose one that is there with --model ({MODEL})."
+        "'a b' is not the name of a model: write it as `ollama list` shows it,"
+        f" or choose an available one with --model ({MODEL})."
     )
 
 
@@ -154,7 +154,7 @@ async def test_only_models_that_can_chat_are_offered(tmp_path: Path) -> None:
     async with StandIn(models=[*embedders, Model("llama3.2:3b"), Model("starcoder2:3b")]) as standin:
         for name in ("embeddinggemma:1b", "parafrase", "gemma9"):
             found = await finding("Model", Settings(models=(name,), host=standin.host), tmp_path)
-            assert found.advice.endswith("choose one that is there with --model (llama3.2:3b).")
+            assert found.advice.endswith("choose an available one with --model (llama3.2:3b).")
     async with StandIn(models=embedders) as standin:
         found = await finding("Model", Settings(models=("gemma9",), host=standin.host), tmp_path)
         assert found.advice.endswith("run `ollama pull gemma9`.")
@@ -198,4 +198,4 @@ async def test_what_the_probe_loads_no_request_has_to(tmp_path: Path) -> None:
     assert unprobed.text == "not now: the first request loads it"
     assert probed.text == "not now: measuring its speed loads it"
     assert again.text.endswith("on the CPU")
-    assert anew.text.endswith("on the CPU; with a window of 8,192 tokens, so that measuring its speed loads it anew")
+    assert anew.text.endswith("on the CPU; with a window of 8,192 tokens, so measuring its speed loads it again")

@@ -158,7 +158,7 @@ async def test_a_broken_file_still_offers(editor: Client) -> None:
     [
         ("shapes.pyi", TEXT, "def stub", "shapes.pyi only declares types, and its code never runs: go to shapes.py."),
         ("a.py", "@overload\ndef f(x: int):\n    'Doc.'\n", "def f", "'f' is only declared here, as an overload"),
-        ("a.py", "def f():\n    def g():\n        'Doc.'\n", "def g", "'f.g' stands inside a function"),
+        ("a.py", "def f():\n    def g():\n        'Doc.'\n", "def g", "'f.g' is inside a function"),
     ],
 )
 async def test_what_never_runs_is_answered_with_why_not(

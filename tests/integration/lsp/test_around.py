@@ -139,7 +139,7 @@ async def test_the_same_once_more_is_no_other_candidate(editor: Client) -> None:
         await editor.execute("another", {"uri": uri, "qualifiedName": "initials"})
         kind, message = await editor.told()
     assert kind == WARNING
-    assert "as it was written before" in message
+    assert "repeated an earlier" in message
     assert editor.text(uri) == STUB + BODY
 
 

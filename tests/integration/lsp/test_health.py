@@ -162,6 +162,6 @@ async def test_status_names_the_python_of_a_document(editor: Client) -> None:
     assert "it is AdaCoder's own" in own["text"]
     layouts.environment(editor.folder / "part/.venv")
     found = (await editor.execute("status", {"uri": uri}))["interpreter"]
-    assert found["text"] == f"{editor.folder / 'part/.venv/bin/python'}: it is of the project's own .venv"
+    assert found["text"] == f"{editor.folder / 'part/.venv/bin/python'}: it belongs to the project's .venv"
     nothing = (await editor.execute("status", {"uri": f"{uri}.gone"}))["interpreter"]
     assert nothing["ok"] is None

@@ -41,7 +41,7 @@ async def test_a_bad_value_is_said_once_and_stops_nothing(editor: Client) -> Non
     notices = [message for kind, message in editor.messages if kind == WARNING]
     assert notices == [
         "adacoder.maxIterations = 'many' is ignored: it must be a whole number from 0 to 50.",
-        "adacoder.noSuch is no setting of AdaCoder; it is ignored.",
+        "adacoder.noSuch is not a setting of AdaCoder; it is ignored.",
     ]
 
 
@@ -106,5 +106,5 @@ async def test_what_a_server_says_is_not_taken_for_a_setting(editor: Client) -> 
     for text in (answer["reason"], answer["summary"], *(step.get("error", said) for step in answer["journal"])):
         assert said in text
     for text in (control["reason"], control["summary"]):
-        assert "choose one that is there with adacoder.model" in text
+        assert "choose an available one with adacoder.model" in text
         assert "--" not in text

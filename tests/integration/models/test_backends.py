@@ -12,7 +12,7 @@ from adacoder.domain import Message
 from adacoder.models import address as addresses
 from adacoder.models import backends
 from adacoder.models.backend import Backend, Session
-from adacoder.models.base import ChatModel
+from adacoder.models.base import Ask, ChatModel
 from adacoder.models.errors import LeavesNetwork, ModelError, Nameless, NoModel, NotRunning, Stalled
 from adacoder.models.examination import Examination, Finding
 from adacoder.models.recording.format import BadRecording, read
@@ -57,7 +57,7 @@ async def test_without_a_name_the_best_installed_model_is_used(model_id: str | N
     async with StandIn(["def f(): ..."], models=models) as server:
         model = await open_model(model_id, Settings(host=server.host))
         assert model.name == "ollama:qwen2.5-coder:7b"
-        assert (await model.reply(QUESTION, enough=never, max_tokens=100)).text == "def f(): ..."
+        assert (await model.reply(Ask(QUESTION, max_tokens=100))).text == "def f(): ..."
         await model.close()
         await server.until_idle()
 
@@ -66,7 +66,7 @@ async def test_without_a_name_the_best_installed_model_is_used(model_id: str | N
 async def test_a_kind_alone_names_no_model(model_id: str, write: str) -> None:
     with pytest.raises(Nameless) as caught:
         await open_model(model_id, Settings(base_url="localhost/v1"))
-    assert str(caught.value) == f"'{model_id}' alone names no model: write {write} with --model."
+    assert str(caught.value) == f"'{model_id}' needs the name of a model: write {write} with --model."
 
 
 async def test_without_a_name_and_without_a_model_the_pull_is_named() -> None:
@@ -93,14 +93,14 @@ async def test_code_stays_in_the_users_network_unless_it_may_leave(monkeypatch: 
             with pytest.raises(LeavesNetwork) as caught:
                 await open_model("qwen2.5-coder:7b", Settings(host=server.host))
             assert str(caught.value) == (
-                f"The server at {server.host} is neither on this machine nor in a private network, so your code would"
-                " leave yours: name one that is with --host or OLLAMA_HOST, or allow it with --allow-cloud."
+                f"The server at {server.host} is outside your network, so your code would"
+                " leave it: name a private server with --host or OLLAMA_HOST, or allow it with --allow-cloud."
             )
             assert server.seen == []
             allowed = await open_model("qwen2.5-coder:7b", Settings(host=server.host, allow_cloud=True))
             await allowed.close()
         model = await open_model("qwen2.5-coder:7b", Settings(host=server.host))
-        assert (await model.reply(QUESTION, enough=never, max_tokens=64)).text == "def f(): ..."
+        assert (await model.reply(Ask(QUESTION, max_tokens=64))).text == "def f(): ..."
         await model.close()
 
 
@@ -108,7 +108,7 @@ async def test_the_settings_reach_the_server() -> None:
     async with StandIn(["def f(): ..."]) as server:
         settings = Settings(host=server.host, context_tokens=4096, temperature=0.7, seed=5, keep_alive="1h")
         model = await open_model("qwen2.5-coder:7b", settings)
-        await model.reply(QUESTION, enough=never, max_tokens=64)
+        await model.reply(Ask(QUESTION, max_tokens=64))
         await model.close()
         (body,) = server.requests
         assert body["options"] == {"num_ctx": 4096, "num_predict": 64, "temperature": 0.7, "seed": 5}
@@ -119,14 +119,14 @@ async def test_a_recording_is_opened_by_its_path_and_made_where_the_settings_say
     path = tmp_path / "a:b.jsonl"
     async with StandIn(["def f(): ..."]) as server:
         model = await open_model("qwen2.5-coder:7b", Settings(host=server.host, record=path))
-        said = await model.reply(QUESTION, enough=never, max_tokens=64)
+        said = await model.reply(Ask(QUESTION, max_tokens=64))
         await model.close()
     (conversation,) = read(path)
     assert conversation.model == "ollama:qwen2.5-coder:7b"
     assert server.host not in path.read_text("utf-8")
     replay = await open_model(f"replay:{path}", Settings())
     assert replay.name == f"replay:{path}"
-    replied = await replay.reply(QUESTION, enough=never, max_tokens=64)
+    replied = await replay.reply(Ask(QUESTION, max_tokens=64))
     assert (replied.text, replied.ended) == (said.text, said.ended)
     assert replied.tokens == replace(said.tokens, cached=0)
     assert replied.time is None
@@ -147,7 +147,7 @@ async def test_nothing_is_stored_unless_asked(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     async with StandIn(["def f(): ..."]) as server:
         model = await open_model("qwen2.5-coder:7b", Settings(host=server.host))
-        await model.reply(QUESTION, enough=never, max_tokens=64)
+        await model.reply(Ask(QUESTION, max_tokens=64))
         await model.close()
     assert files_in(tmp_path) == []
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adacoder.domain import Ended, Message
-from adacoder.models.base import Leases
+from adacoder.models.base import Ask, Leases
 from adacoder.models.errors import ContextOverflow, TooSlow
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines
@@ -134,7 +134,7 @@ CUT_SHORT = {
 @pytest.mark.parametrize(("script", "when", "events"), CUT_SHORT.values(), ids=CUT_SHORT.keys())
 async def test_cancelling_closes_the_connection(kind: ServerKind, script: Script, when: str, events: list[str]) -> None:
     async with talking(kind, [script, CODE], deadlines=Deadlines(busy=(3600,))) as (server, model):
-        asking = asyncio.create_task(model.reply(MESSAGES, enough=lambda _: False, max_tokens=5000))
+        asking = asyncio.create_task(model.reply(Ask(MESSAGES, max_tokens=5000)))
         await server.until(when)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -340,7 +340,7 @@ async def test_a_reply_that_takes_longer_than_the_user_allows(kind: ServerKind, 
         with pytest.raises(TooSlow) as caught:
             await ask(model, max_tokens=5000)
         assert sentence(caught.value, server) == (
-            f"The reply of '{CODER}' was not whole after 0.5 s: raise --reply-timeout,"
+            f"The reply of '{CODER}' was not complete after 0.5 s: raise --reply-timeout,"
             " or choose a smaller model with --model."
         )
         await server.until("disconnected 2")

@@ -13,6 +13,7 @@ import pytest
 
 from adacoder.domain import Ended, Reply
 from adacoder.models import served, waiting
+from adacoder.models.base import Ask
 from adacoder.models.errors import BadReply, CannotConnect, ModelError, ModelMissing, Stalled, TooSlow
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines
@@ -152,7 +153,7 @@ async def test_parts_without_text_or_thought_are_no_progress(
 async def test_a_reply_that_drips_ends(kind: ServerKind, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served, "_LONGEST_WRITING", 4)
     async with talking(kind, [Script(text * 60, token=1, pause=0.2)] * 2, deadlines=Deadlines(next=0.5)) as (_, model):
-        with pytest.raises(TooSlow, match="was not whole after 2 s"):
+        with pytest.raises(TooSlow, match="was not complete after 2 s"):
             await ask(model)
     patient = Deadlines(next=0.5, whole=60.0)
     async with talking(kind, [Script("xy" * 6, token=1, pause=0.2)], deadlines=patient) as (_, model):
@@ -307,7 +308,7 @@ async def test_a_redirect_is_not_followed_and_a_key_not_taken_there(
             there = elsewhere.host.replace("127.0.0.1", "localhost")
             moved = raw(f"HTTP/1.1 {status} Moved\r\nLocation: {there}\r\nContent-Length: 0\r\n\r\n".encode())
             async with talking(kind, [moved]) as (server, model):
-                with pytest.raises(BadReply, match="it only names another address"):
+                with pytest.raises(BadReply, match="it redirects to another address"):
                     await ask(model)
                 assert server.seen[-1].headers["authorization"] == "Bearer secret"
         assert elsewhere.seen == []
@@ -356,9 +357,9 @@ async def test_an_environment_that_cannot_be_followed(
     with pytest.raises(CannotConnect) as caught:
         await ask(model)
     text = sentence(caught.value, ELSEWHERE)
-    assert text.startswith("No connection to HOST can be set up (")
+    assert text.startswith("No connection to HOST is possible (")
     assert text.endswith(
-        "): look at HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR"
+        "): check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR"
         f" and {kind.kind.key} in the environment."
     )
     await model.close()
@@ -399,6 +400,6 @@ async def test_an_address_that_only_looks_like_one(
 ) -> None:
     monkeypatch.setattr("adacoder.models.address.Address.is_private", _yes)
     model: ServedModel = model_at(host, kind=kind)
-    with pytest.raises(ModelError, match=f"is no address of an {kind.kind.name} server"):
-        await model.reply(MESSAGES, enough=lambda _: False, max_tokens=8)
+    with pytest.raises(ModelError, match=f"is not an address of an {kind.kind.name} server"):
+        await model.reply(Ask(MESSAGES, max_tokens=8))
     await model.close()

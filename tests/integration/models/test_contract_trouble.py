@@ -78,7 +78,7 @@ TROUBLE = {
     "a page instead of a stream": Trouble(
         Script(body="<html>Welcome to the router</html>"),
         BadReply,
-        "(it does not speak as an KIND server does)",
+        "(it does not answer like an KIND server)",
         ["request", "refused"],
     ),
     "an error without words": Trouble(Script(status=500, body=""), BadReply, "(HTTP 500)", ["request", "refused"]),
@@ -91,7 +91,7 @@ TROUBLE = {
     "a redirect": Trouble(
         Script(status=308, body=""),
         BadReply,
-        "(it only names another address; name that one instead)",
+        "(it redirects to another address: name that address instead)",
         ["request", "refused"],
     ),
     "a request that was given up in the queue": Trouble(
@@ -100,7 +100,7 @@ TROUBLE = {
     "too many requests": Trouble(
         Script(status=503, error="server busy, please try again.  maximum pending requests exceeded"),
         Busy,
-        "The server at HOST has too many requests waiting: try again when it has worked them off.",
+        "The server at HOST has too many requests waiting: try again later.",
         ["request", "refused"],
     ),
     "a rate limit": Trouble(
@@ -217,9 +217,7 @@ async def test_a_server_that_stays_busy(kind: ServerKind) -> None:
     async with talking(kind, [busy] * 3 + [CODE], deadlines=Deadlines(busy=(0.01, 0.01))) as (server, model):
         with pytest.raises(Busy) as caught:
             await ask(model)
-        assert sentence(caught.value, server) == (
-            "The server at HOST has too many requests waiting: try again when it has worked them off."
-        )
+        assert sentence(caught.value, server) == ("The server at HOST has too many requests waiting: try again later.")
         assert [fate(server, number) for number in (1, 2, 3)] == [["request", "refused"]] * 3
         assert (await ask(model)).text == CODE
 
@@ -279,9 +277,7 @@ async def test_a_server_that_loads_for_too_long(kind: ServerKind) -> None:
     ):
         with pytest.raises(Loading) as caught:
             await ask(model)
-        assert sentence(caught.value, server) == (
-            "The server at HOST is still loading its model: try again when it has."
-        )
+        assert sentence(caught.value, server) == ("The server at HOST is still loading its model: try again later.")
         assert (await ask(model)).text == CODE
 
 

@@ -23,14 +23,14 @@ async def test_what_is_no_address(host: str) -> None:
     with pytest.raises(BadHost) as caught:
         await ask(model_at(host))
     assert sentence(caught.value, host) == (
-        "'HOST' is no address of an Ollama server: write HOST:PORT or http://HOST:PORT (or https)."
+        "'HOST' is not an address of an Ollama server: write HOST:PORT or http://HOST:PORT (or https)."
     )
 
 
 async def test_a_server_that_is_no_ollama() -> None:
     other = {"instead": {"/api/show": Script(status=404, body="404 page not found")}}
     async with talking(OLD, [CODE], stand_in=other) as (server, model):
-        with pytest.raises(OtherServer, match=r"is no Ollama server: name the address of one with --host"):
+        with pytest.raises(OtherServer, match=r"is not an Ollama server: name the address of one with --host"):
             await ask(model)
         await server.until_asked("/api/show")
         server.instead = {}
@@ -45,7 +45,7 @@ async def test_a_model_that_is_not_installed(kind: ServerKind) -> None:
             await ask(model)
         assert sentence(caught.value, server) == (
             f"The server at HOST has no model '{CODER}': run `ollama pull {CODER}`,"
-            " or choose one that is there with --model (llama3.2:3b, gemma3:4b)."
+            " or choose an available one with --model (llama3.2:3b, gemma3:4b)."
         )
         assert server.requests == []
         installed = model_at(server.host, "gemma3:4b", kind=kind)

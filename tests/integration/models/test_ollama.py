@@ -237,7 +237,7 @@ async def test_thoughts_that_use_up_all_tokens_are_no_reply(kind: ServerKind) ->
         with pytest.raises(OnlyThought) as caught:
             await ask(model, max_tokens=6)
         assert sentence(caught.value, server) == (
-            "The model 'gpt-oss:20b' spent all its tokens on thinking and did not come to a reply:"
+            "The model 'gpt-oss:20b' spent all its tokens on thinking and wrote no reply:"
             " raise --context-tokens, or choose a model that does not think with --model."
         )
         assert fate(server, 1) == ["request", "first byte", "done"]
@@ -331,14 +331,14 @@ TROUBLE = {
         Script(status=500, error="prediction aborted, token repeat limit reached"),
         "(prediction aborted, token repeat limit reached)",
     ),
-    "another kind of JSON": (Script(body="[1, 2]\n"), "(it does not speak as an Ollama server does)"),
+    "another kind of JSON": (Script(body="[1, 2]\n"), "(it does not answer like an Ollama server)"),
     "a message of another shape": (
         Script(body='{"message": {"content": 3}, "done": false}\n'),
-        "(it does not speak as an Ollama server does)",
+        "(it does not answer like an Ollama server)",
     ),
-    "a blank line": (Script(body="\n\n"), "(it does not speak as an Ollama server does)"),
-    "a page": (Script(body="<html>Welcome to the router</html>"), "(it does not speak as an Ollama server does)"),
-    "JSON without an end": (Script(body="[" * 200_000), "(it does not speak as an Ollama server does)"),
+    "a blank line": (Script(body="\n\n"), "(it does not answer like an Ollama server)"),
+    "a page": (Script(body="<html>Welcome to the router</html>"), "(it does not answer like an Ollama server)"),
+    "JSON without an end": (Script(body="[" * 200_000), "(it does not answer like an Ollama server)"),
     "a path that it does not have": (
         Script(status=404, body="404 page not found"),
         "is no Ollama server: name the address of one",
@@ -418,7 +418,7 @@ async def test_a_server_that_does_not_pass_requests_on(kind: ServerKind) -> None
         with pytest.raises(CloudDisabled) as caught:
             await ask(model)
         assert sentence(caught.value, server) == (
-            "The model 'renamed' runs on Ollama's servers, and your server is set up without them:"
+            "The model 'renamed' runs on Ollama's servers, which your server has switched off:"
             " choose a local model with --model, or start the server without OLLAMA_NO_CLOUD."
         )
         assert fate(server, 1) == ["request", "refused"]
@@ -515,7 +515,7 @@ from adacoder.settings import Settings
 
 async def main():
     model = await open_model("qwen2.5-coder:7b", Settings(host=sys.argv[1]), Session(), lambda said: None)
-    print((await model.reply([Message("user", "Write f.")], enough=lambda text: False, max_tokens=100)).text, end="")
+    print((await model.reply(Ask((Message("user", "Write f."),), max_tokens=100))).text, end="")
     await model.close()
 
 asyncio.run(main())

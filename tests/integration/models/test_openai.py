@@ -21,7 +21,7 @@ from adacoder.domain import Ended, Message
 from adacoder.models import address
 from adacoder.models.backend import Session
 from adacoder.models.backends import open_model
-from adacoder.models.base import ChatModel
+from adacoder.models.base import Ask, ChatModel
 from adacoder.models.errors import (
     OPENAI,
     CannotConnect,
@@ -146,11 +146,11 @@ async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.Mo
             assert (await allowed.window()).tokens == 8192
             await allowed.close()
         assert str(caught.value) == (
-            f"The server at {server.host} is neither on this machine nor in a private network, so your code would"
-            " leave yours: name one that is with --base-url (most end in /v1), or allow it with --allow-cloud."
+            f"The server at {server.host} is outside your network, so your code would"
+            " leave it: name a private server with --base-url (most end in /v1), or allow it with --allow-cloud."
         )
         near = await opened(server.host)
-        assert (await near.reply(MESSAGES, enough=lambda _: False, max_tokens=64)).text == CODE
+        assert (await near.reply(Ask(MESSAGES, max_tokens=64))).text == CODE
         await near.close()
 
 
@@ -204,7 +204,7 @@ async def test_redirects_are_not_followed() -> None:
 
     async with StandIn([CODE]) as elsewhere, Redirecting() as server:
         model = model_of(server.host)
-        assert "it only names another address; name that one instead" in str(await trouble(model))
+        assert "it redirects to another address: name that address instead" in str(await trouble(model))
         await model.close()
         assert elsewhere.seen == []
 
@@ -229,7 +229,7 @@ async def main():
     settings = Settings(base_url=sys.argv[1])
     model = await open_model("openai:qwen2.5-coder:7b", settings, Session(), lambda said: None)
     before = sorted({"openai", "httpx", "httpx2", "pydantic", "ollama"} & sys.modules.keys())
-    reply = await model.reply([Message("user", "Write f.")], enough=lambda text: False, max_tokens=100)
+    reply = await model.reply(Ask((Message("user", "Write f."),), max_tokens=100))
     await model.close()
     after = sorted({"openai", "httpx"} & sys.modules.keys())
     print(json.dumps([reply.text, contacts, before, after]))
@@ -310,7 +310,7 @@ async def test_a_server_that_insists_on_names_is_not_asked_for_another() -> None
         assert isinstance(error, ModelMissing)
         assert str(error) == (
             f"The server at {server.host} has no model 'whatever': serve it there,"
-            " or choose one that is there with --model (openai:llama3.2:3b, openai:gemma3:4b)."
+            " or choose an available one with --model (openai:llama3.2:3b, openai:gemma3:4b)."
         )
         assert server.requests == []
 
@@ -344,7 +344,9 @@ async def test_an_address_without_its_path(engine: Engine) -> None:
         error = await trouble(model)
         await model.close()
         assert isinstance(error, OtherServer)
-        assert "no OpenAI-compatible server: name the address of one with --base-url (most end in /v1)." in str(error)
+        assert str(error).endswith(
+            " is not an OpenAI-compatible server: name the address of one with --base-url (most end in /v1)."
+        )
 
 
 async def test_a_router_tells_what_it_has_to_load() -> None:

@@ -62,7 +62,7 @@ ERRORS: dict[str, tuple[int, object, type[ModelError], str]] = {
         404,
         {"error": {"message": f"The model `{CODER}` does not exist.", "type": "NotFoundError", "code": 404}},
         ModelMissing,
-        f"The server at HOST has no model '{CODER}': serve it there, or choose one that is there with --model (",
+        f"The server at HOST has no model '{CODER}': serve it there, or choose an available one with --model (",
     ),
     "llama.cpp, of a model that it cannot find": (
         400,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from adacoder.domain import JSON, Ended, Message, Outcome, Reply, Status, Tokens
+from adacoder.domain import JSON, Outcome, Reply, Status
 from adacoder.models import backends
 from adacoder.models.base import ChatModel
 from adacoder.models.errors import ModelError
@@ -22,7 +22,7 @@ from adacoder.service import Service
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
 from adacoder.task import Task, current
-from support.recordings import WINDOW, Told
+from support.recordings import telling
 
 pytestmark = pytest.mark.isolation
 
@@ -62,19 +62,6 @@ PLAN = "1. Call `max`."
 ROUNDS = (TELLING, PLAN, FAILING, PLAN, GOOD)
 
 
-class Scripted(Told):
-    """Remembers what it was asked."""
-
-    def __init__(self, replies: Sequence[str | ModelError], window: Window | ModelError = WINDOW) -> None:
-        said = [Reply(one, Tokens(10, 5), Ended.STOP) if isinstance(one, str) else one for one in replies]
-        super().__init__(said, window, "scripted:m")
-        self.asked: list[str] = []
-
-    async def reply(self, messages: Sequence[Message], **options: Any) -> Reply:
-        self.asked.append("\n".join(message.content for message in messages))
-        return await super().reply(messages, **options)
-
-
 async def request(
     folder: Path,
     settings: Settings,
@@ -112,22 +99,23 @@ def end_of(conversation: RecordedConversation) -> Mapping[str, JSON]:
 
 async def test_the_same_request_is_recorded_and_replayed_to_the_same_bytes(tmp_path: Path) -> None:
     first, second, again = (tmp_path / name for name in ("first", "second", "again"))
-    models = Scripted(ROUNDS), Scripted(ROUNDS)
+    models = telling(ROUNDS), telling(ROUNDS)
     outcome = await request(tmp_path / "here", recording(first), {"a": models[0]})
     await request(tmp_path / "elsewhere" / "deep", recording(second), {"a": models[1]})
     replayed = await request(tmp_path / "there", recording(again, f"replay:{first}", context_tokens=8192))
     assert outcome.status is replayed.status is Status.VERIFIED
     assert outcome.rounds == replayed.rounds == 3
-    assert models[0].asked != models[1].asked  # or nothing would have to be redacted
+    texts = [[ask.text for ask in model.asked] for model in models]
+    assert texts[0] != texts[1]  # or nothing would have to be redacted
     assert first.read_bytes() == second.read_bytes() == again.read_bytes()
 
 
 async def test_a_recording_tells_all_that_the_request_was(tmp_path: Path) -> None:
     path = tmp_path / "talk"
     settings = recording(path, max_iterations=2, seed=7, instructions="Be brief.", temperature=0.5)
-    outcome = await request(tmp_path / "ws", settings, {"a": Scripted(ROUNDS, Window(4096, 1.15))})
+    outcome = await request(tmp_path / "ws", settings, {"a": telling(ROUNDS, Window(4096, 1.15))})
     (one,) = read(path)
-    assert (one.model, one.window) == ("scripted:m", Window(4096, 1.15))
+    assert (one.model, one.window) == ("ollama:m", Window(4096, 1.15))
     assert [exchange.reply.text for exchange in one.exchanges if isinstance(exchange.reply, Reply)][1:] == [*ROUNDS[1:]]
     about = dict(one.about)
     text = "\n".join(str(line) for line in cast("list[str]", about.pop("text")))
@@ -165,14 +153,14 @@ async def test_nothing_of_home_server_and_key_is_left(tmp_path: Path, monkeypatc
     monkeypatch.setenv("OLLAMA_HOST", "http://gpu.hyrule.example:11434")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-triforce-0123456789")
     path = tmp_path / "talk"
-    telling = f"'{home}/x', 'gpu.hyrule.example:11434', 'sk-triforce-0123456789'"
-    replies = (TELLING, FAILING, f"```python\ndef describe(max, things):\n    return {telling}\n```")
+    secrets = f"'{home}/x', 'gpu.hyrule.example:11434', 'sk-triforce-0123456789'"
+    replies = (TELLING, FAILING, f"```python\ndef describe(max, things):\n    return {secrets}\n```")
     error = ModelError(f"No server answers at http://gpu.hyrule.example:11434, see {home}/log.")
-    model = Scripted([replies[0], PLAN, replies[1], PLAN, replies[2], error])
+    model = telling([replies[0], PLAN, replies[1], PLAN, replies[2], error])
     text = PLACES.replace("The greatest", f"Zelda's greatest (see {workspace}/readme.txt)")
     outcome = await request(workspace, recording(path), {"a": model}, text=text)
     assert outcome.status is Status.FAILED
-    told = "\n".join(model.asked)
+    told = "\n".join(ask.text for ask in model.asked)
     assert all(word in told for word in (str(workspace), f"{home}/x", "hyrule", "triforce"))  # it was there to be found
     content = path.read_text(encoding="utf-8")
     assert "zelda" not in content
@@ -193,7 +181,7 @@ async def test_a_recording_replays_for_another_user_elsewhere_with_other_setting
     for home, settings in zip(homes, models, strict=True):
         home.mkdir(parents=True)
         monkeypatch.setenv("HOME", str(home))
-        script = Scripted(ROUNDS, Window(6000, 1.3))
+        script = telling(ROUNDS, Window(6000, 1.3))
         text = PLACES.replace("The greatest", f"As in {home}/x: the greatest")
         outcomes.append(await request(home / home.name / "shop", settings, {"a": script}, text=text))
     assert [(one.status, one.rounds) for one in outcomes] == [(Status.VERIFIED, 3)] * 2
@@ -207,7 +195,7 @@ async def test_a_recording_replays_for_another_user_elsewhere_with_other_setting
 async def test_a_fix_tells_where_it_began(tmp_path: Path) -> None:
     path, again = tmp_path / "talk", tmp_path / "again"
     text = f"{PLACES}    return things[0]\n"
-    await request(tmp_path / "ws", recording(path), {"a": Scripted([PLAN, GOOD])}, text=text, fixes=True)
+    await request(tmp_path / "ws", recording(path), {"a": telling([PLAN, GOOD])}, text=text, fixes=True)
     (one,) = read(path)
     assert str(one.about["start"]).endswith("return things[0]', '']")
     replayed = await request(tmp_path / "ws", recording(again, f"replay:{path}"), text=text, fixes=True)
@@ -218,7 +206,7 @@ async def test_a_fix_tells_where_it_began(tmp_path: Path) -> None:
 async def test_each_rung_of_a_ladder_is_a_conversation(tmp_path: Path) -> None:
     path, again = tmp_path / "talk", tmp_path / "again"
     gone = ModelError("No such model.")
-    scripts = {"a": Scripted([], gone), "b": Scripted([FAILING]), "c": Scripted([TELLING, PLAN, GOOD])}
+    scripts = {"a": telling([], gone), "b": telling([FAILING]), "c": telling([TELLING, PLAN, GOOD])}
     settings = recording(path, "script:a", "script:b", "script:c", rounds_per_model=1)
     outcome = await request(tmp_path / "ws", settings, scripts)
     conversations = read(path)
@@ -234,7 +222,7 @@ async def test_each_rung_of_a_ladder_is_a_conversation(tmp_path: Path) -> None:
 async def test_what_came_is_not_lost_where_its_end_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "talk"
     with patch("adacoder.models.recording.recorder.outcome_json", side_effect=lambda _: path.unlink() or {}):
-        outcome = await request(tmp_path / "ws", recording(path), {"a": Scripted([GOOD])})
+        outcome = await request(tmp_path / "ws", recording(path), {"a": telling([GOOD])})
     assert outcome.status is Status.VERIFIED
     assert outcome.edits
     (note,) = outcome.notes
@@ -257,8 +245,8 @@ async def test_without_record_nothing_is_stored_anywhere(tmp_path: Path, monkeyp
     module.parent.mkdir(parents=True)
     module.touch()
     before = everything_in(tmp_path)
-    outcome = await request(home / "shop", Settings(models=("script:a",)), {"a": Scripted(ROUNDS)})
+    outcome = await request(home / "shop", Settings(models=("script:a",)), {"a": telling(ROUNDS)})
     assert outcome.status is Status.VERIFIED
     assert everything_in(tmp_path) == before
-    await request(home / "shop", recording(cwd / "talk"), {"a": Scripted(ROUNDS)})
+    await request(home / "shop", recording(cwd / "talk"), {"a": telling(ROUNDS)})
     assert everything_in(tmp_path) == before | {cwd / "talk"}  # it is seen

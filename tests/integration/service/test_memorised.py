@@ -50,7 +50,7 @@ async def generated(folder: Path, *replies: str) -> tuple[Outcome, list[str]]:
     desk.settings = replace(desk.settings, max_iterations=len(replies) // 2)
     try:
         outcome, model = await desk.run(desk.target(STUB), *replies)
-        return outcome, model.asked
+        return outcome, [ask.messages[-1].content for ask in model.asked]
     finally:
         await desk.service.close()
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from adacoder.domain import Ended, FailureKind, Message, Outcome, Reply, Status
-from adacoder.models.base import Enough, Sampling
+from adacoder.domain import Ended, FailureKind, Outcome, Reply, Status
 from adacoder.models.errors import ModelError
+from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
 from adacoder.service import from_reply
 from adacoder.settings import Rules
@@ -19,7 +19,7 @@ from adacoder.source.locate import Documented, locate
 from adacoder.source.text import apply_edits
 from adacoder.task import Task, current
 from support.concluding import verdict_of
-from support.scripted import STUB, Desk, ScriptedModel
+from support.scripted import STUB, Desk
 
 pytestmark = pytest.mark.isolation
 
@@ -63,7 +63,7 @@ async def test_a_missing_import_is_mended_by_rule(desk: Desk) -> None:
 async def test_a_wrong_answer_is_planned_and_written_afresh(desk: Desk) -> None:
     outcome, model = await desk.run(desk.target(), WRONG, PLAN, GOOD)
     assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 2)
-    plan_prompt, write_prompt = model.asked[1:]
+    plan_prompt, write_prompt = (ask.messages[-1].content for ask in model.asked[1:])
     assert ">>> hypotenuse(3, 4)\nmust give\n5.0\nbut gave\n7.0" in plan_prompt
     assert "Take the root of the sum" in write_prompt
     assert "a + b" not in write_prompt, "the Programming Assistant is never shown its earlier code"
@@ -89,7 +89,7 @@ async def test_fix_enters_at_the_first_evaluation(desk: Desk) -> None:
     target = desk.target(STUB.replace("    pass\n", "    return float(a + b)\n"))
     outcome, model = await desk.run(target, PLAN, GOOD, start=current(target))
     assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 2)
-    assert "but gave\n7.0" in model.asked[0]
+    assert "but gave\n7.0" in model.asked[0].text
 
 
 async def test_apply_takes_a_reply_from_anywhere_and_asks_no_model(desk: Desk) -> None:
@@ -189,7 +189,7 @@ async def test_a_candidate_that_needs_what_isolation_denies_is_not_the_module_s_
     needy = GOOD.replace("def ", 'import socket\n\nLINE = socket.create_connection(("::1", 9))\n\ndef ')
     outcome, model = await desk.run(desk.target(), needy.replace("** 0.5", "** 0.5 if LINE else 0"), PLAN, GOOD)
     assert (outcome.status, len(model.asked)) == (Status.VERIFIED, 3)
-    assert "needs the network, which isolation denies" in model.asked[1]
+    assert "needs the network, which isolation denies" in model.asked[1].text
 
 
 async def test_no_examples_is_unverified_with_an_edit(desk: Desk) -> None:
@@ -263,24 +263,15 @@ async def test_requests_to_one_model_take_turns(desk: Desk) -> None:
     busy = 0
     most = 0
 
-    class Counting(ScriptedModel):
-        async def reply(
-            self,
-            messages: Sequence[Message],
-            *,
-            enough: Enough,
-            max_tokens: int,
-            stop: Sequence[str] = (),
-            sampling: Sampling | None = None,
-        ) -> Reply:
-            nonlocal busy, most
-            busy += 1
-            most = max(most, busy)
-            await asyncio.sleep(0.02)
-            busy -= 1
-            return await super().reply(messages, enough=enough, max_tokens=max_tokens)
+    async def counting(_: object) -> str:
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        await asyncio.sleep(0.02)
+        busy -= 1
+        return GOOD
 
-    desk.opens = lambda model_id: Counting(GOOD)
+    desk.opens = lambda model_id: ScriptedModel(then=counting)
     target = desk.target()
     project = Project(desk.folder)
     outcomes = await asyncio.gather(*(desk.service.run(Task(target, desk.settings, project)) for _ in range(4)))
@@ -291,28 +282,19 @@ async def test_requests_to_one_model_take_turns(desk: Desk) -> None:
 async def test_a_cancelled_request_lets_go_of_its_model(desk: Desk) -> None:
     asked = asyncio.Event()
 
-    class Stalling(ScriptedModel):
-        async def reply(
-            self,
-            messages: Sequence[Message],
-            *,
-            enough: Enough,
-            max_tokens: int,
-            stop: Sequence[str] = (),
-            sampling: Sampling | None = None,
-        ) -> Reply:
-            asked.set()
-            await asyncio.Event().wait()
-            raise AssertionError
+    async def stalling(_: object) -> Reply:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
 
-    model = desk.model = Stalling()
+    model = desk.model = ScriptedModel(then=stalling)
     target = desk.target()
     running = asyncio.create_task(desk.service.run(Task(target, desk.settings, Project(desk.folder))))
     await asked.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert model.closed
+    assert model.is_closed
     outcome, _ = await desk.run(target, GOOD)
     assert outcome.status is Status.VERIFIED, "the lease was let go"
 

@@ -37,13 +37,14 @@ from adacoder.domain import (
     Verdict,
 )
 from adacoder.journal import Journal
+from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
 from adacoder.strategies import STRATEGIES, most_rounds
 from adacoder.strategies.strategy import Strategy
 from adacoder.task import Mode, Task, current
 from adacoder.traces import Executed, Trace
 from support.evaluating import workspace
-from support.scripted import STUB, Desk, ScriptedModel
+from support.scripted import STUB, Desk
 
 pytestmark = pytest.mark.isolation
 
@@ -312,11 +313,14 @@ async def test_a_trace_tells_what_a_failing_example_executed_and_decides_nothing
     )
     outcome, model = await outcome_of(strategy(run, WRITER, WRITER_BY_PLAN), tmp_path, fenced(steps), fenced(RIGHT))
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, RIGHT)
-    assert "    # a = 3, b = 4\n    given = [" in model.asked[1]
-    assert "    total = a + b\n    # total = 7\n    return float(total)\n    # returned 7.0\n" in model.asked[1]
+    assert "    # a = 3, b = 4\n    given = [" in model.asked[1].messages[-1].content
+    assert (
+        "    total = a + b\n    # total = 7\n    return float(total)\n    # returned 7.0\n"
+        in model.asked[1].messages[-1].content
+    )
     assert key in repr(traces[0])
-    assert key not in model.asked[1]
-    assert "'plain']\n    total" in model.asked[1]
+    assert key not in model.asked[1].messages[-1].content
+    assert "'plain']\n    total" in model.asked[1].messages[-1].content
     assert traces[0].is_complete
     assert traces[0].executed[-1].gave == "7.0"
     assert [step.action for step in outcome.steps] == ["write", "evaluate", "trace", "write", "evaluate"]

@@ -18,11 +18,12 @@ from adacoder.agents.budget import Ceiling
 from adacoder.cli.registry import show_strategies
 from adacoder.domain import Candidate, Outcome, Status, Step
 from adacoder.journal import Evaluated, Journal, OpenStep, Waiting
+from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
 from adacoder.strategies import FAMILIES, STRATEGIES
 from adacoder.strategies.table import rows
 from adacoder.task import Mode, Task
-from support.acting import Actor, Babbler
+from support.acting import Actor
 from support.sampling import sampled
 from support.scripted import STUB, Desk
 
@@ -55,11 +56,11 @@ def writing(right_from: int | None) -> Callable[[int], str]:
     return written
 
 
-def _opened(actor: Actor, model_id: str | None) -> Any:
+def _opened(actor: ScriptedModel, model_id: str | None) -> Any:
     return actor
 
 
-async def outcome_of(name: str, actor: Actor, folder: Path, **limits: Any) -> Outcome:
+async def outcome_of(name: str, actor: ScriptedModel, folder: Path, **limits: Any) -> Outcome:
     desk = Desk(folder)
     desk.settings = replace(desk.settings, strategy=name, **limits)
     desk.opens = partial(_opened, actor)
@@ -222,7 +223,7 @@ async def test_what_passed_stays_verified_where_no_more_replies_come(name: str, 
     outcome, model = await desk.run(desk.target(text), *said)
     await desk.service.close()
     assert (outcome.status, outcome.reason) == (Status.VERIFIED, None)
-    assert outcome.notes == ("Then no more replies came: The script is at its end.",)
+    assert outcome.notes == ("Then no more replies came: The script has no reply left.",)
     assert len(model.asked) == len(said) + 1
 
 
@@ -284,7 +285,7 @@ async def test_whatever_a_model_says_nothing_wrong_is_verified(name: str, tmp_pa
     with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
         replies = [json.loads(line)["reply"] for line in lines]
     said = random.Random(name).sample(replies, 500)
-    outcome = await outcome_of(name, Babbler(said), tmp_path, timeout=2.0)
+    outcome = await outcome_of(name, ScriptedModel(*said), tmp_path, timeout=2.0)
     assert outcome.status is Status.FAILED, outcome.reason
     right = Actor(writing(1), tests=said[0], accepts=True)
     assert (await outcome_of(name, right, tmp_path)).status is Status.VERIFIED, "the positive control"

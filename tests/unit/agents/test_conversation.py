@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from adacoder.agents.prompt import Briefing, brief
 from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.agents.role import Role
 from adacoder.agents.test_designer import DESIGNER, usable
-from adacoder.domain import Candidate, Ended, Example, Failure, FailureKind, Message, Reply, Target, Verdict
+from adacoder.domain import Candidate, Ended, Example, Failure, FailureKind, Reply, Target, Verdict
 from adacoder.journal import Journal
-from adacoder.models.base import Enough, Sampling
+from adacoder.models.base import Ask
 from adacoder.models.errors import OnlyThought
+from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
 from adacoder.source.locate import locate
 
@@ -40,47 +41,27 @@ ROLES = (WRITER, WRITER_BY_PLAN, PLANNER, DESIGNER)
 TARGET = locate(MODULE, Path("/w/numbers.py"), Path("/w"), qualname="mean")
 
 
-class Model:
-    """A ChatModel that says its replies a few characters at a time, until there is enough."""
+def streaming(*replies: str, obeys: bool) -> ScriptedModel:
+    """A model that says its replies a few characters at a time, until there is enough; `obeys` its stop texts."""
+    left = iter(replies)
 
-    name = lease_key = "model"
-
-    def __init__(self, *replies: str, obeys: bool) -> None:
-        self.replies = list(replies)
-        self.obeys = obeys
-        """Whether it ends a reply where it is told to stop."""
-        self.asked: list[tuple[tuple[Message, ...], int, tuple[str, ...]]] = []
-
-    async def window(self) -> Window:
-        return Window(8192)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self.asked.append((tuple(messages), max_tokens, tuple(stop)))
-        text = self.replies.pop(0)
-        if self.obeys:
-            text = text[: min((text.index(each) for each in stop if each in text), default=len(text))]
+    def say(ask: Ask) -> Reply:
+        text = next(left)
+        if obeys:
+            text = text[: min((text.index(each) for each in ask.stop if each in text), default=len(text))]
         for end in range(4, len(text), 4):
-            if enough(text[:end]):
+            if ask.enough(text[:end]):
                 return Reply(text[:end], ended=Ended.STOPPED_EARLY)
         return Reply(text)
 
-    async def close(self) -> None:
-        pass
+    return ScriptedModel(then=say, name="model")
 
 
 class Asking:
     """The model-based Agents of one request to a model with these replies."""
 
     def __init__(self, *replies: str, of: Target = TARGET, obeys: bool = True) -> None:
-        self.model = Model(*replies, obeys=obeys)
+        self.model = streaming(*replies, obeys=obeys)
         self.target = of
         self.packed = 0
         self.journal = Journal()
@@ -108,7 +89,7 @@ async def test_each_role_has_its_own_limits_and_the_briefing_is_packed_once() ->
     await request.plan()
     await request.write(PLAN)
     await request.suggest()
-    limits = [(max_tokens, stop) for _, max_tokens, stop in request.model.asked]
+    limits = [(ask.max_tokens, ask.stop) for ask in request.model.asked]
     roles: list[Role[Any]] = [WRITER, PLANNER, WRITER, DESIGNER]
     assert limits == [(role.limits.tokens(Window(8192)), role.limits.stop) for role in roles]
     assert [tokens for tokens, _ in limits] == [4096, 512, 4096, 512]
@@ -179,9 +160,9 @@ TOO_SHORT = (
 async def test_a_reply_that_a_server_ended_too_early_is_asked_for_once_more(text: str) -> None:
     request, unstopped = Asking(text, text), Asking(text, text, obeys=False)
     assert await request.write() == await unstopped.write()
-    stops = [stop for _, _, stop in request.model.asked]
+    stops = [ask.stop for ask in request.model.asked]
     assert stops == [WRITER.limits.stop, ()][: 1 + (text in TOO_SHORT)]
-    assert request.model.asked[0][0] == request.model.asked[-1][0]
+    assert request.model.asked[0].messages == request.model.asked[-1].messages
     told = [step.json().get("again") for step in request.journal.steps]
     sentence = "The server ended the reply before the function was whole: it is asked for once more."
     assert told == [*[sentence] * (len(stops) - 1), None]
@@ -193,7 +174,7 @@ async def test_once_a_request_is_enough_to_know_that_a_model_writes_several_bloc
     await request.write()
     await request.plan()
     await request.write(PLAN)
-    assert [stop for _, _, stop in request.model.asked] == [WRITER.limits.stop, (), (), ()]
+    assert [ask.stop for ask in request.model.asked] == [WRITER.limits.stop, (), (), ()]
 
 
 THOUGHTS = "<think>\nThe mean is the sum by the count. I have to be careful with no values.\n"
@@ -201,7 +182,7 @@ THOUGHTS = "<think>\nThe mean is the sum by the count. I have to be careful with
 
 async def test_who_does_nothing_but_think_is_told_of() -> None:
     request = Asking(THOUGHTS, THOUGHTS)
-    with pytest.raises(OnlyThought, match=r"All that the model 'model' wrote were thoughts"):
+    with pytest.raises(OnlyThought, match=r"The server sent thoughts of the model 'model', but no reply"):
         await request.write()
     with pytest.raises(OnlyThought):
         await Asking(THOUGHTS).suggest()

@@ -45,7 +45,7 @@ def test_how_an_address_is_read(written: str | None, url: str) -> None:
     ["box:port", "box:99999", "ftp://box", "http://[::1", "a b", "http://user:pass@box", "box?x=1", "box#x"],
 )
 def test_what_is_no_address(written: str) -> None:
-    with pytest.raises(BadHost, match="is no address of an Ollama server"):
+    with pytest.raises(BadHost, match="is not an address of an Ollama server"):
         address(written)
 
 
@@ -114,7 +114,7 @@ def test_what_is_no_base_url(written: str) -> None:
     with pytest.raises(BadHost) as caught:
         base_url(written)
     assert str(caught.value) == (
-        f"'{written}' is no address of an OpenAI-compatible server:"
+        f"'{written}' is not an address of an OpenAI-compatible server:"
         " write http://HOST:PORT/v1 (or https), without a user or a password."
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Candidate, Ended, Message, Reply, Tokens
+from adacoder.models.base import Ask
 from adacoder.models.recording.about import About
 from adacoder.models.recording.format import BadRecording, read
 from adacoder.models.recording.recorder import Recorder
@@ -18,7 +19,7 @@ from adacoder.models.replay import ReplayMismatch, ReplayModel
 from adacoder.models.window import Window
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
-from support.recordings import CODE, NOTHING, SYSTEM, TALK, Told, ask, record
+from support.recordings import CODE, NOTHING, SYSTEM, TALK, ask, record, telling
 
 HEADER = (
     '{"adacoder": "conversation", "version": 3, "model": "ollama:m",'
@@ -64,7 +65,7 @@ async def test_the_window_is_the_recorded_one(tmp_path: Path) -> None:
 async def test_what_else_is_asked_for_is_not_compared(tmp_path: Path) -> None:
     path = tmp_path / "talk"
     await record(path)
-    reply = await ReplayModel(path).reply(TALK[0][0], enough=lambda _: True, max_tokens=7, stop=("x",))
+    reply = await ReplayModel(path).reply(Ask(TALK[0][0], enough=lambda _: True, max_tokens=7, stop=("x",)))
     assert reply == TALK[0][1]
 
 
@@ -163,7 +164,7 @@ async def test_of_several_conversations_that_about_the_request_is_followed(tmp_p
     path = tmp_path / "talk"
     requests = [("f", 1, None), ("f", 1, "pass"), ("g", 1, None), ("g", 2, None), ("f", 2, None)]
     for number, (name, rung, start) in enumerate(requests):
-        told = Told([Reply(f"{name}{rung}{start}")], Window(4096 + number), name=f"ollama:{number}")
+        told = telling([Reply(f"{name}{rung}{start}")], Window(4096 + number), name=f"ollama:{number}")
         recorder = Recorder(told, path, NOTHING, about(tmp_path, name, rung, start))
         await ask(recorder, TALK[0][0])
     elsewhere = tmp_path / "elsewhere"
@@ -194,7 +195,7 @@ async def test_a_recording_is_replayed_on_another_machine(tmp_path: Path) -> Non
     path = tmp_path / "talk"
     asked = "FileNotFoundError: '{}/data.csv', <f at 0x{}>\nSee '{}/x' and '/home/someone/x'."
     ada = Redaction(workspaces=["/home/ada/shop"], homes=["/home/ada"])
-    recorder = Recorder(Told([Reply("x")]), path, ada)
+    recorder = Recorder(telling([Reply("x")]), path, ada)
     await ask(recorder, (Message("user", asked.format("/home/ada/shop", "7f2fbb7a4960", "/home/ada")),))
     there = (Message("user", asked.format("/srv/src/shop", "55d0c8a1b2e0", "/home/someone")),)
     replay = ReplayModel(path)
@@ -240,28 +241,28 @@ HUGE = "[" * 100_000
         ("def f(): ...", "it holds something else"),
         ('"""A module."""', "it holds something else"),
         (f"[]\n{HEADER}", "it holds something else"),
-        ("{1: 2}", "what begins in line 1 is not understood"),
-        (EXCHANGE, "what begins in line 1 is not understood"),
-        (END, "what begins in line 1 is not understood"),
-        (HEADER.replace('"ollama:m"', "1"), "what begins in line 1 is not understood"),
-        (HEADER.replace("8192", "-1"), "what begins in line 1 is not understood"),
-        (HEADER.replace('"ratio": 1', '"ratio": 0'), "what begins in line 1 is not understood"),
-        (HEADER.replace('"ratio": 1', '"ratio": NaN'), "what begins in line 1 is not understood"),
-        (HEADER.replace('"ratio": 1', '"ratio": []'), "what begins in line 1 is not understood"),
-        (HEADER.replace("{}", "[]"), "what begins in line 1 is not understood"),
-        (f"{HEADER}\n\n  }}", "what begins in line 1 is not understood"),
-        (f'{HEADER}\n{{"messages": []}}', "what begins in line 2 is not understood"),
-        (f"{HEADER}\n\n{EXCHANGE}\n3", "what begins in line 3 is not understood"),
-        (f"{HEADER}\n{EXCHANGE.replace('[]', '[[]]', 1)}", "what begins in line 2 is not understood"),
-        (f"{HEADER}\n{EXCHANGE.replace('[]', '5', 1)}", "what begins in line 2 is not understood"),
-        (f"{HEADER}\n{EXCHANGE.replace('stop', 'enough')}", "what begins in line 2 is not understood"),
-        (f"{HEADER}\n{EXCHANGE.replace('1', '1.5', 1)}", "what begins in line 2 is not understood"),
-        (f"{HEADER}\n{EXCHANGE.replace('1', '9' * 5000, 1)}", "what begins in line 2 is not understood"),
-        (f"{HEADER}\n{EXCHANGE.replace('1', '9' * 12, 1)}", "what begins in line 2 is not understood"),
-        (HEADER.replace("8192", "9" * 4000), "what begins in line 1 is not understood"),
-        (f'{HEADER}\n{{"messages": {HUGE}', "what begins in line 2 is not understood"),
-        (HEADER.replace('"ratio": 1', '"ratio": ' + "9" * 400), "what begins in line 1 is not understood"),
-        (HEADER.replace('"version"', '"version": 3, "version"', 1), "what begins in line 1 is not understood"),
+        ("{1: 2}", "the part from line 1 on is not understood"),
+        (EXCHANGE, "the part from line 1 on is not understood"),
+        (END, "the part from line 1 on is not understood"),
+        (HEADER.replace('"ollama:m"', "1"), "the part from line 1 on is not understood"),
+        (HEADER.replace("8192", "-1"), "the part from line 1 on is not understood"),
+        (HEADER.replace('"ratio": 1', '"ratio": 0'), "the part from line 1 on is not understood"),
+        (HEADER.replace('"ratio": 1', '"ratio": NaN'), "the part from line 1 on is not understood"),
+        (HEADER.replace('"ratio": 1', '"ratio": []'), "the part from line 1 on is not understood"),
+        (HEADER.replace("{}", "[]"), "the part from line 1 on is not understood"),
+        (f"{HEADER}\n\n  }}", "the part from line 1 on is not understood"),
+        (f'{HEADER}\n{{"messages": []}}', "the part from line 2 on is not understood"),
+        (f"{HEADER}\n\n{EXCHANGE}\n3", "the part from line 3 on is not understood"),
+        (f"{HEADER}\n{EXCHANGE.replace('[]', '[[]]', 1)}", "the part from line 2 on is not understood"),
+        (f"{HEADER}\n{EXCHANGE.replace('[]', '5', 1)}", "the part from line 2 on is not understood"),
+        (f"{HEADER}\n{EXCHANGE.replace('stop', 'enough')}", "the part from line 2 on is not understood"),
+        (f"{HEADER}\n{EXCHANGE.replace('1', '1.5', 1)}", "the part from line 2 on is not understood"),
+        (f"{HEADER}\n{EXCHANGE.replace('1', '9' * 5000, 1)}", "the part from line 2 on is not understood"),
+        (f"{HEADER}\n{EXCHANGE.replace('1', '9' * 12, 1)}", "the part from line 2 on is not understood"),
+        (HEADER.replace("8192", "9" * 4000), "the part from line 1 on is not understood"),
+        (f'{HEADER}\n{{"messages": {HUGE}', "the part from line 2 on is not understood"),
+        (HEADER.replace('"ratio": 1', '"ratio": ' + "9" * 400), "the part from line 1 on is not understood"),
+        (HEADER.replace('"version"', '"version": 3, "version"', 1), "the part from line 1 on is not understood"),
         (HEADER.replace("3,", "2,", 1), "another version of AdaCoder wrote it"),
         (HEADER.replace("3,", '"3",', 1), "another version of AdaCoder wrote it"),
     ],
@@ -273,7 +274,7 @@ def test_what_is_no_recording(tmp_path: Path, content: str, why: str) -> None:
         ReplayModel(path)
     assert (
         str(caught.value)
-        == f"{path} is no recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
+        == f"{path} is not a recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
     )
     path.write_text(f"{HEADER}\n{EXCHANGE}\n{END}\n{HEADER}")
     assert len(read(path)) == 2
@@ -288,7 +289,7 @@ async def test_a_file_that_is_cut_off_anywhere_is_told_from_a_whole_one(tmp_path
         if text[:size].rstrip().endswith("\n}"):
             assert len(read(path)) == 1  # it ends where the header does
         else:
-            with pytest.raises(BadRecording, match=r"what begins in line \d+ is not understood"):
+            with pytest.raises(BadRecording, match=r"the part from line \d+ on is not understood"):
                 read(path)
 
 
@@ -300,7 +301,7 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
         ReplayModel(tmp_path / "binary")
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(BadRecording, match="is no regular file"):
+        with pytest.raises(BadRecording, match="is not a regular file"):
             ReplayModel(path)
     huge = tmp_path / "huge"
     huge.touch()

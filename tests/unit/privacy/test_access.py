@@ -135,7 +135,7 @@ def test_what_is_said_tells_what_to_do(ws: Path) -> None:
     with pytest.raises(AdaCoderError, match=r"out.py leads out of the workspace, to .*other.py: name that file"):
         Access([ws]).require(ws / "out.py")
     with pytest.raises(
-        AdaCoderError, match=r"env.py stays unread, since .*\.env is private \(its name\): let --show name it"
+        AdaCoderError, match=r"env.py is not read, because .*\.env is private \(its name\): list it in --show if"
     ):
         Access([ws]).require(ws / "env.py")
     Access([ws]).require(ws / "mod.py")

@@ -67,5 +67,5 @@ def test_literals_in_a_row_are_one_value(literal: str, value: str, lines: tuple[
 
 @pytest.mark.parametrize("text", ["f'x'", "b'x'", "x", "1", "'", "", "()", "'a' + 'b'", "'a' f'b'", "'a' 1"])
 def test_what_is_no_literal_of_a_str_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="no string literal"):
+    with pytest.raises(ValueError, match="not a string literal"):
         read_literal(text)

@@ -113,8 +113,8 @@ def test_of_several_functions_of_a_name_the_one_with_a_docstring() -> None:
     [
         ("outre", "did you mean 'outer'"),
         ("zzz", "check its name"),
-        ("outer.inner", "stands inside a function"),
-        ("outer.<locals>.inner", "stands inside a function"),
+        ("outer.inner", "is inside a function"),
+        ("outer.<locals>.inner", "is inside a function"),
         ("Shape", "There is no function 'Shape' .* it is a class, so name one of its methods"),
         ("one_line", "did you mean 'Shape.Inner.one_line'"),
     ],
@@ -156,7 +156,7 @@ def test_of_several_functions_of_a_name_the_one_at_the_position(line: int, docst
 
 
 def test_the_declaration_of_an_overload_is_no_target() -> None:
-    with pytest.raises(TargetError, match="'of' is only declared here, as an overload: choose the function that"):
+    with pytest.raises(TargetError, match="'of' is only declared here, as an overload: choose the function after"):
         at(10, ACCESSORS)
     declared = ACCESSORS.replace('    def of(self, x):\n        """For both."""\n', "")
     with pytest.raises(TargetError, match="as an overload"):
@@ -213,7 +213,7 @@ def test_a_blank_line_further_away_does_not(line: int) -> None:
 def test_inside_a_function_that_nothing_reaches_the_one_around_it_is_meant() -> None:
     text = 'def outer():\n    {doc}\n    def inner():\n        """Inner."""\n    return inner\n'
     assert at(3, text.format(doc='"""Outer."""')).qualname == "outer"
-    with pytest.raises(TargetError, match=r"'outer\.inner' stands inside a function, .*: move it out"):
+    with pytest.raises(TargetError, match=r"'outer\.inner' is inside a function, .*: move it out"):
         at(3, text.format(doc="x = 1"))
     with pytest.raises(TargetError, match="'outer' has no docstring"):
         at(1, text.format(doc="x = 1"))

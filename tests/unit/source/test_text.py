@@ -43,10 +43,10 @@ def test_what_was_read_is_written_byte_for_byte(data: bytes, encoding: str, bom:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"\xff\xfe\x00", "no Python text"),
-        (b"# coding: nonsense\n", "no Python text"),
-        (b"# coding: hex\n", "no Python text"),
-        (b"\xef\xbb\xbf# coding: latin-1\n", "no Python text"),
+        (b"\xff\xfe\x00", "not Python text"),
+        (b"# coding: nonsense\n", "not Python text"),
+        (b"# coding: hex\n", "not Python text"),
+        (b"\xef\xbb\xbf# coding: latin-1\n", "not Python text"),
         (b"a\0b", "NUL"),
         (b"# coding: utf-7\nx = '+AGE-'\n", "could not be written back byte for byte in utf-7: convert it to UTF-8"),
     ],
@@ -63,7 +63,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "none.py")
     with pytest.raises(TargetError, match="is a directory"):
         read(tmp_path)
-    with pytest.raises(TargetError, match="no regular file"):
+    with pytest.raises(TargetError, match="not a regular file"):
         read(Path(os.devnull))
 
 

@@ -45,7 +45,7 @@ class BadRecording(ModelError):
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
-            f"{path} is no recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
+            f"{path} is not a recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
         )
         self.why = why
 
@@ -155,7 +155,7 @@ def read(path: Path) -> list[RecordedConversation]:
                 raise BadRecording(path, "another version of AdaCoder wrote it")
             _add(entry, found)
         except (LookupError, TypeError, ValueError, ArithmeticError):
-            raise BadRecording(path, f"what begins in line {line} is not understood") from None
+            raise BadRecording(path, f"the part from line {line} on is not understood") from None
         line += value.count("\n")
     return found
 

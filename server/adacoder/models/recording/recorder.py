@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from contextlib import suppress
 from pathlib import Path
 
-from adacoder.domain import JSON, Message, Outcome, Reply
-from adacoder.models.base import ChatModel, Enough, Sampling
+from adacoder.domain import JSON, Outcome, Reply
+from adacoder.models.base import Ask, ChatModel
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.about import About
 from adacoder.models.recording.format import BadRecording, encoded, exchange_json, header_json, outcome_json, read
@@ -50,7 +50,7 @@ class Recorder:
             raise CannotRecord(path, "it leads out of the workspace")
         try:
             if path.exists() and not path.is_file():
-                raise CannotRecord(path, "it is no regular file")
+                raise CannotRecord(path, "it is not a regular file")
             if isinstance(model, ReplayModel) and path.exists() and path.samefile(model.path):
                 raise CannotRecord(path, "it is the conversation that is replayed")
             with path.open("ab") as file:
@@ -86,15 +86,7 @@ class Recorder:
         self._begin(window)
         return window
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
+    async def reply(self, ask: Ask) -> Reply:
         """Return the other model's reply, and record it.
 
         Raises:
@@ -102,14 +94,12 @@ class Recorder:
         """
         await self.window()
         try:
-            reply = await self._model.reply(
-                messages, enough=enough, max_tokens=max_tokens, stop=stop, sampling=sampling
-            )
+            reply = await self._model.reply(ask)
         except (ModelError, asyncio.CancelledError) as error:
             with suppress(CannotRecord):  # report the first error
-                self._append(exchange_json(messages, str(error) if isinstance(error, ModelError) else _CANCELLED))
+                self._append(exchange_json(ask.messages, str(error) if isinstance(error, ModelError) else _CANCELLED))
             raise
-        self._append(exchange_json(messages, reply))
+        self._append(exchange_json(ask.messages, reply))
         return reply
 
     def end(self, outcome: Outcome) -> None:

@@ -27,7 +27,7 @@ _VERSION = re.compile(r"(?!\.)[\w.+-]+")
 """Version name for pyenv. Paths are rejected, since the project's own file may contain one."""
 _MOST_BYTES = 1 << 12
 _OWN = (
-    "it is AdaCoder's own, since the project has no .venv, no environment is activated, and PATH has no other python3"
+    "it is AdaCoder's own, because the project has no .venv, no environment is activated, and PATH has no other python3"
 )
 
 
@@ -56,8 +56,8 @@ def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
         return Choice(look_up(str(setting), workspace), "it was chosen by name")
     for environment in _of_project(near, workspace):
         path = environment / "bin" / "python"
-        _must_be_interpreter(path, str(path), f"create the virtual environment {environment} anew")
-        return Choice(path, f"it is of the project's own {environment.name}")
+        _must_be_interpreter(path, str(path), f"recreate the virtual environment {environment}")
+        return Choice(path, f"it belongs to the project's {environment.name}")
     passed_over: list[str] = []
     found = _activated(passed_over) or _on_path(near, passed_over)
     if found is None:
@@ -106,8 +106,8 @@ def _activated(passed_over: list[str]) -> tuple[Path, str] | None:
             continue
         path = prefix / "bin" / "python"
         if prefix.is_absolute() and is_one(prefix) and _is_interpreter(path):
-            return path, f"it is of the activated environment, which {variable} names"
-        passed_over.append(f"{variable} names {named}, where no environment is: activate another, or unset it.")
+            return path, f"it belongs to the activated environment, {variable}"
+        passed_over.append(f"{variable} names {named}, which is not an environment: activate another, or unset it.")
     return None
 
 
@@ -138,8 +138,8 @@ def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
                 continue
             found = _in_pyenv(root, version)
             if found is not None:
-                return None if _is_own(found) else (found, f"pyenv takes it for python3, as {said_by} says")
-        what = f"{path} only chooses a Python when it runs, which it does not here: name the Python with "
+                return None if _is_own(found) else (found, f"pyenv uses it for python3, as set in {said_by}")
+        what = f"{path} chooses a Python only when it runs, and AdaCoder does not run it: name the Python with "
         passed_over.append(Text(what, _SETTING, "."))
     return None
 

@@ -47,8 +47,8 @@ def note(interpreter: Interpreter, workspace: Path) -> str:
     names = ["".join(filter(str.isprintable, os.path.relpath(file, workspace))) for file in files]
     shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
     return (
-        f"Before any example Python runs what this workspace brings along ({shown}), which may change what they give: "
-        "read it before you rely on them."
+        f"This workspace has Python start-up code ({shown}). It runs before every example and can change results: "
+        "review it."
     )
 
 

@@ -80,8 +80,8 @@ def test_the_order(house: House) -> None:
     """Each that comes is chosen before all that came so far."""
     own = house.found()
     assert own.text == (
-        f"{sys.executable}: it is AdaCoder's own, since the project has no .venv, no environment is activated, and PATH"
-        " has no other python3"
+        f"{sys.executable}: it is AdaCoder's own, because the project has no .venv, no environment is activated, and"
+        " PATH has no other python3"
     )
     on_path = house.installation("opt")
     house.path("opt/bin")
@@ -89,14 +89,14 @@ def test_the_order(house: House) -> None:
     conda = house.installation("conda/envs/work").with_name("python")
     (house.folder / "conda/envs/work/conda-meta").mkdir()
     house.set("CONDA_PREFIX", str(house.folder / "conda/envs/work"))
-    assert house.found().text == f"{conda}: it is of the activated environment, which CONDA_PREFIX names"
+    assert house.found().text == f"{conda}: it belongs to the activated environment, CONDA_PREFIX"
     activated = house.environment("activated")
     house.set("VIRTUAL_ENV", str(house.folder / "activated"))
-    assert house.found().text == f"{activated}: it is of the activated environment, which VIRTUAL_ENV names"
+    assert house.found().text == f"{activated}: it belongs to the activated environment, VIRTUAL_ENV"
     of_project = house.environment("project/.venv")
-    assert house.found().text == f"{of_project}: it is of the project's own .venv"
+    assert house.found().text == f"{of_project}: it belongs to the project's .venv"
     nearer = house.environment("project/part/venv")
-    assert house.found(near="part").text == f"{nearer}: it is of the project's own venv"
+    assert house.found(near="part").text == f"{nearer}: it belongs to the project's venv"
     assert house.found(setting=on_path).text == f"{on_path}: it was chosen by name"
     assert house.found().advice == ""
 
@@ -119,7 +119,7 @@ def test_an_activated_environment_that_is_none_is_passed_over_with_a_word(house:
     house.set("VIRTUAL_ENV", named)
     found = house.found()
     assert found.text.startswith(f"{sys.executable}: it is AdaCoder's own")
-    assert found.advice == f"VIRTUAL_ENV names {named}, where no environment is: activate another, or unset it."
+    assert found.advice == f"VIRTUAL_ENV names {named}, which is not an environment: activate another, or unset it."
 
 
 @pytest.mark.parametrize(("named", "folder"), [("base", False), ("work", True), ("", True)])
@@ -156,7 +156,7 @@ def test_the_environment_that_adacoder_is_in_is_the_projects_once_activated(
     house.path("ours/bin")
     assert "AdaCoder's own" in house.found().text
     house.set("VIRTUAL_ENV", str(house.folder / "ours"))
-    assert house.found().text == f"{environment}: it is of the activated environment, which VIRTUAL_ENV names"
+    assert house.found().text == f"{environment}: it belongs to the activated environment, VIRTUAL_ENV"
 
 
 def test_what_lies_on_path_and_is_no_python_is_passed_over(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,8 +170,8 @@ def test_what_lies_on_path_and_is_no_python_is_passed_over(house: House, monkeyp
     found = house.found()
     assert "AdaCoder's own" in found.text
     for path in (wrapper, stub):
-        what = f"{path} only chooses a Python when it runs, which it does not here: name the Python with --interpreter."
-        assert what in found.advice
+        what = f"{path} chooses a Python only when it runs, and AdaCoder does not run it: name the Python"
+        assert f"{what} with --interpreter." in found.advice
     after = house.installation("opt")
     house.path("folders", "wrappers", "stubs", "opt/bin")
     assert house.found().text == f"{after}: it is the python3 on PATH"
@@ -206,13 +206,13 @@ def test_pyenv_is_looked_through_and_a_project_chooses_only_among_what_is_instal
     found = house.found(near="part")
     if version is None:
         assert "AdaCoder's own" in found.text
-        assert f"{shim} only chooses a Python" in found.advice
+        assert f"{shim} chooses a Python only" in found.advice
     else:
-        assert found.text.startswith(f"{house.folder / 'pyenv/versions' / version / 'bin/python3'}: pyenv takes it for")
+        assert found.text.startswith(f"{house.folder / 'pyenv/versions' / version / 'bin/python3'}: pyenv uses it for")
         assert found.advice == ""
     house.set("PYENV_VERSION", "3.12.9:3.11.7")
     assert house.found(near="part").text.endswith(
-        "versions/3.12.9/bin/python3: pyenv takes it for python3, as PYENV_VERSION says"
+        "versions/3.12.9/bin/python3: pyenv uses it for python3, as set in PYENV_VERSION"
     )
 
 
@@ -266,7 +266,7 @@ def test_doctor_tells_what_check_runs(desk: Desk, tmp_path: Path, monkeypatch: p
         layouts.environment(tmp_path / name)
         for variable, value in variables.items():
             monkeypatch.setenv(variable, value)
-        assert of_doctor(desk)["text"].startswith(f"{tmp_path / name}/bin/python: it is of the ")
+        assert of_doctor(desk)["text"].startswith(f"{tmp_path / name}/bin/python: it belongs to the ")
         (ran,) = desk.run("check", f"{file}::where", "--json").objects
         assert ran["failure"]["got"] == f"'{tmp_path / name}'\n"
 
@@ -277,6 +277,7 @@ def test_doctor_says_what_it_passed_over(desk: Desk, tmp_path: Path, monkeypatch
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "gone"))
     ran = desk.run("doctor", "--no-probe")
     assert (
-        f"→ VIRTUAL_ENV names {tmp_path / 'gone'}, where no environment is: activate another, or unset it." in ran.out
+        f"→ VIRTUAL_ENV names {tmp_path / 'gone'}, which is not an environment: activate another, or unset it."
+        in ran.out
     )
     assert of_doctor(desk)["ok"] is True

@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 
 from adacoder import __version__
 from adacoder.domain import Ended, Message, Outcome, Reply, Status, Timing, Tokens
+from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError, Stalled
 from adacoder.models.recording.format import Exchange, read
 from adacoder.models.recording.recorder import CannotRecord, Recorder
 from adacoder.models.recording.redaction import Redaction
 from adacoder.models.replay import ReplayModel
+from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
 from adacoder.source.locate import locate
-from support.recordings import CODE, NOTHING, SYSTEM, TALK, Told, ask, files_in, never, record, room_for
+from support.recordings import CODE, NOTHING, SYSTEM, TALK, ask, files_in, record, room_for, telling
 
 STUB = 'def f(x):\n    """The next one.\n\n    >>> f(1)\n    2\n    """\n'
 
@@ -56,7 +58,7 @@ async def test_what_no_encoding_has_comes_back_too(tmp_path: Path) -> None:
 
 async def test_a_conversation_is_a_header_what_was_said_and_what_came_of_it(tmp_path: Path) -> None:
     path = tmp_path / "talk"
-    recorder = Recorder(Told([TALK[0][1]], Window(4096, 1.15)), path, NOTHING)
+    recorder = Recorder(telling([TALK[0][1]], Window(4096, 1.15)), path, NOTHING)
     await ask(recorder, TALK[0][0])
     recorder.end(outcome(tmp_path))
     (one,) = read(path)
@@ -86,7 +88,7 @@ async def test_each_line_of_a_prompt_stands_on_a_line_of_its_own(tmp_path: Path)
 async def test_what_time_and_chance_decide_is_not_written(tmp_path: Path) -> None:
     for name, seconds, cached, place in (("one", 0.1, 5, "0x7f2fbb7a4960"), ("other", 2.0, 0, "0x55d0c8a1b2e0")):
         reply = Reply(f"<f at {place}>", Tokens(20, 9, cached=cached), time=Timing(prompt=seconds))
-        recorder = Recorder(Told([reply]), tmp_path / name, NOTHING)
+        recorder = Recorder(telling([reply]), tmp_path / name, NOTHING)
         assert await ask(recorder, TALK[0][0]) == reply  # only what is written is without it
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
@@ -95,7 +97,7 @@ async def test_everything_that_is_written_is_redacted(tmp_path: Path) -> None:
     path = tmp_path / "talk"
     home = "/home/zelda"
     reply = Reply(f"open('{home}/a')")
-    told = Told([reply, ModelError(f"{home}/b is gone.")], name=f"openai:{home}/models/m.gguf")
+    told = telling([reply, ModelError(f"{home}/b is gone.")], name=f"openai:{home}/models/m.gguf")
     recorder = Recorder(told, path, Redaction(homes=[home]))
     assert await ask(recorder, (Message("user", f"Read {home}/c."),)) == reply
     with pytest.raises(ModelError):
@@ -108,7 +110,7 @@ async def test_everything_that_is_written_is_redacted(tmp_path: Path) -> None:
 
 async def test_what_is_on_disk_is_whole_after_every_reply(tmp_path: Path) -> None:
     path = tmp_path / "talk"
-    recorder = Recorder(Told([reply for _, reply in TALK]), path, NOTHING)
+    recorder = Recorder(telling([reply for _, reply in TALK]), path, NOTHING)
     await recorder.window()
     for number, (messages, _) in enumerate(TALK):
         assert len(read(path)[0].exchanges) == number
@@ -119,14 +121,14 @@ async def test_what_is_on_disk_is_whole_after_every_reply(tmp_path: Path) -> Non
 
 async def test_an_error_is_recorded_and_replayed_with_its_sentence(tmp_path: Path) -> None:
     path, again = tmp_path / "talk", tmp_path / "again"
-    told = Told([TALK[0][1], Stalled("http://127.0.0.1:1", 60), TALK[1][1]])
+    told = telling([TALK[0][1], Stalled("http://127.0.0.1:1", 60), TALK[1][1]])
     recorder = Recorder(told, path, Redaction(servers=["http://127.0.0.1:1"]))
     await ask(recorder, TALK[0][0])
     with pytest.raises(Stalled):
         await ask(recorder, TALK[0][0])
     await ask(recorder, TALK[1][0])
     await recorder.close()
-    assert told.closed
+    assert told.is_closed
     replay = Recorder(ReplayModel(path), again, NOTHING)
     await ask(replay, TALK[0][0])
     with pytest.raises(ModelError, match=r"^The server at <server> has sent nothing for 60 s: "):
@@ -137,7 +139,7 @@ async def test_an_error_is_recorded_and_replayed_with_its_sentence(tmp_path: Pat
 
 async def test_a_model_that_is_not_there_is_recorded_and_replayed_too(tmp_path: Path) -> None:
     path, again = tmp_path / "talk", tmp_path / "again"
-    for model, file in ((Told([], ModelError("No model.")), path), (None, again)):
+    for model, file in ((telling([], ModelError("No model.")), path), (None, again)):
         recorder = Recorder(model or ReplayModel(path), file, NOTHING)
         for _ in range(2):
             with pytest.raises(ModelError, match=r"^No model\.$"):
@@ -150,14 +152,13 @@ async def test_a_model_that_is_not_there_is_recorded_and_replayed_too(tmp_path: 
 async def test_a_reply_that_was_cancelled_is_recorded_as_such(tmp_path: Path) -> None:
     path = tmp_path / "talk"
 
-    class Silent(Told):
-        async def reply(self, *_: object, **__: object) -> Reply:
-            asked.set()
-            await asyncio.Event().wait()
-            raise AssertionError
+    async def silent(_: object) -> Reply:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
 
     asked = asyncio.Event()
-    recorder = Recorder(Silent([]), path, NOTHING)
+    recorder = Recorder(ScriptedModel(then=silent), path, NOTHING)
     request = asyncio.create_task(ask(recorder, TALK[0][0]))
     await asked.wait()
     request.cancel()
@@ -171,7 +172,7 @@ async def test_a_reply_that_was_cancelled_is_recorded_as_such(tmp_path: Path) ->
 
 async def test_a_request_that_asked_nothing_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "talk"
-    recorder = Recorder(Told([]), path, NOTHING)
+    recorder = Recorder(telling([]), path, NOTHING)
     recorder.end(outcome(tmp_path))
     await recorder.close()
     assert path.read_bytes() == b""
@@ -188,7 +189,7 @@ async def test_conversations_follow_each_other_in_one_file(tmp_path: Path) -> No
 
 async def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "talk"
-    recorder = Recorder(Told([reply for _, reply in TALK]), path, NOTHING)
+    recorder = Recorder(telling([reply for _, reply in TALK]), path, NOTHING)
     await ask(recorder, TALK[0][0])
     before = path.read_bytes()
     with room_for(len(before) + 50), pytest.raises(CannotRecord, match="File too large"):
@@ -200,7 +201,7 @@ async def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path: Path) -> 
 
 async def test_a_file_that_is_taken_away_is_not_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "talk"
-    recorder = Recorder(Told([TALK[0][1], TALK[1][1]]), path, NOTHING)
+    recorder = Recorder(telling([TALK[0][1], TALK[1][1]]), path, NOTHING)
     await ask(recorder, TALK[0][0])
     path.unlink()
     with pytest.raises(CannotRecord, match="No such file"):
@@ -210,7 +211,7 @@ async def test_a_file_that_is_taken_away_is_not_made_anew(tmp_path: Path) -> Non
 
 async def test_an_error_of_the_model_is_told_before_one_of_the_disk(tmp_path: Path) -> None:
     path = tmp_path / "talk"
-    recorder = Recorder(Told([ModelError("No."), TALK[0][1]]), path, NOTHING)
+    recorder = Recorder(telling([ModelError("No."), TALK[0][1]]), path, NOTHING)
     await recorder.window()
     path.unlink()
     with pytest.raises(ModelError, match=r"^No\.$"):
@@ -224,14 +225,14 @@ async def test_an_error_of_the_model_is_told_before_one_of_the_disk(tmp_path: Pa
     [
         (CODE, "it holds something else"),
         ('{"adacoder": "conversation", "version": 2, "model": "m"}\n', "another version of AdaCoder wrote it"),
-        ('{"adacoder": "conversation", "version": 3,', "what begins in line 1 is not understood"),
+        ('{"adacoder": "conversation", "version": 3,', "the part from line 1 on is not understood"),
     ],
 )
 def test_no_file_is_overwritten_that_is_not_a_recording(tmp_path: Path, content: str, why: str) -> None:
     path = tmp_path / "module.py"
     path.write_text(content)
     with pytest.raises(CannotRecord, match=why) as caught:
-        Recorder(Told([]), path, NOTHING)
+        Recorder(telling([]), path, NOTHING)
     assert str(caught.value).endswith("): name another file with --record.")
     assert path.read_text() == content
 
@@ -253,16 +254,16 @@ async def test_links_are_followed(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(CannotRecord, match="No such file or directory"):
-        Recorder(Told([]), tmp_path / "none" / "talk", NOTHING)
+        Recorder(telling([]), tmp_path / "none" / "talk", NOTHING)
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(CannotRecord, match="it is no regular file"):
-            Recorder(Told([]), path, NOTHING)
+        with pytest.raises(CannotRecord, match="it is not a regular file"):
+            Recorder(telling([]), path, NOTHING)
 
 
 def test_a_name_that_no_file_has(tmp_path: Path) -> None:
     with pytest.raises(CannotRecord, match="File name too long"):
-        Recorder(Told([]), tmp_path / ("x" * 5000), NOTHING)
+        Recorder(telling([]), tmp_path / ("x" * 5000), NOTHING)
 
 
 async def test_the_conversation_that_is_replayed_is_not_recorded_into(tmp_path: Path) -> None:
@@ -275,5 +276,5 @@ async def test_the_conversation_that_is_replayed_is_not_recorded_into(tmp_path: 
     assert path.read_bytes() == before
     recorder = Recorder(ReplayModel(path), tmp_path / "other", NOTHING)
     assert recorder.name == f"replay:{path}"
-    assert await recorder.reply((SYSTEM, Message("user", "Write f.")), enough=never, max_tokens=1) == TALK[0][1]
+    assert await recorder.reply(Ask((SYSTEM, Message("user", "Write f.")), max_tokens=1)) == TALK[0][1]
     assert read(tmp_path / "other")[0].model == "ollama:m"

@@ -1,0 +1,78 @@
+"""A model that answers from a script. Replays, fixtures, tests and benchmarks use it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Hashable
+from typing import TypeAlias
+
+from adacoder.domain import Reply, Tokens
+from adacoder.models.base import Ask
+from adacoder.models.errors import ModelError
+from adacoder.models.window import Window, estimate
+
+Said: TypeAlias = "str | Reply | Exception"
+"""A reply, its text alone, or the error of a call."""
+Speaking: TypeAlias = "Callable[[Ask], Said | Awaitable[Said]]"
+
+_NO_MORE = ModelError("The script has no reply left.")
+_WINDOW = Window(8192)
+
+
+class ScriptedModel:
+    """A `ChatModel` that gives prepared replies, whatever it is asked.
+
+    `asked` holds all calls. A text becomes a reply with estimated token counts.
+    """
+
+    def __init__(
+        self,
+        *replies: Said,
+        then: Said | Speaking = _NO_MORE,
+        name: str = "scripted",
+        window: Window | ModelError = _WINDOW,
+    ) -> None:
+        """`replies` answer the first calls, in order; `then` answers each further call."""
+        self._replies = replies
+        self._then = then
+        self._name = name
+        self._window = window
+        self.asked: list[Ask] = []
+        self.is_closed = False
+
+    @property
+    def name(self) -> str:
+        """As `ChatModel.name`."""
+        return self._name
+
+    @property
+    def lease_key(self) -> Hashable:
+        """Models of the same name wait for each other."""
+        return self._name
+
+    async def close(self) -> None:
+        """Note that the model is closed."""
+        self.is_closed = True
+
+    async def window(self) -> Window:
+        """As `ChatModel.window`."""
+        if isinstance(self._window, ModelError):
+            raise self._window
+        return self._window
+
+    async def reply(self, ask: Ask) -> Reply:
+        """Return the next reply of the script, even if `ask.enough` would have ended it earlier."""
+        self.asked.append(ask)
+        await asyncio.sleep(0)
+        number = len(self.asked)
+        said = self._replies[number - 1] if number <= len(self._replies) else self._then
+        if callable(said):
+            spoken = said(ask)
+            said = await spoken if inspect.isawaitable(spoken) else spoken
+        if isinstance(said, Exception):
+            raise said
+        if isinstance(said, str):
+            said = Reply(said, Tokens(estimate(ask.text), estimate(said), estimated=True))
+        ask.enough(said.text)
+        return said
