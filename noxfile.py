@@ -12,7 +12,7 @@ import nox
 
 nox.needs_version = ">=2025.2"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "types", "tests", "plain", "client"]
+nox.options.sessions = ["lint", "types", "tests", "client"]
 
 WORKERS = ("-n", "4", "--dist", "worksteal")
 """Two workers a core on two cores, because tests spend half of their time waiting for processes and servers."""

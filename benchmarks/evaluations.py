@@ -156,9 +156,9 @@ async def requests(rounds: int) -> Report:
     `hit`: a child was forked ahead and is ready. `miss`: no child was forked ahead. `unobserved`: the same without the
     observer.
 
-    A bare fork takes 64 page faults and does no work. A rehearsed child still imports a module and runs three examples,
-    each on request. A child without rehearsal takes 570 to 680 page faults, mostly copies on write. So neither can
-    match one or two forks: the targets are 2.0 and 4.0.
+    A bare fork takes 64 page faults and does no work. A child imports a module and runs three examples, each on
+    request. It takes 570 to 680 page faults, mostly copies on write. So neither can match one or two forks: the targets
+    are 2.0 and 4.0.
     """
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")

@@ -15,7 +15,7 @@ tests only decide the results here. No rule sees them.
   superficial error. The paper's system stops on the hidden tests, so its rules know the error. So they are never tried
   on a passing program, and `paper_broken` is always 0.
 * Shares of our result: the reply extracted and put in its place without any rule (`extraction`), and then with the
-  paper's rules in our loop (`paper_in_our_loop`: the setting `rules = "paper"`, and our table of names).
+  paper's rules in our loop (`paper_in_our_loop`: the strategy `adacoder:paper-rules`, and our table of names).
 
 A `rescued` reply passes after but not before; a `broken` reply passes before but not after. `median_ms` is the time of
 extraction, rules and splice for one reply, without evaluation. Every program runs in the sandbox. Prints one JSON line.
@@ -47,7 +47,7 @@ from adacoder.journal import Journal
 from adacoder.project import Project
 from adacoder.sandbox.environment.interpreter import find
 from adacoder.service import Service, from_reply
-from adacoder.settings import Rules, Settings
+from adacoder.settings import Settings
 from adacoder.source.imports import ImportIndex
 from adacoder.source.splice import splice
 from adacoder.task import Task
@@ -108,8 +108,8 @@ class Rescue:
         extracted = splice(task.target, from_reply(finding.row["reply"], task.target)).text
         finding.after |= {
             "extraction": await self._judge.judge_text(task, extracted) == PASSED,
-            "ours": await self._applied(finding.row, task, Rules.ORDERED),
-            "paper_in_our_loop": await self._applied(finding.row, task, Rules.PAPER),
+            "ours": await self._applied(finding.row, task, "adacoder"),
+            "paper_in_our_loop": await self._applied(finding.row, task, "adacoder:paper-rules"),
         }
 
     async def time(self, finding: Finding) -> None:
@@ -127,10 +127,10 @@ class Rescue:
         """End its processes."""
         await self._service.close()
 
-    async def _applied(self, row: Recorded, task: ArenaTask, rules: Rules) -> bool:
+    async def _applied(self, row: Recorded, task: ArenaTask, strategy: str) -> bool:
         """True if the final candidate of `apply` passes."""
         target = task.target
-        settings = Settings(max_iterations=0, isolation=Level.LSM, timeout=SECONDS, rules=rules)
+        settings = Settings(max_iterations=0, isolation=Level.LSM, timeout=SECONDS, strategy=strategy)
         outcome = await self._service.run(
             Task(target, settings, Project(self._folder), start=from_reply(row["reply"], target))
         )

@@ -10,8 +10,7 @@ from typing import Any
 from adacoder.messages import Named, Text
 from adacoder.settings import SETTINGS, Settings
 from adacoder.settings.values import LONG_TEXT, Setting
-from adacoder.strategies import STRATEGIES
-from adacoder.strategies.table import COLUMNS, rows
+from adacoder.strategies import COLUMNS, FAMILIES, STRATEGIES, rows
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / "client" / "package.json"
@@ -37,8 +36,9 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
 def definitions() -> dict[str, Setting]:
-    """All settings by their fields; the strategies come from their registry, which the definition may not know."""
-    summaries = {name: f"{each.summary[0].upper()}{each.summary[1:]}." for name, each in STRATEGIES.items()}
+    """All settings by their fields; the families come from their registry, which the definition may not know."""
+    words = {name: STRATEGIES[name].summary for name in FAMILIES}
+    summaries = {name: f"{text[0].upper()}{text[1:]}." for name, text in words.items()}
     strategy = SETTINGS["strategy"]
     return {**SETTINGS, "strategy": replace(strategy, values=replace(strategy.values, words=summaries))}
 
@@ -100,7 +100,9 @@ def table(text: str) -> str:
 def workflows(text: str) -> str:
     """The page on strategies with the registry of now in its table."""
     before, _, rest = text.partition(_WORKFLOWS_HEAD)
-    lines = (" | ".join([f"`{row['name']}`", *(row[column] for column in COLUMNS[1:])]) for row in rows())
+    lines = (
+        " | ".join([f"`{row['name']}`", *(row[column] for column in COLUMNS[1:])]) for row in rows(has_ablations=True)
+    )
     return before + _WORKFLOWS_HEAD + "".join(f"| {line} |\n" for line in lines) + rest[rest.index("\n## ") :]
 
 

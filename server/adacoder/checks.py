@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
-from adacoder.domain import AdaCoderError, Attempt, Example, Module, Outcome, Status, conclude_check
+from adacoder.conclusion import conclude_check
+from adacoder.domain import AdaCoderError, Attempt, Example, Module, Outcome, Status
 from adacoder.privacy.access import Access
 from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program, turns_for_all

@@ -6,9 +6,9 @@ Offsets count the code points of one text, and ranges are half-open. Lines are 0
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.messages import AdaCoderError as AdaCoderError
 
@@ -205,10 +205,6 @@ class Tokens:
         prompt, completion = self.prompt + other.prompt, self.completion + other.completion
         return Tokens(prompt, completion, self.estimated or other.estimated, self.cached + other.cached)
 
-    def json(self) -> dict[str, JSON]:
-        """A `tokens` object of `--json`."""
-        return {name: getattr(self, name) for name in ("prompt", "cached", "completion", "estimated")}
-
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -222,10 +218,6 @@ class Timing:
     """Reading the prompt. If the server does not report these times separately, all time before the first token."""
     generation: float = 0.0
     """Writing the reply."""
-
-    def json(self) -> dict[str, JSON]:
-        """The `time` object of an entry of `journal` in `--json`."""
-        return {name: round(getattr(self, name), 3) for name in ("queue", "load", "prompt", "generation")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,10 +262,6 @@ class Isolation:
     by: tuple[str, ...] = ()
     """The mechanisms at work, such as `bubblewrap` and `rlimits`."""
 
-    def json(self) -> dict[str, JSON]:
-        """The `isolation` object of `--json`."""
-        return {"level": self.level.value, "by": list(self.by)}
-
 
 class FailureKind(StrEnum):
     """Kind of a candidate's failure. Values are part of `--json`."""
@@ -301,7 +289,7 @@ class FailureKind(StrEnum):
     """The child process broke the evaluator's protocol. Only hostile or badly broken code does that."""
 
 
-_UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
+UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
 """Failures of text that does not parse, if the interpreter received it at all."""
 _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROKEN_MODULE})
 
@@ -321,12 +309,6 @@ class Failure:
     line: int | None = None
     """1-based line of the candidate's function where the exception was raised; None if it was raised elsewhere."""
 
-    def json(self) -> dict[str, JSON]:
-        """The `failure` object of `--json`."""
-        source, want = (None, None) if self.example is None else (self.example.source, self.example.want)
-        told: dict[str, JSON] = {"kind": self.kind.value, "message": self.message, "example": source, "want": want}
-        return told | {"got": self.got, "error": self.error, "line": self.line}
-
 
 @dataclass(frozen=True, slots=True)
 class Reached:
@@ -341,7 +323,7 @@ NOTHING = Reached()
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SourceLine:
     """A line of the file with the candidate in place: its 1-based number, and its text with its indentation."""
 
     number: int
@@ -356,8 +338,8 @@ class Coverage:
     """
 
     lines: tuple[int, ...]
-    unreached: tuple[Line, ...] = ()
-    branches: tuple[tuple[Line, bool], ...] = ()
+    unreached: tuple[SourceLine, ...] = ()
+    branches: tuple[tuple[SourceLine, bool], ...] = ()
     """Evaluated tests, each with the result it never had; empty if the interpreter does not report branches."""
 
 
@@ -408,7 +390,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """True if nothing failed. The candidate is `verified` only if an example also proves it: see `conclude`."""
+        """True if nothing failed. The candidate is `verified` only if an example also proves it: see `conclusion`."""
         return self.failure is None
 
     @property
@@ -498,6 +480,11 @@ class Status(StrEnum):
     ERROR = "error"
     """The request could not run."""
 
+    @property
+    def is_offered(self) -> bool:
+        """True if the candidate is offered as an edit. Unverified code goes in only if the user agrees."""
+        return self in (Status.VERIFIED, Status.UNVERIFIED)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -525,7 +512,7 @@ class Outcome:
     @property
     def stands(self) -> bool:
         """True if no example failed and the text already has the candidate, so that nothing needs to change."""
-        return self.status in _OFFERED and self.verdict is not None and not (self.edits or self.verdict.edits)
+        return self.status.is_offered and self.verdict is not None and not (self.edits or self.verdict.edits)
 
     @property
     def passed(self) -> int:
@@ -538,12 +525,10 @@ class Outcome:
         return (self.verdict or Verdict(None)).total(self.target)
 
 
-class Details(Protocol):
-    """Input and result of a Step. `journal` has a class for each action."""
+class Details:
+    """Input and result of a Step. `journal` has a subclass for each action."""
 
-    def json(self) -> dict[str, JSON]:
-        """The part of a `journal` entry in `--json` that is specific to the action."""
-        ...
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -568,83 +553,3 @@ class Step:
     """The branches of a search that the step belongs to, outermost first."""
     error: str | None = None
     """The error, if the step failed."""
-
-    def json(self) -> dict[str, JSON]:
-        """An entry of `journal` in `--json`."""
-        return {
-            "agent": self.agent,
-            "action": self.action,
-            "round": self.round,
-            "seconds": round(self.seconds, 3),
-            "tokens": self.tokens.json(),
-            **({} if self.time is None else {"time": self.time.json()}),
-            **({"branch": [*self.branch]} if self.branch else {}),
-            **({} if self.details is None else self.details.json()),
-            **({} if self.error is None else {"error": self.error}),
-        }
-
-
-_OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
-"""Statuses of Outcomes that have Edits. Unverified code is marked as such, and only inserted if the user agrees."""
-
-
-def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
-    """Turn an attempt into an Outcome. Only this function decides `verified`.
-
-    `verified` needs at least one Example that has a `want` and was observed to run the target. All such Examples must
-    pass, and the candidate must not have memorised them. Every Example that is not skipped needs a result. For a class
-    or a module, every Example that doctest runs counts.
-    """
-    verdict = attempt.verdict
-    passed, total = verdict.examples_passed, verdict.total(target)
-    if verdict.failure is None:
-        is_proved = verdict.is_proved or (passed > 0 and not target.is_function)
-        is_proved = is_proved and verdict.answers(target.examples)
-        status = Status.VERIFIED if is_proved else Status.UNVERIFIED
-        reason = None if is_proved else _why_nothing_is_proved(target, verdict)
-    elif verdict.failure.kind is FailureKind.MEMORISED:
-        status, reason = Status.UNVERIFIED, f"{verdict.failure.message} Read it before you keep it."
-    elif passed:
-        status = Status.PARTIAL
-        reason = (f"Only {passed} of {total} examples passed. " if passed < total else "") + verdict.failure.message
-    else:
-        status, reason = Status.FAILED, verdict.failure.message
-    edits = verdict.edits if status in _OFFERED else ()
-    notes = attempt.candidate.notes if attempt.candidate.function else ()
-    return Outcome(status, target, reason, attempt.candidate, verdict, rounds, edits, notes=notes)
-
-
-def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
-    """Turn a check of the current text into an Outcome.
-
-    As `conclude`, but a file that does not parse is an error, and a resource denied by isolation is not a failure of
-    the code.
-    """
-    outcome = conclude(target, attempt, rounds)
-    failure = attempt.verdict.failure
-    if failure is None:
-        return outcome
-    if not attempt.verdict.parses and failure.kind in _UNPARSED:
-        return replace(outcome, status=Status.ERROR, reason=failure.message)
-    if failure.kind is FailureKind.DENIED:
-        return replace(outcome, status=Status.DENIED, reason=failure.message)
-    return outcome
-
-
-def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
-    name = target.name
-    if not target.examples:
-        informal = "" if target.in_class else f" and shows no call with its result, such as `{name}(…) == …`"
-        return f"The docstring of '{name}' has no >>> examples{informal}, so nothing could be verified."
-    if verdict.imports and not verdict.defines:
-        return f"The imported module does not define '{name}', and doctest does not find it: it was not checked."
-    if all(example.skipped for example in target.examples):
-        return f"All examples of '{name}' are skipped, so nothing could be verified."
-    if not verdict.answers(target.examples):
-        return f"Not all examples of '{name}' ran, so nothing could be verified."
-    if not target.has_wants:
-        return f"No example of '{name}' shows an output, so nothing could be verified."
-    instead = dict.fromkeys(result.ran for result in verdict.results if result.ran)
-    told = f": {', and '.join(instead)}" if instead else ""
-    ran = "was seen to run" if "` is a " in told else "ran"
-    return f"No example that shows an output {ran} '{name}', so nothing could be verified{told}."

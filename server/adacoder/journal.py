@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from adacoder.domain import JSON, Details, Ended, Example, Failure, Step, Timing, Tokens
+from adacoder.domain import Details, Ended, Example, Failure, Step, Timing, Tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Details):
     """A model was asked."""
 
     instruction: str
@@ -33,22 +33,9 @@ class Asked:
     designed: tuple[Example, ...] | None = None
     """Tests read from the reply, where people see them; None if the Role designs no tests."""
 
-    def json(self) -> dict[str, JSON]:
-        """As `Details.json`."""
-        entry: dict[str, JSON] = {"instruction": self.instruction}
-        if self.reply is not None:
-            entry |= {"reply": self.reply, "ended": self.ended.value}
-        if self.is_known:
-            entry["known"] = True
-        if self.again:
-            entry["again"] = self.again
-        if self.unread:
-            entry["unread"] = True
-        return entry
-
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class Evaluated(Details):
     """Examples ran on a candidate."""
 
     code: str
@@ -61,21 +48,9 @@ class Evaluated:
     is_known: bool = False
     """True if it was evaluated before."""
 
-    def json(self) -> dict[str, JSON]:
-        """As `Details.json`."""
-        return {
-            "code": self.code,
-            "ran": self.has_run,
-            "passed": self.passed,
-            "total": self.total,
-            "failure": None if self.failure is None else self.failure.json(),
-            "notes": [*self.notes],
-            **({"known": True} if self.is_known else {}),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class Repaired(Details):
     """Rules were tried on a candidate."""
 
     rules: tuple[str, ...]
@@ -83,13 +58,9 @@ class Repaired:
     code: str
     """The result."""
 
-    def json(self) -> dict[str, JSON]:
-        """As `Details.json`."""
-        return {"rules": [*self.rules], "code": self.code}
-
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class Traced(Details):
     """An example was traced."""
 
     code: str
@@ -98,20 +69,12 @@ class Traced:
     """Number of executed lines."""
     is_complete: bool
 
-    def json(self) -> dict[str, JSON]:
-        """As `Details.json`."""
-        return {"code": self.code, "example": self.example, "lines": self.lines, "complete": self.is_complete}
-
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(Details):
     """A strategy's own decision, such as setting a test aside."""
 
     note: str
-
-    def json(self) -> dict[str, JSON]:
-        """As `Details.json`."""
-        return {"note": self.note}
 
 
 @dataclass

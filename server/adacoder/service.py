@@ -15,12 +15,13 @@ from typing import Any, TypeAlias
 from adacoder.agents.budget import NO_CEILING, BudgetSpent, Ceiling
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
+from adacoder.agents.example_designer import DESIGNER, usable
 from adacoder.agents.prompt import Briefing, brief
 from adacoder.agents.request import Request
 from adacoder.agents.role import Role
-from adacoder.agents.test_designer import DESIGNER, usable
 from adacoder.aside import aside
 from adacoder.checks import Checks, with_evidence
+from adacoder.conclusion import conclude
 from adacoder.domain import (
     AdaCoderError,
     Attempt,
@@ -32,7 +33,6 @@ from adacoder.domain import (
     Status,
     Target,
     Verdict,
-    conclude,
 )
 from adacoder.messages import Text, joined
 from adacoder.models.backend import Session
@@ -50,7 +50,7 @@ from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
 from adacoder.source.shareable import shareable
 from adacoder.source.undeclared import undeclared
-from adacoder.strategies import LISTED, STRATEGIES, most_rounds
+from adacoder.strategies import most_rounds, strategy_named
 from adacoder.task import Mode, Task, current
 
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
@@ -176,9 +176,7 @@ class Service(Checks):
 
     async def _run_strategy(self, task: Task, model: LeasedModel, max_iterations: int | None) -> Outcome:
         target, start = task.target, task.start
-        strategy = STRATEGIES.get(task.settings.strategy)
-        if strategy is None:
-            raise AdaCoderError(f"There is no strategy '{task.settings.strategy}': choose from {LISTED}.")
+        strategy = strategy_named(task.settings.strategy)
 
         evaluator = await self._evaluator(task, covers=True)
         budget, ceiling = strategy.spends(max_iterations), Ceiling.of(task.settings)
@@ -190,7 +188,7 @@ class Service(Checks):
             budget,
             conversation=_conversation(task, model, strategy.roles, ceiling),
             evaluator=evaluator,
-            specialist=DebugSpecialist(await self._index(task), task.journal, task.settings.rules),
+            specialist=DebugSpecialist(await self._index(task), task.journal),
             journal=task.journal,
             ceiling=ceiling,
         )

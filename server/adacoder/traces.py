@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adacoder.domain import Line
+from adacoder.domain import SourceLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Trace:
     """True if the trace goes on to the Example's end. It does not if the Example ran too long, if the process ended, or
     if the code sets its own tracers or reached the recursion limit."""
 
-    code: tuple[Line, ...] = ()
+    code: tuple[SourceLine, ...] = ()
     """The function's lines."""
 
     @property

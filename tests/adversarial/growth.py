@@ -44,7 +44,7 @@ from adacoder.replies.extract import extract
 from adacoder.replies.filters import UNWRAPPING, is_thinking
 from adacoder.replies.repetition import is_repetition
 from adacoder.replies.steps import are_complete, steps
-from adacoder.replies.transcript import TRANSCRIBING, without_prompts
+from adacoder.replies.transcript import without_line_numbers, without_prompts
 from adacoder.sandbox.literal_values import same_but_for_order, same_but_for_sets, same_value
 from adacoder.settings import Settings, from_project
 from adacoder.source.calls import Calls
@@ -233,7 +233,7 @@ READERS: Mapping[str, Reader] = {
     "extract an elision": lambda text: extract(Reply(f"def f(x):\n    {text}\n    # ... existing code ..."), _target()),
     "a stream": lambda text: _stream(_target(), f"def f(x):\n    {text}\n"),
     "blocks": _all_of(marked_blocks, lambda text: runs(Block(text, False)), dependencies),
-    **{f"filter {each.__name__}": each for each in (*UNWRAPPING, *TRANSCRIBING, without_prompts)},
+    **{f"filter {each.__name__}": each for each in (*UNWRAPPING, without_line_numbers, without_prompts)},
     "thinking": is_thinking,
     "rounds": is_repetition,
     "steps": _all_of(steps, are_complete),

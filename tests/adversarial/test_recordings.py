@@ -128,7 +128,7 @@ def test_a_recording_of_another_user_is_replayed(desk: Desk, monkeypatch: pytest
     reply, _ = PLACES["the reply"]
     ran, _ = recorded(desk, reply.format(key=KEYS["AWS"]), "# for zelda\n")
     assert ran.code == 0
-    assert read(desk.folder / "talk.txt")[0].exchanges
+    assert read(desk.folder / "talk.txt").exchanges
     assert desk.run(*REPLAY).code == 0
     monkeypatch.setenv("LOGNAME", "eva")
     desk.write(MODULE.format(above="# for eva\n"), "mod.py")

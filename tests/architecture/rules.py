@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"messages", "visible", "domain", "traces", "journal", "settings", "project", "task"})
+    frozenset({"messages", "visible", "domain", "conclusion", "traces", "journal", "settings", "project", "task"})
     | {"private_files", "pytext", "privacy", "aside", "foreign_json", "thoughts"},
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
@@ -364,7 +364,7 @@ def _imported_of(heavy: tuple[str, ...], package: Path, modules: str, done: str 
     script = f"import sys, {modules}; {done or 'pass'}; print([m for m in {heavy!r} if m in sys.modules])"
     ran = subprocess.run(
         [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(package.parent)},
         cwd=package.parent,
         capture_output=True,
         text=True,
@@ -485,6 +485,49 @@ READERS = {
     "private_files.py": "files that only this user can have written, in folders that it makes",
 }
 """Who opens files, and which."""
+
+
+SHARED_CLASS_NAMES = frozenset(
+    {
+        *("Calls", "Cell", "Constant", "Definition", "Finding", "Form", "Found", "Judge", "Kind", "Known", "Listing"),
+        *("Place", "Ranking", "Reading", "Server", "Shown", "Standing", "Statement", "View", "Work"),
+    }
+)
+"""Names that classes of other rooms still share, without their underscores. No new one may come."""
+SHARED_FILE_NAMES = frozenset(
+    {
+        *("dependencies.py", "errors.py", "examples.py", "health.py", "imports.py", "installed.py", "judge.py"),
+        *("names.py", "server.py", "tables.py", "work.py"),
+    }
+)
+"""Names that files of other rooms still share. No new one may come."""
+
+
+def classes_have_names_of_their_own(package: Path) -> list[str]:
+    """No two classes have the same name, with or without an underscore."""
+    places: dict[str, list[str]] = {}
+    for file in files(package):
+        for node in file.nodes:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(file.place)
+    return _shared(places, SHARED_CLASS_NAMES)
+
+
+def files_have_names_of_their_own(package: Path) -> list[str]:
+    """No two files have the same name, and none has the name of a test."""
+    places: dict[str, list[str]] = {}
+    for file in files(package):
+        name = file.place.rpartition("/")[2]
+        if name != "__init__.py":
+            places.setdefault(name, []).append(file.place)
+    tests = [f"{name} is named like a test" for name in places if name.startswith("test_")]
+    return _shared(places, SHARED_FILE_NAMES) + tests
+
+
+def _shared(places: dict[str, list[str]], known: frozenset[str]) -> list[str]:
+    return [
+        f"{name} is in {', '.join(found)}" for name, found in places.items() if len(found) > 1 and name not in known
+    ]
 
 
 def files_are_read_in_one_place(package: Path) -> list[str]:

@@ -53,7 +53,7 @@ def written_in(folder: Path, replies: str = REPLIES) -> Any:
 def is_current(script: Any, folder: Path) -> bool:
     """Whether what is recorded is what would be recorded now."""
     record.record(script, folder / "fresh")
-    (new,), (recorded,) = read(folder / "fresh"), read(script.recording)
+    new, recorded = read(folder / "fresh"), read(script.recording)
     return bool((new.model, new.window, new.exchanges) == (recorded.model, recorded.window, recorded.exchanges))
 
 

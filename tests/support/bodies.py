@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
-from adacoder.domain import Attempt, Candidate, Outcome, Target, conclude
+from adacoder.conclusion import conclude
+from adacoder.domain import Attempt, Candidate, Outcome, Target
 from adacoder.journal import Journal
 from adacoder.pytext import dedent, normalize
 from adacoder.task import current

@@ -6,7 +6,8 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
-from adacoder.domain import Attempt, Candidate, Outcome, Verdict, conclude
+from adacoder.conclusion import conclude
+from adacoder.domain import Attempt, Candidate, Outcome, Verdict
 from adacoder.journal import Journal
 from adacoder.source.locate import locate
 from adacoder.task import current

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Role
+from adacoder.conclusion import conclude
 from adacoder.domain import (
     Candidate,
     Example,
@@ -20,7 +21,6 @@ from adacoder.domain import (
     Span,
     Target,
     Verdict,
-    conclude,
 )
 from adacoder.journal import Journal
 from adacoder.models.base import Sampling
@@ -117,7 +117,9 @@ class Team:
         self.traced.append((self._number(candidate), example))
         return self.traces(self._number(candidate), example)
 
-    async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
+    async def repair(
+        self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
+    ) -> Candidate:
         """As `DebugSpecialist.repair`: no rule helps."""
         return candidate
 

@@ -14,8 +14,7 @@ import pytest
 
 from adacoder.cli import commands
 from adacoder.settings import SETTINGS, Settings, from_project, merge
-from adacoder.strategies import STRATEGIES
-from adacoder.strategies.table import rows
+from adacoder.strategies import FAMILIES, STRATEGIES, rows
 from support.paths import ROOT
 
 
@@ -50,13 +49,14 @@ def test_what_is_made_of_the_definition_is_up_to_date(which: str, monkeypatch: p
         assert renew(text) != text
     monkeypatch.setattr(RENEWING, "SETTINGS", SETTINGS)
     monkeypatch.setattr(RENEWING, "STRATEGIES", {**STRATEGIES, "other": STRATEGIES["direct"]})
+    monkeypatch.setattr(RENEWING, "FAMILIES", (*FAMILIES, "other"))
     assert "other" in renew(text)
 
 
 def test_the_page_on_strategies_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     text = RENEWING.WORKFLOWS.read_text(encoding="utf-8")
     assert RENEWING.workflows(text) == text, "run `nox -s settings`"
-    monkeypatch.setattr(RENEWING, "rows", lambda: [{**row, "calls": "none"} for row in rows()])
+    monkeypatch.setattr(RENEWING, "rows", lambda **asked: [{**row, "calls": "none"} for row in rows(**asked)])
     assert RENEWING.workflows(text) != text
 
 
@@ -93,7 +93,7 @@ def test_the_choices_agree(key: str) -> None:
         merge(Settings(), {key: word}, notices.append)
     assert notices == []
     if key == "strategy":
-        assert PROPERTIES[key]["enum"] == list(STRATEGIES)
+        assert PROPERTIES[key]["enum"] == list(FAMILIES)
     else:
         merge(Settings(), {key: "prayer"}, notices.append)
         assert len(notices) == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from adacoder.conclusion import conclude
 from adacoder.domain import (
     Attempt,
     Candidate,
@@ -23,7 +24,6 @@ from adacoder.domain import (
     Target,
     Tokens,
     Verdict,
-    conclude,
     further,
 )
 from adacoder.journal import Journal, OpenStep, Waiting

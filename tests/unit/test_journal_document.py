@@ -9,7 +9,7 @@ import pytest
 from adacoder import report
 from adacoder.domain import Details, Failure, FailureKind, Outcome, Status, Step
 from adacoder.journal import Asked, Evaluated, Noted, Repaired
-from adacoder.report.journal import journal
+from adacoder.report.journal_document import journal
 from adacoder.source.locate import locate
 
 FOLDER = Path("/w")

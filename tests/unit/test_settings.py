@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Level
-from adacoder.settings import Rules, Settings, Unverified, from_project, merge
+from adacoder.settings import Settings, Unverified, from_project, merge
 
 DEFAULTS = Settings()
 
@@ -39,7 +39,6 @@ def merged(values: dict[str, object]) -> tuple[Settings, list[str]]:
         ({"interpreter": "/usr/bin/python3"}, "interpreter", Path("/usr/bin/python3")),
         ({"isolation": "none"}, "isolation", Level.NONE),
         ({"unverified": "discard"}, "unverified", Unverified.DISCARD),
-        ({"rules": "paper"}, "rules", Rules.PAPER),
         ({"contextTokens": 4096}, "context_tokens", 4096),
         ({"trusted": False}, "trusted", False),
         ({"model": None}, "models", ()),
@@ -72,8 +71,8 @@ def test_a_value_is_taken(values: dict[str, object], name: str, expected: object
         ({"keepAlive": ""}, "a duration such as 10m"),
         ({"roundsPerModel": 0}, "whole number from 1 to 50"),
         ({"replyTimeout": 0}, "number from 1 to 86400"),
-        ({"colour": "blue"}, "no setting"),
-        ({"record": "/tmp/x"}, "no setting"),
+        ({"colour": "blue"}, "not a setting"),
+        ({"record": "/tmp/x"}, "not a setting"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_left_out_with_one_notice(values: dict[str, object], says: str) -> None:

@@ -18,7 +18,7 @@ from adacoder.domain import (
     ExampleResult,
     Failure,
     FailureKind,
-    Line,
+    SourceLine,
     Target,
     Verdict,
 )
@@ -145,7 +145,7 @@ class CodeEvaluator:
             what = self._program(target, placed, text)
             found = await self._host.trace(what, (*before, example), timeout=self._timeout)
             lines = enumerate(normalize(placed.function.of(placed.text)).split("\n"), what.first_line)
-            found = replace(found, code=tuple(Line(number, line) for number, line in lines))
+            found = replace(found, code=tuple(SourceLine(number, line) for number, line in lines))
             step.details = Traced(candidate.text, example.source, len(found.executed), found.is_complete)
             return found
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from adacoder.agents.budget import NO_CEILING, BudgetSpent, Ceiling
-from adacoder.agents.prompt import NO_FIELDS, Briefing, Call
+from adacoder.agents.prompt import NO_FIELDS, Briefing, RoleCall
 from adacoder.agents.role import Field, Role
 from adacoder.aside import aside
 from adacoder.domain import Ended, Reply, Target
@@ -110,14 +110,14 @@ class Conversation:
                 self._never_stops = True  # the function may begin where the server stopped
                 return found  # type: ignore[return-value]  # only a Role with a default reads None
 
-    async def _was_stopped_short(self, role: Role[T], call: Call, reply: Reply) -> bool:
+    async def _was_stopped_short(self, role: Role[T], call: RoleCall, reply: Reply) -> bool:
         """True if a stop sequence ended a reply before it was complete."""
         if role.was_stopped_short is None or self._never_stops or not call.stop or reply.ended is not Ended.STOP:
             return False
         return await aside(role.was_stopped_short, reply.text, self._target)
 
     async def _reply(
-        self, briefing: Briefing, call: Call, step: OpenStep, enough: Enough, sampling: Sampling | None
+        self, briefing: Briefing, call: RoleCall, step: OpenStep, enough: Enough, sampling: Sampling | None
     ) -> tuple[Reply, Asked]:
         """Get the model's reply to `call`, and record it and its progress in `step`.
 

@@ -14,7 +14,6 @@ from adacoder.agents.repairs import repaired_by_rules
 from adacoder.aside import aside
 from adacoder.domain import Candidate, Failure, Target, Verdict
 from adacoder.journal import Journal, Repaired
-from adacoder.settings import Rules
 from adacoder.source.imports import ImportIndex, undefined_names
 from adacoder.source.splice import splice
 
@@ -25,16 +24,20 @@ class DebugSpecialist:
 
     index: ImportIndex
     journal: Journal
-    rules: Rules = Rules.ORDERED
 
-    async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
-        """Return the candidate as repaired by rules; the same object if they could fix nothing."""
+    async def repair(
+        self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
+    ) -> Candidate:
+        """Return the candidate as repaired by rules; the same object if they could fix nothing.
+
+        `as_printed` applies the paper's rules instead of ours.
+        """
         if verdict.failure is None or (candidate.cut and not target.has_wants):
             # A repaired end is a guess. It may be offered only if an example passes on it.
             return candidate
 
         with self.journal.step("debug_specialist", "repair", "fixing by rule") as step:
-            if self.rules is Rules.PAPER:
+            if as_printed:
                 repaired, rules = await aside(_by_the_paper, candidate, verdict.failure, self.index)
             else:
                 repaired, rules = await aside(_in_order, candidate, target, self.index)

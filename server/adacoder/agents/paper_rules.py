@@ -1,6 +1,7 @@
 """The paper's own Debug Specialist (Algorithm 3 as printed), for comparison with `repairs.py`.
 
-It rewrites the whole text blindly, whatever is broken in it. The setting `rules = "paper"` selects it.
+It rewrites the whole text blindly, whatever is broken in it. Only the strategy `adacoder:paper-rules` uses it.
+`benchmarks/rescue.py` compares both on recorded replies.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _CHANGING = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RoleCall:
     """One call of a model."""
 
     instruction: str
@@ -72,7 +72,7 @@ class Briefing:
         """The chat that asks for `instruction`. It fits into the window together with its reply."""
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
 
-    def call(self, role: Role[Any], fields: Mapping[str, Field] = NO_FIELDS) -> Call:
+    def call(self, role: Role[Any], fields: Mapping[str, Field] = NO_FIELDS) -> RoleCall:
         """Prepare a call in `role`, with `fields` in its prompt.
 
         Fields are shortened to the room that the reply leaves; see `fitted`.
@@ -83,7 +83,7 @@ class Briefing:
         instruction = fitted(worded, max(lengths, default=0), self.window.tokens - taken, self.window)
         shown = f"{self.system}{self.shared}{instruction}"
         stop = tuple(text for text in role.limits.stop if text.strip() not in (self.own if text == FENCE else shown))
-        return Call(instruction, self._most(role), stop)
+        return RoleCall(instruction, self._most(role), stop)
 
     def _most(self, role: Role[Any]) -> int:
         """Maximum number of tokens of a reply in this role."""

@@ -186,11 +186,11 @@ class Request:
         attempt = Attempt(candidate, await self._evaluator.evaluate(self.target, candidate))
         return self._attempts.setdefault(candidate, attempt)
 
-    async def repaired(self, attempt: Attempt) -> Attempt:
+    async def repaired(self, attempt: Attempt, *, as_printed: bool = False) -> Attempt:
         """Fix superficial errors by rule and evaluate the result; return the attempt that got further.
 
         Versions below a pass in the same reply are repaired as well, the last version first. The first pass is
-        returned.
+        returned. `as_printed` applies the rules of the AdaCoder paper instead of ours.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -199,7 +199,7 @@ class Request:
         for each in self._versions.get(attempt.candidate, [attempt]):
             if each.verdict.final:
                 break
-            candidate = await self._specialist.repair(self.target, each.candidate, each.verdict)
+            candidate = await self._specialist.repair(self.target, each.candidate, each.verdict, as_printed=as_printed)
             if candidate == each.candidate:
                 continue
             fixed = await self.evaluate(replace(candidate, others=()))

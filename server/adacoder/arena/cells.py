@@ -26,14 +26,14 @@ from adacoder.models.base import Leases
 from adacoder.privacy.access import leads_out
 from adacoder.pytext import parsed
 from adacoder.replies.extract import extract
-from adacoder.report.journal import journal
+from adacoder.report.journal_document import journal
 from adacoder.report.outcome import total_tokens
 from adacoder.service import Service
 from adacoder.settings import Settings
 from adacoder.task import Task
 
 _COUNTING = (
-    *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout", "rules"),
+    *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout"),
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
 """Settings that a cell's row depends on and that are not members of the row."""

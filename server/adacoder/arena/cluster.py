@@ -232,7 +232,7 @@ class Cluster:
                     row = parse(done.row)
                     if row is not None and row.key == cell.key:
                         return self._kept(cell, row, done)
-                    self._leave_out(member.address, "its answer is no row of the cell that it was given.")
+                    self._leave_out(member.address, "its answer is not a row of its cell.")
                 case Trouble(why=why, passes=passes):
                     raise ServerTrouble(AdaCoderError(why), passes=passes)
                 case Unable(why=why):

@@ -125,7 +125,7 @@ async def do(run: str, key: Key) -> Done | Trouble | Unable | None:
             try:
                 return await asyncio.to_thread(_kept, work.result(), cell, stall.bench)
             except OSError as error:
-                return Unable(f"what it has kept of a cell cannot be read ({error.strerror}).")
+                return Unable(f"its results of a cell cannot be read ({error.strerror}).")
         case ServerTrouble() as trouble:
             return Trouble(str(trouble), trouble.passes)
         case AdaCoderError() as error:

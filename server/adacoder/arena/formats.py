@@ -114,7 +114,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
     form = next((each for each in _FORMATS if each.members <= first.keys()), None)
     if form is None:
         known = ", ".join(dict.fromkeys(each.dataset for each in _FORMATS))
-        raise TasksError(f"The objects in {path} are no tasks of a form that is known ({known}).")
+        raise TasksError(f"The objects in {path} are not tasks in a known form ({known}).")
     is_et = form.read is _mbpp and re.search(r"(?i)[_-]et\b", path.name)
     dataset = f"{form.dataset}-et" if is_et else form.dataset
     if form.read is _humaneval and re.search(r"(?i)plus", path.name):
@@ -132,7 +132,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
             left_out.append(f"{each.get('task_id', each.get('question_id', number))}: {why}")
         except _BROKEN as error:
             told = repr(error)[:_LONGEST_REASON]
-            raise TasksError(f"Object {number} in {path} is no task of {form.dataset}: {told}.") from error
+            raise TasksError(f"Object {number} in {path} is not a task of {form.dataset}: {told}.") from error
     return TaskSet(dataset, f"sha256:{digest.hexdigest()}", tasks, tuple(left_out))
 
 
@@ -346,7 +346,7 @@ def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
         unpacked = zlib.decompressobj().decompress(base64.b64decode(told), _LONGEST)
         cases = read_json(_pickled_text(unpacked))
     if not isinstance(cases, list):
-        raise TypeError("test cases are no list")
+        raise TypeError("test cases are not a list")
     return cast("list[Told]", cases)
 
 

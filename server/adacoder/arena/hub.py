@@ -40,7 +40,7 @@ def download(name: str, folder: Path) -> Path:
             _write(beside, f"{hashlib.sha256(data).hexdigest()}  {path.name}\n".encode())
             _write(path, data)
         elif beside.exists() and beside.read_text().split()[:1] != [hashlib.sha256(path.read_bytes()).hexdigest()]:
-            raise TasksError(f"{path} is not what was downloaded: delete it, or run without --download.")
+            raise TasksError(f"{path} differs from the download: delete it, or run without --download.")
     except OSError as error:
         raise TasksError(f"{error.filename or path} cannot be written or read: {error.strerror}.") from error
     return path

@@ -98,8 +98,8 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
     tasks = [task for task in made if isinstance(task, ArenaTask)]
     if not tasks:
         raise TasksError(
-            f"No function in {folder} can be a task: what is needed are two examples in its docstring that run it and"
-            " pass as it stands, so that one can be shown and one hidden; or one, and pytest tests that run it."
+            f"No function in {folder} qualifies. A task needs two passing docstring examples (one shown, one hidden),"
+            " or one and a pytest test that calls it."
         )
     judges = "\0".join(name for each in found for name in each.tests)
     texts = "\0".join((*(file.text for file in files), judges))
@@ -202,7 +202,7 @@ def _task(found: _Found, folder: Path, modules: Mapping[Path, _Read], hide: tupl
     except AdaCoderError as error:
         return f"{name}: {error}"
     if [_said(each) for each in blanked.examples] != [_said(each) for each in target.examples[: found.shown]]:
-        return f"{name}: its examples cannot be told apart"
+        return f"{name}: its examples cannot be separated"
     edited = ((other, module.text, _without(module, sources)) for other, module in modules.items() if other != path)
     others = {other: apply_edits(before, edits) for other, before, edits in edited if edits}
     project = Project(folder, {**others, path: text})

@@ -48,13 +48,13 @@ _FRAMEWORKS = {
 _ADACODER = {"Direct": "direct", "AdaCoder": "adacoder"}
 _ABLATION = {
     "AdaCoder": "adacoder",
-    "w/o Prompt": "adacoder-no-planner",
-    "w/o Debug": "adacoder-no-debugger",
-    "w/o Prompt & Debug": "adacoder-neither",
+    "w/o Prompt": "adacoder:no-planner",
+    "w/o Debug": "adacoder:no-debugger",
+    "w/o Prompt & Debug": "adacoder:neither",
 }
 _ROUNDS = tuple(Slice(f"t={most}", measure=by_round(most)) for most in range(MOST_ROUNDS + 1))
 _PROGRAMS = tuple(Slice(str(most), measure=by_program(most)) for most in range(1, MOST_PROGRAMS + 1))
-_PREFIX = "Each point is what the first rounds gave, cut there; no run of its own."
+_PREFIX = "Each point is the result of the first rounds of one run; it is not a separate run."
 
 
 def _change(number: str, dataset: str, of: str) -> Grid:
@@ -136,7 +136,7 @@ _ADACODER_TABLES = (
         (Slice("Proportion", counting=measures.refinements),),
         {"strategy": ("agentcoder", "mapcoder", "intervenor", "self-collaboration", "adacoder")},
         needs="digests of the attempts' code and messages",
-        remark="Failures are those of the shown examples; the paper's are those of the hidden tests.",
+        remark="Failures are failures of shown examples; the paper counts failures of hidden tests.",
         kinds=measures.REFINEMENTS,
         corner="Refinement Type",
     ),
@@ -211,7 +211,7 @@ _ADACODER_TABLES = (
     ),
 )
 
-_TESTERS = {"Single Agent": "agentcoder-one-agent", "Multiple Agents": "agentcoder"}
+_TESTERS = {"Single Agent": "agentcoder:one-agent", "Multiple Agents": "agentcoder"}
 _DESIGNERS = {"Self-Collaboration": "self-collaboration", "AgentCoder": "agentcoder"}
 _COVERED = tuple(
     Slice(f"{name}, {how}", {"dataset": dataset}, measure=measure)
@@ -251,9 +251,9 @@ _AGENTCODER_TABLES = (
         _on(_WITH_ET),
         lines=_by(
             {
-                "programmer agent only": "agentcoder-programmer",
-                "programmer + test designer": "agentcoder-designer",
-                "programmer + test executor": "agentcoder-executor",
+                "programmer agent only": "agentcoder:programmer",
+                "programmer + test designer": "agentcoder:designer",
+                "programmer + test executor": "agentcoder:executor",
                 "AgentCoder": "agentcoder",
             }
         ),
@@ -291,8 +291,8 @@ _CODETREES = {
     "Reflexion": "reflexion",
     "MapCoder": "mapcoder",
     "Resample": "resample",
-    "CodeTree-BFS": "codetree-bfs",
-    "CodeTree-DFS": "codetree-dfs",
+    "CodeTree-BFS": "codetree:bfs",
+    "CodeTree-DFS": "codetree:dfs",
     "Strategy List": "strategy-list",
     "CodeTree": "codetree",
 }
@@ -312,10 +312,10 @@ _CODETREE_TABLES = (
         "CodeTree, Table 3",
         "pass@1 of CodeTree without its critic, breadth first and depth first",
         _on({name: _WITH_PLUS[name] for name in ("HumanEval", "HumanEval+")}),
-        lines=_by({"CodeTree-BFS": "codetree-bfs", "CodeTree-DFS": "codetree-dfs"}),
+        lines=_by({"CodeTree-BFS": "codetree:bfs", "CodeTree-DFS": "codetree:dfs"}),
         corner="Search",
         measure=measures.pass_at_1,
-        remark="Depth and width are those of the strategies; the paper varies them.",
+        remark="Depth and width are fixed by the strategies; the paper varies them.",
     ),
     Grid(
         "CodeTree, Table 4",
@@ -324,9 +324,9 @@ _CODETREE_TABLES = (
         lines=_by(
             {
                 "CodeTree": "codetree",
-                "w/o verification": "codetree-no-verification",
-                "w/o node abort": "codetree-no-abort",
-                "w/o scoring": "codetree-no-scoring",
+                "w/o verification": "codetree:no-verification",
+                "w/o node abort": "codetree:no-abort",
+                "w/o scoring": "codetree:no-scoring",
             }
         ),
         corner="Ablation",
@@ -364,13 +364,13 @@ _SEMAGS = {
     "SEMAG": "semag",
 }
 _SEMAG_ABLATION = {
-    "none": "semag-no-verification-no-suggestion-no-discussion",
-    "verification": "semag-no-suggestion-no-discussion",
-    "suggestion": "semag-no-verification-no-discussion",
-    "discussion": "semag-no-verification-no-suggestion",
-    "verification, suggestion": "semag-no-discussion",
-    "verification, discussion": "semag-no-suggestion",
-    "suggestion, discussion": "semag-no-verification",
+    "none": "semag:no-verification-no-suggestion-no-discussion",
+    "verification": "semag:no-suggestion-no-discussion",
+    "suggestion": "semag:no-verification-no-discussion",
+    "discussion": "semag:no-verification-no-suggestion",
+    "verification, suggestion": "semag:no-discussion",
+    "verification, discussion": "semag:no-suggestion",
+    "suggestion, discussion": "semag:no-verification",
     "all": "semag",
 }
 
@@ -429,7 +429,7 @@ _SEMAG_TABLES = (
 
 SUMMARY = Grid(
     "Summary",
-    "What each model and strategy came to",
+    "Results of each model and strategy",
     (
         Slice("cells", measure=measures.cells, form=Form.COUNT),
         Slice("pass@1, %", measure=measures.pass_at_1),
@@ -463,7 +463,7 @@ ERRORS = Tally(
         Slice("before", counting=measures.failures_before),
         Slice("after", counting=measures.failures_after),
     ),
-    {"strategy": ("adacoder", "adacoder-no-planner")},
+    {"strategy": ("adacoder", "adacoder:no-planner")},
     needs="attempts",
     corner="Class",
 )

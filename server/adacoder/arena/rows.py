@@ -264,10 +264,10 @@ class Reading:
             return (*self.newer,)
         first = self.first[:1].upper() + self.first[1:]
         if self.unread == 1:
-            return (*self.newer, f"{first} is no row of the arena, and was left out.")
+            return (*self.newer, f"{first} is not a row of the arena, and was left out.")
         return (
             *self.newer,
-            f"{self.unread:,} lines are no rows of the arena, and were left out. The first is {self.first}.",
+            f"{self.unread:,} lines are not rows of the arena, and were left out. The first is {self.first}.",
         )
 
 
@@ -304,7 +304,7 @@ class RowsFile:
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None
         if path.exists() and not path.is_file():
-            raise RowsError(f"The rows cannot be written to {path}: it is no regular file.")
+            raise RowsError(f"The rows cannot be written to {path}: it is not a regular file.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = path.open("a+b", buffering=0)

@@ -257,7 +257,7 @@ def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Ta
     if lines:
         note = "p: how likely chance makes a difference as large (McNemar, exact, two-sided), each line by itself."
     else:
-        note = f"{name}: there are no rows that share tasks with those of {told}."
+        note = f"{name}: there are no rows that share tasks with {told}."
     return Table(name, f"On the same tasks against {told}", "Column", columns, tuple(lines), (note,))
 
 
@@ -277,7 +277,7 @@ def _table(
     if absent:
         notes.append(f"{spec.name}: there are no rows of {absent}")
     elif not shown:
-        lacking = f"the rows do not have {spec.needs or 'what it is made of'}"
+        lacking = f"the rows do not have {spec.needs or 'its measures'}"
         notes.append(f"{spec.name}: {lacking if used.has({}) else 'there are no rows'}.")
     if shown:
         notes += _doubts(used.matching({}))

@@ -27,7 +27,7 @@ from adacoder.cli.terminal import complain, console, moving_line
 from adacoder.domain import AdaCoderError
 from adacoder.messages import counted
 from adacoder.settings import Settings
-from adacoder.strategies import LISTED, STRATEGIES
+from adacoder.strategies import strategy_named
 
 _EVERY_SECONDS = 30.0
 """Seconds between two lines of progress if the output is not a terminal."""
@@ -101,9 +101,8 @@ class _Comparison:
         """Run all cells and report the results. Return the exit code."""
         wanted, settings = self._wanted, self._settings
         place = await asyncio.to_thread(_downloaded, wanted.tasks) if wanted.downloads else wanted.tasks
-        unknown = next((name for name in wanted.strategies if name not in STRATEGIES), None)
-        if unknown is not None:
-            raise AdaCoderError(f"There is no strategy '{unknown}': choose from {LISTED}.")
+        for name in wanted.strategies:
+            strategy_named(name)
         if wanted.dask is not None and wanted.replays is not None:
             raise AdaCoderError("--replay needs no model and no cluster: leave --dask out.")
         if wanted.dask is not None:

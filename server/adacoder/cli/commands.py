@@ -109,9 +109,10 @@ class _StrategyOption(click.Option):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        from adacoder.strategies import STRATEGIES
+        from adacoder.strategies import FAMILIES, STRATEGIES
 
-        return [CompletionItem(name) for name in STRATEGIES if name.startswith(incomplete)]
+        names = STRATEGIES if ":" in incomplete else FAMILIES
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def _option(name: str, unset: str = "") -> Callable[[F], F]:
@@ -156,7 +157,7 @@ _record = click.option(
     "--record",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Append the conversation with the model to FILE, for --model replay:FILE.",
+    help="Record the conversation with the model in FILE, for --model replay:FILE.",
 )
 _all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
 _examination = _settings("interpreter", "isolation", "hide", "show")
@@ -306,11 +307,12 @@ def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:
 
 @adacoder.command()
 @_as_json
-def strategies(*, as_json: bool) -> int:
+@click.option("--all", "has_ablations", is_flag=True, help="List the papers' ablations too.")
+def strategies(*, as_json: bool, has_ablations: bool) -> int:
     """List the workflows for --strategy, with their agents and their cost."""
     from adacoder.cli.registry import show_strategies
 
-    return show_strategies(as_json=as_json)
+    return show_strategies(as_json=as_json, has_ablations=has_ablations)
 
 
 _COMPARED = (

@@ -30,7 +30,7 @@ from adacoder.service import Service
 from adacoder.settings import Settings
 from adacoder.settings.editing import with_settings
 from adacoder.source.text import read, write
-from adacoder.strategies import LISTED, STRATEGIES
+from adacoder.strategies import strategy_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,8 @@ async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
         AdaCoderError: the ranking could not run.
     """
     settings = Choices(values, Told()).settings(Path.cwd())
-    unknown = next((name for name in contest.strategies if name not in STRATEGIES), None)
-    if unknown is not None:
-        raise AdaCoderError(f"There is no strategy '{unknown}': choose from {LISTED}.")
+    for name in contest.strategies:
+        strategy_named(name)
     models = contest.models or await _installed(settings)
     arms = [Arm(model, strategy) for model in models for strategy in contest.strategies]
     with tempfile.TemporaryDirectory(prefix="adacoder-rank-") as name:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 from adacoder.report import VERSION
-from adacoder.strategies.table import rows
+from adacoder.strategies import rows
 
 _SHOWN = ("name", "calls", "feedback", "tests", "selection", "agents", "paper")
 """Columns of the table, with the widest last. `--json` also has `t`."""
 
 
-def show_strategies(*, as_json: bool) -> int:
+def show_strategies(*, as_json: bool, has_ablations: bool) -> int:
     """Print one row per strategy. Return the exit code."""
-    found = rows()
+    found = rows(has_ablations=has_ablations)
     if as_json:
         for row in found:
             print(json.dumps({"version": VERSION, **row}))

@@ -99,6 +99,6 @@ async def on_strategies(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 def _strategies() -> dict[str, Any]:
-    from adacoder.strategies.table import rows
+    from adacoder.strategies import rows
 
     return {"strategies": rows()}

@@ -39,8 +39,8 @@ async def open_model(
     """
     kind, name = kind_and_name(model_id)
     model = await BACKENDS[kind](settings, session, on_wait).open_model(name)
-    if isinstance(model, ReplayModel) and about is not None:
-        model.follow(about, _redaction(settings, about))
+    if isinstance(model, ReplayModel):
+        model.redaction = _redaction(settings, about)
     if settings.record is None:
         return model
     try:

@@ -18,35 +18,8 @@ from adacoder.models.numbers import count
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.server import Deadlines, Facts, Running
 
-_WORTH: tuple[tuple[str, float], ...] = (
-    # Measured: aider's editing benchmark, 133 Python tasks, solved at the second attempt.
-    ("qwen2.5-coder", 1.0),  # 0.5B 14 %, 1.5B 32 %, 3B 39 %, 7B 58 %, 14B 69 %, 32B 73 %
-    ("yi-coder", 0.5),  # 9B 45 %
-    ("qwen2.5", 0.25),  # 32B 59 %, 72B 65 %
-    ("codestral", 0.22),  # 22B 48 %
-    ("llama3.3", 0.12),  # 70B 59 %
-    ("llama3", 0.2),  # 3B 26 %, 8B 38 %, 70B 59 %
-    ("mistral", 0.13),  # 12B 33 %, 22B 38 %
-    ("granite", 0.1),  # 8B 20 %
-    # Cautious estimates: no results of that benchmark were available.
-    ("qwen3-coder", 1.1),
-    ("devstral", 0.8),
-    ("qwen3.", 0.8),
-    ("qwen3", 0.6),
-    ("gemma4", 0.5),
-    ("deepseek-coder-v2", 0.35),
-    ("deepseek-coder", 0.3),
-    ("gpt-oss", 0.3),  # always thinks before each reply, which takes time
-    ("gemma3", 0.3),
-    ("phi4", 0.3),
-    ("starcoder2", 0.15),
-    ("codegemma", 0.12),
-    ("codellama", 0.1),
-)
-"""Value of a billion parameters of a family for writing Python: the billions of qwen2.5-coder that solve the same share
-of tasks. Ten percent more tasks are about twice the value. The values are rough, because they only rank the installed
-models. The first matching prefix counts."""
-_UNKNOWN_WORTH = 0.05
+_CODER = re.compile(r"code|codestral|devstral")
+"""Families that are made for code, by their names."""
 
 _MEMORY_SHARE = 2 / 3
 """Share of this machine's memory that a model chosen by default may take. The rest is for its window, the editor and
@@ -90,11 +63,9 @@ class InstalledModel:
         return self.fits is False
 
     @property
-    def worth(self) -> float:
-        """Expected performance, as the size in billions of an equally good qwen2.5-coder."""
-        family, _ = family_and_tag(self.name)
-        known = (worth for begin, worth in _WORTH if family.startswith(begin))
-        return self.billions * next(known, _UNKNOWN_WORTH)
+    def is_coder(self) -> bool:
+        """True if the name shows that the model is made for code."""
+        return _CODER.search(family_and_tag(self.name)[0]) is not None
 
     @property
     def chats(self) -> bool:
@@ -210,11 +181,18 @@ async def best(host: str | None, deadlines: Deadlines | None = None) -> Installe
 def rank(models: Iterable[InstalledModel]) -> list[InstalledModel]:
     """Return the models that may be used by default, best first.
 
-    They run where the server is, and follow instructions. Models that are not too large come first, by decreasing
-    worth; equal ones keep their order, most recently changed first. Then come the others, smallest first.
+    They run where the server is, and follow instructions. Models that are not too large come first: models made for
+    code, largest first, then the others, largest first. Equal ones keep their order, most recently changed first.
+    Models that are too large come last, smallest first.
     """
     fit = [model for model in models if model.chats and not model.cloud]
-    return sorted(fit, key=lambda model: (model.is_too_large, model.size if model.is_too_large else -model.worth))
+    return sorted(fit, key=_order)
+
+
+def _order(model: InstalledModel) -> tuple[bool, bool, float]:
+    if model.is_too_large:
+        return True, True, model.size
+    return False, not model.is_coder, -model.billions
 
 
 def find(name: str, models: Iterable[Named]) -> Named | None:

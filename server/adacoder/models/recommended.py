@@ -8,7 +8,7 @@ from adacoder.models.address import address
 from adacoder.models.catalog import fits, memory
 
 _LIBRARY = (
-    # In the order of their worth in `catalog`, without models that think before each reply.
+    # Models made for code, largest first, without models that think before each reply.
     ("qwen3-coder:30b", 19_000_000_000),
     ("qwen2.5-coder:14b", 9_000_000_000),
     ("qwen2.5-coder:7b", 4_700_000_000),

@@ -6,18 +6,14 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from adacoder.domain import Message, Reply
 from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError, Nameless
-from adacoder.models.recording.format import as_written, read
+from adacoder.models.recording.format import read
 from adacoder.models.recording.redaction import Redaction
 from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
-
-if TYPE_CHECKING:
-    from adacoder.models.recording.about import About
 
 _LINES_BEFORE = 2
 """Number of equal lines shown before a difference."""
@@ -33,21 +29,20 @@ class ReplayModel(ScriptedModel):
     """A model whose script is a recorded conversation: it gives the recorded replies, in order, to the same requests.
 
     The window is the recorded one, so prompts are packed in the same way whatever the settings and the calibration are
-    here. Requests are compared after the same redaction. The maximum length and the stop texts of a reply are not
+    here. Requests are compared after the same `redaction`. The maximum length and the stop texts of a reply are not
     compared, because they took effect in the recording.
     """
 
     def __init__(self, path: Path) -> None:
-        """Read the file, and follow the last conversation in it.
+        """Read the file.
 
         Raises:
             BadRecording: it cannot be read, or holds something else.
         """
         super().__init__(then=self._recorded, name=f"replay:{path}")
         self.path = path
-        self._conversations = read(path)
-        self._conversation = self._conversations[-1]
-        self._redaction = Redaction()
+        self._conversation = read(path)
+        self.redaction = Redaction()
         self._answered = 0
 
     @property
@@ -59,14 +54,6 @@ class ReplayModel(ScriptedModel):
     def speaker(self) -> str:
         """Id of the recorded model."""
         return self._conversation.model
-
-    def follow(self, about: About, redaction: Redaction) -> None:
-        """Follow the last conversation about this request, or else about the most similar request."""
-        wanted = [(name, as_written(value, redaction)) for name, value in about.key.items()]
-        self._redaction = redaction
-        self._conversation = max(
-            reversed(self._conversations), key=lambda one: [one.about.get(name) == value for name, value in wanted]
-        )
 
     async def window(self) -> Window:
         """Return the recorded window.
@@ -88,8 +75,7 @@ class ReplayModel(ScriptedModel):
         number = self._answered + 1
         if number > len(self._conversation.exchanges):
             raise ReplayMismatch(
-                f"The recorded conversation {self.path} has no reply number {number}: name it once for each model of"
-                " the ladder that it was recorded with, or record it again with --record."
+                f"The recorded conversation {self.path} has no reply number {number}: record it again with --record."
             )
         exchange = self._conversation.exchanges[self._answered]
         recorded, asked = self._lines(exchange.messages), self._lines(ask.messages)
@@ -103,7 +89,7 @@ class ReplayModel(ScriptedModel):
 
     def _lines(self, messages: Sequence[Message]) -> list[str]:
         """Return the redacted lines of a request, for comparison."""
-        return [line for one in messages for line in self._redaction(f"[{one.role}]\n{one.content}").split("\n")]
+        return [line for one in messages for line in self.redaction(f"[{one.role}]\n{one.content}").split("\n")]
 
 
 def _difference(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:

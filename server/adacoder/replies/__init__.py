@@ -6,7 +6,7 @@ that only repeat themselves. A reply with code passes through these modules in t
     filters         removes the wrapping of a server or a model around the whole reply: thinking, control tokens
     blocks          finds text marked as code (fences; JSON by `structured`), and cuts it at prose
     patches         applies a diff, SEARCH/REPLACE or `*** Begin Patch` to the target's module
-    transcript      removes line numbers, prompts and typographic characters from a block
+    transcript      removes line numbers and prompts from a block
     passages        prepares a block to find a function in: handles echoes, uses and lost signatures
     find            finds the versions of the target in the passages: by name, as a body, by another name
     elision         fills in the code omitted by `# ... existing code ...` in a version

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _NOT_WRITTEN = re.compile(
-    r"pass|\.\.\.|raise[ \t]+NotImplementedError(?:\(.*\))?|[rRbBuU]{0,2}(\"{3}|'{3}|\"|').*\1", re.DOTALL
+    r"pass|\.\.\.|…|raise[ \t]+NotImplementedError(?:\(.*\))?|[rRbBuU]{0,2}(\"{3}|'{3}|\"|').*\1", re.DOTALL
 )
 _NOTHING_RETURNED = re.compile(r"return(?:[ \t]+(?:None|0|-1|False|''|\"\"|\[\]|\{\}|\(\)))?")
 _DOTS = r"(?:\.{3}|…)"

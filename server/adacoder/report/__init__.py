@@ -1,12 +1,12 @@
 """Describe requests in words and JSON, for every door: outcomes, progress, the JSON object."""
 
 from adacoder.report.as_json import VERSION, path_json, to_json
+from adacoder.report.brief import age, brief_score, brief_unreached, want_and_got
 from adacoder.report.difference import unified_diff
 from adacoder.report.doctests import as_doctest, failed_example, what_came
-from adacoder.report.evidence import age, brief_score, brief_unreached, want_and_got
 from adacoder.report.markdown import fenced, inline
 from adacoder.report.outcome import exit_code, label, notes, summary
-from adacoder.report.progress import fixed, progress, score
+from adacoder.report.step_words import fixed, progress, score
 from adacoder.report.unreached import unreached
 
 __all__ = [

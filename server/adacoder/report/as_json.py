@@ -1,11 +1,23 @@
-"""The JSON object of `--json` and `adacoder/run`."""
+"""The JSON object of `--json` and `adacoder/run`, with all its parts."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from adacoder.domain import JSON, Coverage, Edit, Line, Outcome, Tokens
-from adacoder.journal import Asked
+from adacoder.domain import (
+    JSON,
+    Coverage,
+    Details,
+    Edit,
+    Failure,
+    Isolation,
+    Outcome,
+    SourceLine,
+    Step,
+    Timing,
+    Tokens,
+)
+from adacoder.journal import Asked, Evaluated, Noted, Repaired, Traced
 from adacoder.project import below
 from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
@@ -33,19 +45,19 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
             "passed": outcome.passed,
             "total": outcome.total,
         },
-        "coverage": None if verdict is None or verdict.coverage is None else _coverage_json(verdict.coverage),
+        "coverage": None if verdict is None or verdict.coverage is None else _coverage(verdict.coverage),
         "rounds": outcome.rounds,
         "modelCalls": sum(isinstance(step.details, Asked) for step in outcome.steps),
-        "tokens": total_tokens(outcome).json(),
+        "tokens": _tokens(total_tokens(outcome)),
         "seconds": round(outcome.seconds, 3),
         "model": outcome.model,
         "strategy": outcome.strategy,
-        "isolation": None if verdict is None or verdict.isolation is None else verdict.isolation.json(),
+        "isolation": None if verdict is None or verdict.isolation is None else _isolation(verdict.isolation),
         "notes": [*notes(outcome)],
         "positionEncoding": encoding,
-        "edits": [_edit_json(edit, outcome.target.text, encoding) for edit in outcome.edits],
-        "failure": None if verdict is None or verdict.failure is None else verdict.failure.json(),
-        "journal": [step.json() for step in outcome.steps],
+        "edits": [_edit(edit, outcome.target.text, encoding) for edit in outcome.edits],
+        "failure": None if verdict is None or verdict.failure is None else _failure(verdict.failure),
+        "journal": [step_json(step) for step in outcome.steps],
     }
 
 
@@ -68,7 +80,7 @@ def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict
         "coverage": None,
         "rounds": 0,
         "modelCalls": 0,
-        "tokens": Tokens().json(),
+        "tokens": _tokens(Tokens()),
         "seconds": 0.0,
         "model": None,
         "strategy": None,
@@ -81,19 +93,90 @@ def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict
     }
 
 
-def _edit_json(edit: Edit, text: str, encoding: PositionEncoding) -> JSON:
+def _edit(edit: Edit, text: str, encoding: PositionEncoding) -> JSON:
     positions: list[JSON] = [{"line": line, "character": at} for line, at in range_of(edit, text, encoding)]
     return {"range": {"start": positions[0], "end": positions[1]}, "newText": edit.text}
 
 
-def _coverage_json(coverage: Coverage) -> JSON:
+def _coverage(coverage: Coverage) -> JSON:
     return {
         "lines": len(coverage.lines),
         "reached": [*sorted({*coverage.lines} - {line.number for line in coverage.unreached})],
-        "unreached": [_line_json(line) for line in coverage.unreached],
-        "branches": [{**_line_json(line), "never": never} for line, never in coverage.branches],
+        "unreached": [_line(line) for line in coverage.unreached],
+        "branches": [{**_line(line), "never": never} for line, never in coverage.branches],
     }
 
 
-def _line_json(line: Line) -> dict[str, JSON]:
+def _line(line: SourceLine) -> dict[str, JSON]:
     return {"line": line.number, "text": line.text.strip()}
+
+
+def step_json(step: Step) -> dict[str, JSON]:
+    """Return an entry of `journal`."""
+    return {
+        "agent": step.agent,
+        "action": step.action,
+        "round": step.round,
+        "seconds": round(step.seconds, 3),
+        "tokens": _tokens(step.tokens),
+        **({} if step.time is None else {"time": _timing(step.time)}),
+        **({"branch": [*step.branch]} if step.branch else {}),
+        **_details(step.details),
+        **({} if step.error is None else {"error": step.error}),
+    }
+
+
+def _details(details: Details | None) -> dict[str, JSON]:
+    """Return the part of a `journal` entry that is specific to the action."""
+    match details:
+        case Asked():
+            return _asked(details)
+        case Evaluated():
+            return _evaluated(details)
+        case Repaired():
+            return {"rules": [*details.rules], "code": details.code}
+        case Traced(code, example, lines, is_complete):
+            return {"code": code, "example": example, "lines": lines, "complete": is_complete}
+        case Noted():
+            return {"note": details.note}
+    return {}
+
+
+def _asked(asked: Asked) -> dict[str, JSON]:
+    return {
+        "instruction": asked.instruction,
+        **({} if asked.reply is None else {"reply": asked.reply, "ended": asked.ended.value}),
+        **({"known": True} if asked.is_known else {}),
+        **({"again": asked.again} if asked.again else {}),
+        **({"unread": True} if asked.unread else {}),
+    }
+
+
+def _evaluated(evaluated: Evaluated) -> dict[str, JSON]:
+    return {
+        "code": evaluated.code,
+        "ran": evaluated.has_run,
+        "passed": evaluated.passed,
+        "total": evaluated.total,
+        "failure": None if evaluated.failure is None else _failure(evaluated.failure),
+        "notes": [*evaluated.notes],
+        **({"known": True} if evaluated.is_known else {}),
+    }
+
+
+def _tokens(tokens: Tokens) -> JSON:
+    return {name: getattr(tokens, name) for name in ("prompt", "cached", "completion", "estimated")}
+
+
+def _timing(time: Timing) -> JSON:
+    return {name: round(getattr(time, name), 3) for name in ("queue", "load", "prompt", "generation")}
+
+
+def _isolation(isolation: Isolation) -> JSON:
+    return {"level": isolation.level.value, "by": list(isolation.by)}
+
+
+def _failure(failure: Failure) -> JSON:
+    source, want = (None, None) if failure.example is None else (failure.example.source, failure.example.want)
+    told: dict[str, JSON] = {"kind": failure.kind.value, "message": failure.message, "example": source, "want": want}
+    return told | {"got": failure.got, "error": failure.error, "line": failure.line}

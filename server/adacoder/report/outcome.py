@@ -8,7 +8,7 @@ from pathlib import Path
 from adacoder.domain import Outcome, Status, Target, Tokens
 from adacoder.messages import Text, counted, joined
 from adacoder.project import below
-from adacoder.report.progress import score
+from adacoder.report.step_words import score
 from adacoder.report.unreached import unreached
 
 _EXIT_CODES = {

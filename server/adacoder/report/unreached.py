@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adacoder.domain import Coverage, Line, Outcome
+from adacoder.domain import Coverage, Outcome, SourceLine
 from adacoder.messages import counted
 
 _QUOTED, _LISTED = 60, 3
@@ -25,10 +25,10 @@ def unreached(outcome: Outcome) -> str:
     return "; ".join([*lines, *([_listed(tests, "test")] if tests else [])])
 
 
-def _blocks(coverage: Coverage) -> list[list[Line]]:
+def _blocks(coverage: Coverage) -> list[list[SourceLine]]:
     """Return the unreached lines, with consecutive lines merged and cut to their outermost statements."""
     at = {number: place for place, number in enumerate(coverage.lines)}
-    blocks: list[list[Line]] = []
+    blocks: list[list[SourceLine]] = []
     end = 0
     for line in coverage.unreached:
         follows = blocks and at[line.number] == end + 1
@@ -41,17 +41,17 @@ def _blocks(coverage: Coverage) -> list[list[Line]]:
     return blocks
 
 
-def _depth(line: Line) -> int:
+def _depth(line: SourceLine) -> int:
     return len(line.text) - len(line.text.lstrip())
 
 
-def _place(block: Sequence[Line]) -> str:
+def _place(block: Sequence[SourceLine]) -> str:
     first, last = block[0], block[-1]
     lines = f"line {first.number}" if first is last else f"lines {first.number} to {last.number}"
     return f"{lines}: {_quoted(first)}"
 
 
-def _quoted(line: Line) -> str:
+def _quoted(line: SourceLine) -> str:
     text = line.text.strip().removesuffix(":")
     return f"`{text if len(text) <= _QUOTED else text[: _QUOTED - 1] + '…'}`"
 

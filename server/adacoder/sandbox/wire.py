@@ -11,7 +11,6 @@ import select
 import socket
 import struct
 from collections import deque
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -153,11 +152,6 @@ class Channel:
         """
         await self.send_all([texts], descriptor)
 
-    def send_at_once(self, *texts: str) -> None:
-        """Send a short message without waiting. It fits if it is the first. It is lost if the other end is closed."""
-        with suppress(ConnectionError):
-            self._socket.send(pack(texts))
-
     async def send_all(self, messages: Iterable[Sequence[str]], descriptor: int | None = None) -> None:
         """Send several messages at once, as `send` does."""
         rest = memoryview(b"".join(map(pack, messages)))
@@ -242,10 +236,6 @@ class WorkerLine:
         """
         if await self.channel.receive() != ["ready"]:
             raise ProtocolError("it did not announce itself")
-
-    def rehearse(self) -> None:
-        """Let it rehearse an evaluation before the first. Call this at most once, before anything else is sent."""
-        self.channel.send_at_once("rehearse")
 
     async def load(self, program: Program, seconds: int) -> SyntaxBroken | Imported:
         """Import the program's module. The whole evaluation may use `seconds` of processor time.

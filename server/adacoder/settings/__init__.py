@@ -3,13 +3,12 @@
 An unusable value is ignored, with one notice, so settings never stop AdaCoder from starting.
 """
 
-from adacoder.settings.definition import SETTINGS, Rules, Settings, Unverified, field_name
+from adacoder.settings.definition import SETTINGS, Settings, Unverified, field_name
 from adacoder.settings.merging import from_project, merge
 from adacoder.settings.pyproject import project_tools
 
 __all__ = [
     "SETTINGS",
-    "Rules",
     "Settings",
     "Unverified",
     "field_name",

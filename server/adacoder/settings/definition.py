@@ -26,13 +26,6 @@ class Unverified(StrEnum):
     INSERT = "insert"
 
 
-class Rules(StrEnum):
-    """Repair rules of the Debug Specialist."""
-
-    ORDERED = "ordered"
-    PAPER = "paper"
-
-
 def _names_no_file(models: object) -> bool:
     """False if `models` names a recorded conversation, because its name is a path."""
     names = models if isinstance(models, list) else [models]
@@ -121,15 +114,6 @@ class Settings:
         of.number(0.1, 600),
         "Time limit for one run of a function's examples, including the import of its module, in seconds.",
         option="SECONDS",
-    )
-    rules: Rules = setting(
-        Rules.ORDERED,
-        of.one_of(
-            Rules,
-            "One rule after the other, each kept only if it gets further.",
-            "Algorithm 3 of the AdaCoder paper as printed, to compare with.",
-        ),
-        "Rules that repair a candidate without a model.",
     )
     interpreter: Path | None = setting(
         None,

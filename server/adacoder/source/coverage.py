@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adacoder.domain import Coverage, Line, Reached, Verdict
+from adacoder.domain import Coverage, Reached, SourceLine, Verdict
 from adacoder.pytext import Lines, dedent, logical_lines, normalize, parsed
 from adacoder.source.placed import Splice
 
@@ -36,10 +36,10 @@ def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
         lines.line_at(each.start): each.code_end for each in logical_lines(placed.text, function.start, function.end)
     }
 
-    def line_of(number: int) -> Line:
+    def line_of(number: int) -> SourceLine:
         start = lines.starts[number - 1]
         code = placed.text[start : ends.get(number - 1, len(placed.text))]  # without a trailing comment
-        return Line(number, code.expandtabs().partition("\n")[0].rstrip())
+        return SourceLine(number, code.expandtabs().partition("\n")[0].rstrip())
 
     return Coverage(
         tuple(sorted(there)),

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 from adacoder.pytext import Lines, indent_width, logical_lines, normalize, string_interiors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from adacoder.pytext import LogicalLine
 
 WHITE = " \t\f"
@@ -67,30 +65,6 @@ def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
         else:
             width = indent_width(content[: len(content) - len(stripped)])
             new.append(levels.of_comment(width, following) + stripped)
-    return "".join(new)
-
-
-def realign(text: str, levels: Sequence[int]) -> str:
-    """Indent each logical line of `text` by four spaces per level in `levels`.
-
-    Continuation lines move with their statement, and comments with the statement after them.
-    """
-    lines = Lines(text)
-    logical = list(logical_lines(text))
-    inside = string_interiors(text)
-    new: list[str] = []
-    number = 0
-    for index in range(len(lines)):
-        content = lines[index]
-        stripped = content.lstrip(WHITE)
-        while number + 1 < len(logical) and logical[number].end < lines.starts[index]:
-            number += 1
-        if index in inside or not stripped.rstrip("\n") or not logical:
-            new.append(content)
-            continue
-        continued = logical[number].start < lines.starts[index] < logical[number].end
-        beyond = indent_width(content[: len(content) - len(stripped)]) - logical[number].width if continued else 0
-        new.append(DEFAULT_UNIT * levels[number] + " " * max(beyond, 0) + stripped)
     return "".join(new)
 
 

@@ -150,7 +150,7 @@ class _Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class _CallResult:
     """The result or exception of a call."""
 
     kind: _Kind
@@ -166,7 +166,7 @@ class _Statement:
 
     offset: int
     call: str
-    outcome: _Outcome
+    outcome: _CallResult
 
 
 def informal(docstring: Literal, first_line: int, calls: Calls) -> tuple[Example, ...]:
@@ -272,22 +272,22 @@ def _is_recurrence(text: str, name: str) -> bool:
     )
 
 
-def _raised(text: str, start: int) -> _Outcome | None:
+def _raised(text: str, start: int) -> _CallResult | None:
     match = _RAISES.match(text, start)
     kind = getattr(builtins, match["name"], None) if match else None
     if match is None or not isinstance(kind, type) or not issubclass(kind, Exception):
         return None
-    return _Outcome(_Kind.EXCEPTION, match["name"], match.end())
+    return _CallResult(_Kind.EXCEPTION, match["name"], match.end())
 
 
-def _result(text: str, start: int, calls: Calls, *, is_code: bool) -> _Outcome | None:
+def _result(text: str, start: int, calls: Calls, *, is_code: bool) -> _CallResult | None:
     """The result after the relation at `start`."""
     relation = _RELATION.match(text, start)
     result = constant_at(text, relation.end(), is_code=is_code) if relation else None
     last = None if result is None or not calls.gives(result.node) else _last_of_chain(text, result)
     if relation is None or last is None:
         return None
-    return _Outcome(_Kind.EQUATION if relation["sign"] == "=" else _Kind.RESULT, last.text, last.end)
+    return _CallResult(_Kind.EQUATION if relation["sign"] == "=" else _Kind.RESULT, last.text, last.end)
 
 
 def _last_of_chain(text: str, result: Constant) -> Constant | None:
@@ -309,7 +309,7 @@ def _described(text: str, calls: Calls) -> Iterator[_Statement]:
             result = finds_result(text, end) if call is not None else None
             if call is None or result is None or not calls.gives(result.node) or not _is_whole(text, result.end, ""):
                 continue
-            yield _Statement(match.start(), call, _Outcome(_Kind.RESULT, result.text, result.end))
+            yield _Statement(match.start(), call, _CallResult(_Kind.RESULT, result.text, result.end))
 
 
 def _given(text: str, start: int) -> tuple[Arguments, int]:

@@ -192,7 +192,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
     return len(recalled) + others if is_most and not goes_beyond else 0
 
 
-class _Reached(NamedTuple):
+class _LineConstants(NamedTuple):
     """The constants on some lines."""
 
     text: str
@@ -204,11 +204,11 @@ class _Reached(NamedTuple):
     """Strings of several words in such places."""
 
 
-def _reached(code: _Code, lines: frozenset[int]) -> _Reached:
+def _reached(code: _Code, lines: frozenset[int]) -> _LineConstants:
     """The constants on `lines`, or on all lines if `lines` is empty."""
     reached = [each for each in code.constants if not (lines and each.lines and lines.isdisjoint(each.lines))]
     others = [each for each in reached if not each.chooses]
-    return _Reached(
+    return _LineConstants(
         _joined(word for each in reached for word in each.words),
         _NONE.union(*(each.words for each in reached if each.chooses)),
         _NONE.union(*(each.words for each in others if len(each.words) == 1)) - _BASE,

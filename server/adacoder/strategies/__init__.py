@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from adacoder.messages import AdaCoderError
 from adacoder.strategies import adacoder, agentcoder, direct
 from adacoder.strategies.auto import AUTO
-from adacoder.strategies.codetree import CODETREES
-from adacoder.strategies.intervenor import INTERVENOR
-from adacoder.strategies.ldb import LDB
+from adacoder.strategies.codetree import CODETREES, STRATEGY_LIST
 from adacoder.strategies.lpw import LPW
 from adacoder.strategies.mapcoder import MAPCODER
-from adacoder.strategies.reflexion import REFLEXION
+from adacoder.strategies.revising import INTERVENOR, LDB, REFLEXION, SELF_DEBUGGING
 from adacoder.strategies.self_collaboration import SELF_COLLABORATION
-from adacoder.strategies.self_debugging import SELF_DEBUGGING
-from adacoder.strategies.self_planning import SELF_PLANNING
 from adacoder.strategies.semag import SEMAGS
-from adacoder.strategies.strategy_list import STRATEGY_LIST
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
@@ -28,20 +24,33 @@ STRATEGIES: Mapping[str, Strategy] = {
     each.name: each
     for each in (
         *(adacoder.ADACODER, adacoder.NO_PLANNER, adacoder.NO_DEBUGGER, adacoder.NEITHER),
-        *(AUTO, direct.DIRECT, direct.COT, SELF_PLANNING, direct.RESAMPLE, STRATEGY_LIST),
+        adacoder.PAPER_RULES,
+        *(AUTO, direct.DIRECT, direct.COT, direct.SELF_PLANNING, direct.RESAMPLE, STRATEGY_LIST),
         *(SELF_DEBUGGING, REFLEXION, INTERVENOR, SELF_COLLABORATION),
         *(agentcoder.AGENTCODER, agentcoder.PROGRAMMER_ONLY, agentcoder.NOTHING_RUN),
         *(agentcoder.EXECUTOR_ONLY, agentcoder.ONE_AGENT),
         *(MAPCODER, *CODETREES, *SEMAGS, LDB, LPW),
     )
 }
-"""All strategies by name, as listed in an editor's settings, the docs and `adacoder strategies`."""
-FAMILIES = tuple(
-    name for name in STRATEGIES if not any(name.startswith(f"{other}-") for other in STRATEGIES if other != name)
-)
-"""All names except variants such as `codetree-bfs`."""
-LISTED = f"{', '.join(FAMILIES)} and the variants that `adacoder strategies` lists"
+"""All strategies by name, ablations included."""
+FAMILIES = tuple(name for name in STRATEGIES if ":" not in name)
+"""Names of the families, which editors offer. An ablation is `FAMILY:VARIANT`, such as `codetree:bfs`."""
+LISTED = f"{', '.join(FAMILIES)}, or an ablation that `adacoder strategies --all` lists"
 """The available names as a phrase."""
+
+
+def strategy_named(name: str) -> Strategy:
+    """Return the strategy that a user named.
+
+    Raises:
+        AdaCoderError: there is none.
+    """
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    renamed = next((each for each in STRATEGIES if ":" in each and each.replace(":", "-") == name), None)
+    if renamed is not None:
+        raise AdaCoderError(f"The strategy '{name}' is now called '{renamed}'.")
+    raise AdaCoderError(f"There is no strategy '{name}': choose from {LISTED}.")
 
 
 def most_rounds(mode: Mode, settings: Settings) -> int:
@@ -54,3 +63,25 @@ def most_rounds(mode: Mode, settings: Settings) -> int:
         return 1
     models = settings.rounds_by_model(is_started=mode is Mode.FIX)
     return sum(strategy.spends(most).rounds for _, most in models)
+
+
+COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "selection")
+"""`calls`: model calls in the best and the worst case, with the paper's t."""
+
+
+def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
+    """One row per family, and per ablation if wanted, keyed by column."""
+    return [
+        {
+            "name": each.name,
+            "paper": each.paper,
+            "agents": ", ".join(dict.fromkeys(role.agent.replace("_", " ") for role in each.roles)),
+            "calls": f"{each.best_calls} to {each.spends(None).calls}",
+            "t": "–" if each.iterations is None else str(each.iterations),
+            "feedback": each.feedback,
+            "tests": each.tests,
+            "selection": each.selection,
+        }
+        for name, each in STRATEGIES.items()
+        if has_ablations or name in FAMILIES
+    ]

@@ -26,6 +26,8 @@ class AdaCoder:
 
     has_planner: bool = True
     has_debugger: bool = True
+    as_printed: bool = False
+    """True if the debugger applies the paper's Algorithm 3 as printed, to compare it with our rules."""
 
     async def run(self, request: Request) -> None:
         """Write without a plan, evaluate and repair by rule; then plan from the error and write from scratch."""
@@ -40,7 +42,7 @@ class AdaCoder:
                 candidate = await request.ask(WRITER_BY_PLAN, plan=plan)
             attempt = await request.evaluate(candidate)
             if self.has_debugger:
-                attempt = await request.repaired(attempt)
+                attempt = await request.repaired(attempt, as_printed=self.as_printed)
             if self.has_planner and request.goes_on:
                 plan = await request.ask(PLANNER, error=described(attempt.verdict))
 
@@ -55,7 +57,7 @@ ADACODER = Strategy(
     feedback="the error",
 )
 NO_PLANNER = Strategy(
-    name="adacoder-no-planner",
+    name="adacoder:no-planner",
     summary="writes without a plan and repairs by rule, up to t + 1 times",
     paper=f"{_PAPER}, its ablation without the planner",
     roles=(WRITER,),
@@ -63,7 +65,7 @@ NO_PLANNER = Strategy(
     run=AdaCoder(has_planner=False).run,
 )
 NO_DEBUGGER = Strategy(
-    name="adacoder-no-debugger",
+    name="adacoder:no-debugger",
     summary="as adacoder, without repairs by rule",
     paper=f"{_PAPER}, its ablation without the debugger",
     roles=(WRITER, WRITER_BY_PLAN, PLANNER),
@@ -71,8 +73,17 @@ NO_DEBUGGER = Strategy(
     run=AdaCoder(has_debugger=False).run,
     feedback="the error",
 )
+PAPER_RULES = Strategy(
+    name="adacoder:paper-rules",
+    summary="as adacoder, with the rules of the paper's Algorithm 3 as printed",
+    paper=f"{_PAPER}, Algorithm 3",
+    roles=(WRITER, WRITER_BY_PLAN, PLANNER),
+    budget=lambda t: Budget(rounds=1 + t, calls=1 + 2 * t),
+    run=AdaCoder(as_printed=True).run,
+    feedback="the error",
+)
 NEITHER = Strategy(
-    name="adacoder-neither",
+    name="adacoder:neither",
     summary="only writes without a plan, up to t + 1 times",
     paper=f"{_PAPER}, its ablation without both",
     roles=(WRITER,),

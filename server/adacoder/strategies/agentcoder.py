@@ -4,22 +4,75 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adacoder.agents.advisor import code_of, told
+from adacoder.agents.advisor import code_of, coder, told
 from adacoder.agents.budget import Budget
+from adacoder.agents.designed_tests import designed_tests
 from adacoder.agents.failures import reported
 from adacoder.agents.probes import Probes
 from adacoder.agents.request import Request
-from adacoder.domain import Attempt, Candidate, Example
-from adacoder.strategies.agentcoder_roles import (
-    BOTH,
-    DESIGNER,
-    DESIGNER_TOO,
-    PROGRAMMER,
-    PROGRAMMER_AGAIN,
-    PROGRAMMER_CHECKS,
-)
+from adacoder.agents.role import Limits, Role
+from adacoder.domain import Attempt, Candidate, Example, Reply, Target
+from adacoder.replies.extract import extract
 from adacoder.strategies.direct import Direct
 from adacoder.strategies.strategy import Strategy
+
+PROGRAMMER = coder("programmer", "writing the function in four steps", "agentcoder_write", thinks=True)
+"""Understands the problem, chooses an algorithm, writes it as pseudocode, then as code (section 3.1)."""
+PROGRAMMER_AGAIN = coder("programmer", "revising the function", "revise")
+"""Revises `code` by the executor's `error`."""
+
+
+def _tests(reply: Reply, target: Target) -> tuple[Example, ...]:
+    return designed_tests(reply.text, target)
+
+
+PROGRAMMER_CHECKS = coder("programmer", "going through the tests", "agentcoder_check", thinks=True)
+"""Goes through the designer's `tests`, which are never run, and refines its `code` if necessary (section 4.3)."""
+
+
+def _themselves(found: tuple[Example, ...]) -> tuple[Example, ...]:
+    return found
+
+
+DESIGNER: Role[tuple[Example, ...]] = Role(
+    agent="test_designer",
+    action="design",
+    doing="designing tests",
+    prompt="agentcoder_tests",
+    read=_tests,
+    limits=Limits(one_in=4, most=1024),
+    otherwise=(),
+    tests=_themselves,
+)
+"""Designs basic, edge and large cases without seeing code (section 3.2)."""
+
+
+def _both(reply: Reply, target: Target) -> tuple[Candidate, tuple[Example, ...]]:
+    return extract(reply, target), designed_tests(reply.text, target)
+
+
+def _has_function(found: tuple[Candidate, tuple[Example, ...]]) -> bool:
+    return bool(found[0].function)
+
+
+def _tests_of(found: tuple[Candidate, tuple[Example, ...]]) -> tuple[Example, ...]:
+    return found[1]
+
+
+BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
+    agent="programmer",
+    action="write",
+    doing="writing the function and its tests",
+    prompt="agentcoder_both",
+    read=_both,
+    has_found=_has_function,
+    limits=Limits(one_in=2),
+    tests=_tests_of,
+)
+"""Writes the function and its tests in one reply (section 4.7)."""
+DESIGNER_TOO = replace(DESIGNER, agent="programmer")
+"""The same Agent, for requests that start from existing code."""
+
 
 ITERATIONS = 5
 """Maximum number of rounds after the first (section 4.4)."""
@@ -90,7 +143,7 @@ AGENTCODER = Strategy(
 )
 PROGRAMMER_ONLY = replace(
     AGENTCODER,
-    name="agentcoder-programmer",
+    name="agentcoder:programmer",
     summary="agentcoder's programmer alone, once",
     paper=f"{AGENTCODER.paper}, its ablation: programmer only",
     roles=(PROGRAMMER,),
@@ -104,7 +157,7 @@ PROGRAMMER_ONLY = replace(
 )
 NOTHING_RUN = replace(
     PROGRAMMER_ONLY,
-    name="agentcoder-designer",
+    name="agentcoder:designer",
     summary="agentcoder's programmer and designer, whose tests refine the code but are not run",
     paper=f"{AGENTCODER.paper}, its ablation: programmer and test designer",
     roles=(PROGRAMMER, PROGRAMMER_CHECKS, DESIGNER),
@@ -116,7 +169,7 @@ NOTHING_RUN = replace(
 )
 EXECUTOR_ONLY = replace(
     AGENTCODER,
-    name="agentcoder-executor",
+    name="agentcoder:executor",
     summary="agentcoder's programmer and executor, on the docstring's examples only",
     paper=f"{AGENTCODER.paper}, its ablation: programmer and executor",
     roles=(PROGRAMMER, PROGRAMMER_AGAIN),
@@ -129,7 +182,7 @@ EXECUTOR_ONLY = replace(
 )
 ONE_AGENT = replace(
     AGENTCODER,
-    name="agentcoder-one-agent",
+    name="agentcoder:one-agent",
     summary="agentcoder with one agent that writes both the function and its tests",
     paper=f"{AGENTCODER.paper}, its ablation: one agent for both",
     roles=(BOTH, PROGRAMMER_AGAIN, DESIGNER_TOO),

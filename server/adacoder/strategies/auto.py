@@ -8,17 +8,17 @@ designed tests.
 from __future__ import annotations
 
 from adacoder.agents.advisor import by_plan, told
+from adacoder.agents.attempt_traces import observed, shown
 from adacoder.agents.budget import Budget
 from adacoder.agents.failures import described, reported
 from adacoder.agents.probes import Probes
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.agents.request import Request
-from adacoder.agents.tracing import observed, shown
 from adacoder.domain import Attempt, FailureKind
-from adacoder.strategies.agentcoder_roles import DESIGNER
-from adacoder.strategies.codetree_roles import SOLVER, THINKER
-from adacoder.strategies.ldb import JUDGE, REWRITER
+from adacoder.strategies.agentcoder import DESIGNER
+from adacoder.strategies.codetree import SOLVER, THINKER
+from adacoder.strategies.revising import JUDGE, REWRITER
 from adacoder.strategies.strategy import Strategy
 
 _STALLED = 2

@@ -1,6 +1,7 @@
 """CodeTree: Agent-guided Tree Search for Code Generation with Large Language Models (Li et al., NAACL 2025).
 
-If no program is accepted, the released code returns the last failing one; this module returns the best-valued one.
+`strategy-list` is its baseline (section 4.1): list ways to solve the task and write one program for each. If no program
+is accepted, the released code returns the last failing one; this module returns the best-valued one.
 """
 
 from __future__ import annotations
@@ -9,13 +10,74 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adacoder.agents.advisor import by_plan, code_of, told
+from adacoder.agents.advisor import by_plan, code_of, coder, said, told
 from adacoder.agents.budget import Budget
 from adacoder.agents.request import Request
-from adacoder.agents.role import Field, Role
-from adacoder.domain import Attempt, Candidate
-from adacoder.strategies import codetree_roles as roles
+from adacoder.agents.role import Field, Limits, Role, always
+from adacoder.domain import Attempt, Candidate, Reply, Target
+from adacoder.replies.judgement import is_accepted, score
+from adacoder.replies.listing import items
 from adacoder.strategies.strategy import Strategy
+
+MOST_STRATEGIES = 10
+"""Maximum number of strategies; longer lists are cut (released code)."""
+BEST_SCORE = 5
+"""Top of the critic's scale, which begins at 0 (released code)."""
+_REJECTED = "All examples pass, but the function may not hold for all inputs that the docstring allows."
+
+
+def _strategies(reply: Reply, target: Target) -> tuple[str, ...]:
+    return items(reply.text, MOST_STRATEGIES)
+
+
+def _score(reply: Reply, target: Target) -> tuple[float, str] | None:
+    mark = score(reply.text, BEST_SCORE)
+    return None if mark is None else (mark, said(reply, target))
+
+
+def _accepted(reply: Reply, target: Target) -> tuple[bool, str] | None:
+    accepts = is_accepted(reply.text)
+    return None if accepts is None else (accepts, said(reply, target))
+
+
+THINKER: Role[tuple[str, ...]] = Role(
+    "thinker", "list", "listing strategies", "codetree_list", _strategies, Limits(one_in=8, most=512), otherwise=("",)
+)
+"""Lists as many strategies as the task calls for."""
+SOLVER = coder("solver", "writing the function by a strategy", "write_by_plan")
+"""Writes the function by one strategy, passed as `plan`."""
+REFLECTOR = replace(THINKER, action="reflect", doing="reflecting on the failure", prompt="codetree_reflect")
+"""Lists ways to fix `code` that was written by a `strategy`. Its `error` includes the critic's reason."""
+DEBUGGER = coder("debugger", "revising the function by a reflection", "revise")
+"""Revises `code` by one reflection, passed as `advice`."""
+CRITIC: Role[tuple[float, str]] = Role(
+    "critic",
+    "score",
+    "scoring the attempt",
+    "codetree_score",
+    _score,
+    Limits(one_in=8, most=256),
+    otherwise=(0.0, ""),
+    has_found=always,
+)
+"""Scores `code` that fails its examples and follows a `strategy`, from 0 to 5, with a reason."""
+VERIFIER: Role[tuple[bool, str]] = Role(
+    "critic",
+    "verify",
+    "verifying the function",
+    "codetree_verify",
+    _accepted,
+    Limits(one_in=8, most=256),
+    otherwise=(True, ""),
+    has_found=always,
+)
+"""Judges whether `code` that passes its examples is right for all inputs, with a reason. The default is yes."""
+
+
+def _feedback(attempt: Attempt, reason: str) -> dict[str, Field]:
+    """Prompt fields with the collective feedback F (eq. 3 and 4): results of the examples and the critic's reason."""
+    return told(attempt, _REJECTED, more=f"A critic says: {reason}" if reason else "")
+
 
 _PAPER = "CodeTree: Agent-guided Tree Search for Code Generation with Large Language Models (Li et al., NAACL 2025)"
 
@@ -38,7 +100,7 @@ class _Node:
 class CodeTree:
     """The tree search.
 
-    Its variants `-bfs` and `-dfs` (section 4.3) have no critic. Table 4 ablates the critic's tasks one by one.
+    Its variants `:bfs` and `:dfs` (section 4.3) have no critic. Table 4 ablates the critic's tasks one by one.
     """
 
     programs: int = 20
@@ -47,7 +109,7 @@ class CodeTree:
     """d: maximum depth of a node (Table 3; released code)."""
     width: int = 3
     """w: maximum number of reflections on a node (Table 3)."""
-    strategies: int = roles.MOST_STRATEGIES
+    strategies: int = MOST_STRATEGIES
     """Maximum number of children of the root. The thinker decides how many (section 3.3), up to 10 (released code).
     Without a critic it is w (section 4.3)."""
     breadth_first: bool = False
@@ -60,7 +122,7 @@ class CodeTree:
         await request.try_start()
         if not request.goes_on:
             return
-        listed = (await request.ask(roles.THINKER))[: self.strategies]
+        listed = (await request.ask(THINKER))[: self.strategies]
         pending = deque(_Node((f"strategy {n}",), each) for n, each in enumerate(listed, 1))
         rounds = request.rounds(past_a_pass=self.verifies)
         while pending and next(rounds, None) is not None:
@@ -80,13 +142,13 @@ class CodeTree:
         if attempt.verdict.final and not attempt.verdict.passed:
             return None
         accepts, mark, reason = await self._judged(request, node, attempt)
-        value = request.share(attempt) + mark / (3 * roles.BEST_SCORE)
+        value = request.share(attempt) + mark / (3 * BEST_SCORE)
         request.prefer(attempt, value + accepts)
         depth = len(node.path)
         if accepts or depth >= self.depth or not request.has_rounds or self._stalls(node, value, mark):
             return None if accepts else []
-        about = roles.feedback(attempt, reason)
-        listed = await request.ask(roles.REFLECTOR, about, strategy=node.strategy or "any")
+        about = _feedback(attempt, reason)
+        listed = await request.ask(REFLECTOR, about, strategy=node.strategy or "any")
         return [
             _Node((*node.path, f"reflection {n}"), node.strategy, each, about, value)
             for n, each in enumerate(listed[: self.width], 1)
@@ -97,11 +159,11 @@ class CodeTree:
         if attempt.verdict.passed:
             accepts, reason = True, ""
             if self.verifies:
-                accepts, reason = await request.ask(roles.VERIFIER, code=code_of(attempt))
-            return accepts, roles.BEST_SCORE, reason
+                accepts, reason = await request.ask(VERIFIER, code=code_of(attempt))
+            return accepts, BEST_SCORE, reason
         if not self.scores:
             return False, 0.0, ""
-        return False, *await request.ask(roles.CRITIC, told(attempt), strategy=node.strategy or "any")
+        return False, *await request.ask(CRITIC, told(attempt), strategy=node.strategy or "any")
 
     def _stalls(self, node: _Node, value: float, mark: float) -> bool:
         """True if a child has less value than its parent, or the same value and a depth above its mark (released
@@ -111,19 +173,19 @@ class CodeTree:
 
     async def _program(self, request: Request, node: _Node) -> Candidate:
         if node.parent is not None:
-            return await request.ask(roles.DEBUGGER, node.parent, advice=node.reflection)
-        return await by_plan(request, roles.SOLVER, node.strategy)
+            return await request.ask(DEBUGGER, node.parent, advice=node.reflection)
+        return await by_plan(request, SOLVER, node.strategy)
 
 
 def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Strategy:
-    judges: list[Role[Any]] = [roles.CRITIC] * search.scores + [roles.VERIFIER] * search.verifies
+    judges: list[Role[Any]] = [CRITIC] * search.scores + [VERIFIER] * search.verifies
     of_a_node = 2 + bool(judges)
     # One program per round, plus the initial code and the result of repairing it by rule.
     return Strategy(
         name=f"codetree{suffix}",
         summary=summary,
         paper=_PAPER + section,
-        roles=(roles.THINKER, roles.SOLVER, roles.REFLECTOR, roles.DEBUGGER, *judges),
+        roles=(THINKER, SOLVER, REFLECTOR, DEBUGGER, *judges),
         iterations=search.programs - 1,
         best_calls=2 + search.verifies,
         budget=lambda t: Budget(rounds=1 + t, calls=1 + of_a_node * (1 + t), programs=3 + t),
@@ -137,16 +199,38 @@ _UNLED = CodeTree(strategies=3, scores=False, verifies=False, aborts=False)
 CODETREES = (
     _codetree("", "searches a tree of strategies and reflections, led by a critic", "", CodeTree()),
     _codetree(
-        "-bfs",
+        ":bfs",
         "codetree without a critic, breadth first: the first that passes",
         ", section 4.3",
         replace(_UNLED, breadth_first=True),
     ),
-    _codetree("-dfs", "codetree without a critic, depth first: the first that passes", ", section 4.3", _UNLED),
+    _codetree(":dfs", "codetree without a critic, depth first: the first that passes", ", section 4.3", _UNLED),
     _codetree(
-        "-no-verification", "codetree that accepts any program that passes", ", Table 4", CodeTree(verifies=False)
+        ":no-verification", "codetree that accepts any program that passes", ", Table 4", CodeTree(verifies=False)
     ),
-    _codetree("-no-abort", "codetree that gives up no branch", ", Table 4", CodeTree(aborts=False)),
-    _codetree("-no-scoring", "codetree that values nodes by examples alone", ", Table 4", CodeTree(scores=False)),
+    _codetree(":no-abort", "codetree that gives up no branch", ", Table 4", CodeTree(aborts=False)),
+    _codetree(":no-scoring", "codetree that values nodes by examples alone", ", Table 4", CodeTree(scores=False)),
 )
 """The full search first, then its variants without a critic and its ablations."""
+
+
+async def _each(request: Request) -> None:
+    """Write one program for each listed strategy, until one passes."""
+    await request.try_start()
+    if not request.goes_on:
+        return
+    listed = await request.ask(THINKER)
+    for advice, _ in zip(listed, request.rounds(), strict=False):
+        await request.evaluate(await by_plan(request, SOLVER, advice))
+
+
+STRATEGY_LIST = Strategy(
+    name="strategy-list",
+    summary="lists strategies, and writes one program by each",
+    paper="a baseline of CodeTree (Li et al., NAACL 2025), section 4.1",
+    roles=(THINKER, SOLVER),
+    iterations=MOST_STRATEGIES - 1,
+    best_calls=2,
+    budget=lambda t: Budget(rounds=1 + t, calls=2 + t),
+    run=_each,
+)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adacoder.agents.advisor import advisor, coder, told
+from adacoder.agents.advisor import advisor, coder
+from adacoder.agents.attempt_traces import shown
 from adacoder.agents.budget import Budget
 from adacoder.agents.request import Request
 from adacoder.agents.role import Limits, Role, always
-from adacoder.agents.tracing import observed, shown
 from adacoder.domain import Reply, Target
 from adacoder.replies.judgement import is_accepted
-from adacoder.strategies.self_planning import BY_PLAN, FIRST_PLANNER
+from adacoder.strategies.direct import BY_PLAN, FIRST_PLANNER
+from adacoder.strategies.revising import Revising
 from adacoder.strategies.strategy import Strategy
 
 PLANNER = replace(FIRST_PLANNER, otherwise="1. Do as the docstring says.")
@@ -63,13 +64,7 @@ async def _run(request: Request) -> None:
         if await request.ask(CHECKER, plan=plan, verification=checked):
             break
     candidate = await request.ask(BY_PLAN, plan=plan)
-    for _ in request.rounds():
-        attempt = await request.evaluate(candidate)
-        if request.goes_on:
-            about = told(attempt)
-            trace = shown(await observed(request, attempt))
-            advice = await request.ask(EXPLAINER, about, trace=trace, verification=checked)
-            candidate = await request.ask(FIXER, about, advice=advice)
+    await Revising(EXPLAINER, FIXER, shows=shown).revise(request, candidate, verification=checked)
 
 
 LPW = Strategy(

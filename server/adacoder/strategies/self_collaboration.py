@@ -9,7 +9,7 @@ from adacoder.agents.budget import Budget
 from adacoder.agents.failures import reported
 from adacoder.agents.probes import Probes
 from adacoder.agents.request import Request
-from adacoder.strategies.agentcoder_roles import DESIGNER
+from adacoder.strategies.agentcoder import DESIGNER
 from adacoder.strategies.strategy import Strategy
 
 ANALYST = advisor("analyst", "plan", "analysing the task", "self_collaboration_analyse")

@@ -1,28 +1,122 @@
 """SEMAG: Self-Evolutionary Multi-Agent Code Generation; its Algorithm 1 and equations 9 to 11.
 
 The authors' code was never released. The web search and the choice of models are left out, because nothing leaves the
-machine. Traces are recorded at run time.
+machine. So is the Agent that adds prints to the code. Traces are recorded at run time.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
+from adacoder.agents.advisor import advisor, coder, said, told
+from adacoder.agents.attempt_traces import complexity, failing, likeness, observed, shown
 from adacoder.agents.budget import Budget
 from adacoder.agents.programming_assistant import WRITER
 from adacoder.agents.request import Request
-from adacoder.agents.role import Role
-from adacoder.agents.tracing import complexity, failing, likeness, observed, shown
-from adacoder.domain import Attempt
-from adacoder.strategies import semag_roles as by
-from adacoder.strategies.self_planning import BY_PLAN
-from adacoder.strategies.semag_discussion import Discussion
+from adacoder.agents.role import Field, Limits, Role
+from adacoder.domain import Attempt, Reply, Target
+from adacoder.models.base import Sampling
+from adacoder.replies.marks import marks
+from adacoder.replies.steps import concluding_steps
+from adacoder.strategies.direct import BY_PLAN, FIRST_PLANNER
 from adacoder.strategies.strategy import Strategy
 from adacoder.traces import Trace
+
+T = TypeVar("T")
+SAMPLING = Sampling(temperature=0.1)
+"""T = 0.1 at all levels (section 4.3)."""
+_CERTAIN = 100
+
+
+async def _ask(request: Request, role: Role[T], attempt: Attempt | None = None, **fields: Field) -> T:
+    """Ask as `role` at SEMAG's temperature, with the code and the error of `attempt`."""
+    return await request.ask(role, told(attempt) if attempt else {}, sampling=SAMPLING, **fields)
+
+
+def _verified(reply: Reply, target: Target) -> tuple[str, str] | None:
+    log = said(reply, target)
+    return (concluding_steps(log), log) if log else None
+
+
+def _marks(reply: Reply, target: Target) -> Mapping[int, float]:
+    return marks(reply.text, _CERTAIN)
+
+
+PLANNER = replace(FIRST_PLANNER, otherwise="1. Do as the docstring says.")
+PLAN_VERIFIER: Role[tuple[str, str]] = Role(
+    "plan_verifier",
+    "verify",
+    "verifying the plan",
+    "semag_verify",
+    _verified,
+    Limits(one_in=8, most=768),
+    otherwise=("", "It could not be verified."),
+)
+"""Works through the examples by the `plan`. Gives the corrected plan and the log of that work."""
+EXPLAINER = advisor("explainer", "explain", "explaining the trace", "semag_explain")
+"""Explains a `trace` of `code` against its `error`."""
+SUGGESTER = advisor("suggester", "suggest", "suggesting a change", "semag_suggest")
+"""Suggests a change from the `trace`, the plan's `verification` and the `explanation` (eq. 6)."""
+DEBUGGER = coder("debugger", "debugging the function", "revise")
+DEBATER = advisor("debater", "propose", "discussing the failure", "semag_debate")
+"""Proposes another approach, given the `proposals` of the others."""
+DISCRIMINATOR: Role[Mapping[int, float]] = Role(
+    "discriminator",
+    "weigh",
+    "weighing the proposals",
+    "semag_weigh",
+    _marks,
+    Limits(one_in=8, most=256),
+    otherwise={},
+)
+"""Rates how promising each of the `proposals` is, from 0 to 100: φ of the decision."""
+REFINER = coder("refiner", "refining the function by the decision", "revise")
+
+
+@dataclass(slots=True)
+class Discussion:
+    """The debaters of one request, and their weighted decision (eq. 7 and 8)."""
+
+    debaters: int
+    temper: float
+    _gained: dict[int, float] = field(default_factory=dict)
+    """η, a debater's historical performance. The paper does not define it; here it is the share of the examples that
+    the debater's proposals gained in this request when they were followed."""
+
+    async def refined(self, request: Request, attempt: Attempt, trace: Field) -> Attempt:
+        """Let the debaters speak in turn, then follow the proposal with the greatest weight."""
+        proposals: list[str] = []
+        for _ in range(self.debaters):
+            others = _numbered(proposals) or "None yet."
+            proposals.append(await _ask(request, DEBATER, attempt, trace=trace, proposals=others))
+        marks = await _ask(request, DISCRIMINATOR, attempt, proposals=_numbered(proposals))
+        history = [self._gained.get(number, 0.0) for number in range(1, self.debaters + 1)]
+        best = weightiest(marks, history, self.temper)
+        candidate = await _ask(request, REFINER, attempt, advice=proposals[best - 1])
+        refined = await request.evaluate(candidate)
+        gain = request.share(refined) - request.share(attempt)
+        self._gained[best] = self._gained.get(best, 0.0) + gain
+        return refined
+
+
+def weightiest(marks: Mapping[int, float], history: Sequence[float], temper: float) -> int:
+    """Return the number of the winning proposal by eq. 8: the greatest mark φ times debater's weight softmax(η/τ_w).
+
+    A mark rates a single proposal, so only one term of the sum is left. Among equals the last wins, because its
+    debater knew the others.
+    """
+    weighed = {
+        number: math.exp(performance / temper) * marks.get(number, 0.0) for number, performance in enumerate(history, 1)
+    }
+    return max(weighed, key=lambda number: (weighed[number], number))
+
+
+def _numbered(proposals: Sequence[str]) -> str:
+    return "\n\n".join(f"{number}. {each}" for number, each in enumerate(proposals, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +174,11 @@ class _Climb:
         request, which = self.request, self.which
         next(self.rounds, None)
         with request.branch("level 1"):
-            await request.evaluate(await request.first(WRITER, sampling=by.SAMPLING))
+            await request.evaluate(await request.first(WRITER, sampling=SAMPLING))
         if next(self.rounds, None) is None:
             return
         with request.branch("level 2"):
-            attempt = await request.evaluate(await by.ask(request, BY_PLAN, plan=await self._plan()))
+            attempt = await request.evaluate(await _ask(request, BY_PLAN, plan=await self._plan()))
         for number in range(1, (request.budget.rounds - 2) // (which.debugs + which.discusses) + 1):
             if request.goes_on:
                 with request.branch(f"pass {number}"):
@@ -92,9 +186,9 @@ class _Climb:
 
     async def _plan(self) -> str:
         """Level 2: make a plan and correct it by working through the examples until it is stable (eq. 3 and 4)."""
-        plan = await by.ask(self.request, by.PLANNER)
+        plan = await _ask(self.request, PLANNER)
         for _ in range(self.which.verifications * self.which.verifies):
-            mended, self.log = await by.ask(self.request, by.PLAN_VERIFIER, plan=plan)
+            mended, self.log = await _ask(self.request, PLAN_VERIFIER, plan=plan)
             if mended in ("", plan):
                 break
             plan = mended
@@ -123,21 +217,21 @@ class _Climb:
     async def _debugged(self, attempt: Attempt, trace: Trace) -> Attempt:
         """Level 3: explain, suggest and debug (eq. 6)."""
         request, seen = self.request, shown(trace)
-        advice = await by.ask(request, by.EXPLAINER, attempt, trace=seen)
+        advice = await _ask(request, EXPLAINER, attempt, trace=seen)
         if self.which.suggests:
-            advice = await by.ask(request, by.SUGGESTER, attempt, trace=seen, verification=self.log, explanation=advice)
-        return await request.evaluate(await by.ask(request, by.DEBUGGER, attempt, advice=advice))
+            advice = await _ask(request, SUGGESTER, attempt, trace=seen, verification=self.log, explanation=advice)
+        return await request.evaluate(await _ask(request, DEBUGGER, attempt, advice=advice))
 
 
 def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:
     which = Semag(verifies, suggests, discusses)
-    roles: list[Role[Any]] = [WRITER, by.PLANNER, BY_PLAN, by.EXPLAINER, by.DEBUGGER]
-    roles += [by.PLAN_VERIFIER] * verifies + [by.SUGGESTER] * suggests
-    roles += [by.DEBATER, by.DISCRIMINATOR, by.REFINER] * discusses
+    roles: list[Role[Any]] = [WRITER, PLANNER, BY_PLAN, EXPLAINER, DEBUGGER]
+    roles += [PLAN_VERIFIER] * verifies + [SUGGESTER] * suggests
+    roles += [DEBATER, DISCRIMINATOR, REFINER] * discusses
     switches = {"verification": verifies, "suggestion": suggests, "discussion": discusses}
     off = [name for name, is_on in switches.items() if not is_on]
     return Strategy(
-        name="-".join(["semag", *(f"no-{name}" for name in off)]),
+        name=f"semag:{'-'.join(f'no-{name}' for name in off)}".rstrip(":"),
         summary=f"semag without {' and '.join(off)}" if off else "climbs from writing to plans, traces and discussion",
         paper="SEMAG: Self-Evolutionary Multi-Agent Code Generation" + (", its ablation" if off else ""),
         roles=tuple(roles),

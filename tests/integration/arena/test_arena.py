@@ -118,7 +118,7 @@ async def test_what_only_passes_the_shown_examples_is_verified_but_wrong(tmp_pat
 @pytest.mark.parametrize("reply", [RIGHT, MEMORISED, TESTED, "no code"])
 async def test_no_hidden_test_is_sent_or_stored(reply: str, tmp_path: Path) -> None:
     hall = Hall(tmp_path, lambda _: reply)
-    await hall.run("direct", "adacoder", "agentcoder", "agentcoder-one-agent")
+    await hall.run("direct", "adacoder", "agentcoder", "agentcoder:one-agent")
     assert CANARY in hall.tasks.read_text()  # the control
     assert all(str(each.canonical).count(CANARY) > 1 for each in load(hall.tasks, tmp_path).tasks)  # the control
     assert hall.model.asked
@@ -128,7 +128,7 @@ async def test_no_hidden_test_is_sent_or_stored(reply: str, tmp_path: Path) -> N
     assert not [path for path, text in stored.items() if CANARY in text]
 
 
-@pytest.mark.parametrize("strategy", ["agentcoder", "agentcoder-one-agent", "self-collaboration"])
+@pytest.mark.parametrize("strategy", ["agentcoder", "agentcoder:one-agent", "self-collaboration"])
 async def test_designed_tests_are_tried_on_the_canonical_solution(strategy: str, tmp_path: Path) -> None:
     hall = Hall(tmp_path, lambda _: TESTED)
     await hall.run(strategy, "adacoder")
@@ -199,7 +199,7 @@ async def test_a_model_that_only_thinks_has_failed(tmp_path: Path) -> None:
 async def test_attempts_tell_what_a_refinement_changed(tmp_path: Path) -> None:
     empty = "```python\ndef double(x):\n    pass\n\n\ndef triple(x):\n    pass\n```\n"
     hall = Hall(tmp_path, lambda _: empty)
-    await hall.run("adacoder-neither")
+    await hall.run("adacoder:neither")
     rows = list(Reading().rows(hall.rows))
     assert [len(row.attempts) for row in rows] == [2, 2]
     assert [row.programs for row in rows] == [1, 1]

@@ -92,7 +92,7 @@ def test_a_file_that_was_changed_is_not_taken_for_the_download(tmp_path: Path, m
     Library(monkeypatch)
     path = download("humaneval", tmp_path)
     path.write_text(path.read_text() + "\n")
-    with pytest.raises(TasksError, match="not what was downloaded"):
+    with pytest.raises(TasksError, match="differs from the download"):
         download("humaneval", tmp_path)
 
 

@@ -18,7 +18,8 @@ import pytest
 
 from adacoder import report
 from adacoder.agents.code_evaluator import CodeEvaluator
-from adacoder.domain import Attempt, Coverage, Example, Failure, FailureKind, Line, Outcome, Status, Verdict, conclude
+from adacoder.conclusion import conclude
+from adacoder.domain import Attempt, Coverage, Example, Failure, FailureKind, Outcome, SourceLine, Status, Verdict
 from adacoder.journal import Journal
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
@@ -466,7 +467,7 @@ async def test_a_second_run_that_fails_leaves_the_verdict_as_it_is(
 TARGET = locate("def f(x):\n    '''\n    >>> f(1)\n    2\n    '''\n", Path("/w/m.py"), Path("/w"), qualname="f")
 
 
-def summary(*unreached: Line, lines: int = 30, branches: tuple[tuple[Line, bool], ...] = ()) -> str:
+def summary(*unreached: SourceLine, lines: int = 30, branches: tuple[tuple[SourceLine, bool], ...] = ()) -> str:
     coverage = Coverage(tuple(range(1, lines)), unreached, branches)
     return report.unreached(Outcome(Status.VERIFIED, TARGET, verdict=Verdict(None, coverage=coverage)))
 
@@ -475,28 +476,33 @@ def summary(*unreached: Line, lines: int = 30, branches: tuple[tuple[Line, bool]
     ("told", "text"),
     [
         (summary(), ""),
-        (summary(Line(7, "    return 1")), "no example reaches line 7: `return 1`"),
+        (summary(SourceLine(7, "    return 1")), "no example reaches line 7: `return 1`"),
         (
-            summary(Line(7, "    except KeyError:"), Line(8, "        log()"), Line(9, "        return 1")),
+            summary(
+                SourceLine(7, "    except KeyError:"), SourceLine(8, "        log()"), SourceLine(9, "        return 1")
+            ),
             "no example reaches line 7: `except KeyError`",
         ),
-        (summary(Line(7, "    log()"), Line(8, "    return 1")), "no example reaches lines 7 to 8: `log()`"),
         (
-            summary(Line(7, "    log()"), Line(9, "        return 1")),
+            summary(SourceLine(7, "    log()"), SourceLine(8, "    return 1")),
+            "no example reaches lines 7 to 8: `log()`",
+        ),
+        (
+            summary(SourceLine(7, "    log()"), SourceLine(9, "        return 1")),
             "no example reaches line 7: `log()`, line 9: `return 1`",
         ),
         (
-            summary(Line(7, "        log()"), Line(8, "    return 1")),
+            summary(SourceLine(7, "        log()"), SourceLine(8, "    return 1")),
             "no example reaches line 7: `log()`, line 8: `return 1`",
         ),
         (
-            summary(*(Line(number, "    log()") for number in range(1, 20, 2))),
+            summary(*(SourceLine(number, "    log()") for number in range(1, 20, 2))),
             "no example reaches line 1: `log()`, line 3: `log()`, line 5: `log()`, and 7 more places",
         ),
-        (summary(Line(7, f"    {'x' * 80}")), f"no example reaches line 7: `{'x' * 59}…`"),
-        (summary(branches=((Line(7, "    if x:"), False),)), "line 7 was never false: `if x`"),
+        (summary(SourceLine(7, f"    {'x' * 80}")), f"no example reaches line 7: `{'x' * 59}…`"),
+        (summary(branches=((SourceLine(7, "    if x:"), False),)), "line 7 was never false: `if x`"),
         (
-            summary(Line(9, "    return 1"), branches=((Line(7, "    if x: y()"), True),)),
+            summary(SourceLine(9, "    return 1"), branches=((SourceLine(7, "    if x: y()"), True),)),
             "no example reaches line 9: `return 1`; line 7 was never true: `if x: y()`",
         ),
     ],
@@ -506,7 +512,9 @@ def test_the_summary_is_short(told: str, text: str) -> None:
 
 
 def test_the_json_object_has_every_line() -> None:
-    coverage = Coverage((7, 8, 9), (Line(8, "    a()"), Line(9, "    b()")), ((Line(7, "  if x:"), False),))
+    coverage = Coverage(
+        (7, 8, 9), (SourceLine(8, "    a()"), SourceLine(9, "    b()")), ((SourceLine(7, "  if x:"), False),)
+    )
     outcome = Outcome(Status.VERIFIED, TARGET, verdict=Verdict(None, coverage=coverage))
     told: Any = json.loads(json.dumps(report.to_json(outcome, Path("/w"))))["coverage"]
     assert told == {

@@ -31,7 +31,7 @@ def shortened(tmp_path: Path) -> Path:
     text = (fixture() / RECORDING).read_text("utf-8")
     path = tmp_path / "shortened"
     path.write_text(text[: text.rindex('\n{\n "messages"') + 1], encoding="utf-8")
-    assert len(read(path)[0].exchanges) == len(read(fixture() / RECORDING)[0].exchanges) - 1
+    assert len(read(path).exchanges) == len(read(fixture() / RECORDING).exchanges) - 1
     return path
 
 
@@ -92,7 +92,7 @@ def test_it_says_how_to_run_it_with_a_model_that_is_there(desk: Desk) -> None:
 
 
 def test_it_runs_with_a_model_that_is_there(desk: Desk) -> None:
-    last = read(fixture() / RECORDING)[0].exchanges[-1].reply
+    last = read(fixture() / RECORDING).exchanges[-1].reply
     assert isinstance(last, Reply)
     with StandIn([last.text]).in_thread() as standin:
         ran = desk.run("demo", "--model", MODEL, "--host", standin.host)

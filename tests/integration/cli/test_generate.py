@@ -267,7 +267,13 @@ def test_the_help_names_the_strategies(desk: Desk) -> None:
     ran = desk.run("generate", "--help")
     assert ran.code == 0
     words = " ".join(ran.out.split())
-    assert f"adacoder, {', '.join(FAMILIES[1:])} and the variants that `adacoder strategies` lists" in words
+    assert f"adacoder, {', '.join(FAMILIES[1:])}, or an ablation that `adacoder strategies --all` lists" in words
+
+
+def test_only_the_families_are_listed_until_all_are_wanted(desk: Desk) -> None:
+    listed, all_listed = ("".join(desk.run("strategies", *options).out) for options in ((), ("--all",)))
+    assert ("codetree " in listed, "codetree:bfs" in listed) == (True, False)
+    assert ("codetree " in all_listed, "codetree:bfs" in all_listed) == (True, True)
 
 
 def test_links_are_followed_to_what_is_written(desk: Desk) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from adacoder.models.recording.format import read
@@ -58,25 +60,24 @@ def test_each_function_of_a_file_is_a_conversation(desk: Desk) -> None:
     replies = [reply("one", 1), reply("two", 9), PLAN, reply("two", 2), reply("three", 3)]
     recorded = generate(desk, WHOLE, "--record", "talk.txt", replies=replies)
     assert recorded.code == 0
-    talk = read(desk.folder / "talk.txt")
+    talk = [read(desk.folder / f"talk{number}.txt") for number in ("", "-2", "-3")]
     assert [(one.about["target"], len(one.exchanges)) for one in talk] == [
         ({"path": "shapes.py", "qualname": name}, exchanges)
         for name, exchanges in (("one", 1), ("two", 3), ("three", 1))
     ]
-    again = replay(desk, WHOLE, "--record", "again.txt")
-    assert (again.code, again.out) == (0, recorded.out)
-    assert (desk.folder / "again.txt").read_bytes() == (desk.folder / "talk.txt").read_bytes()
-    assert replay(desk, "shapes.py::two", "--write").code == 0
+    again = desk.run("generate", "shapes.py::two", "--model", "replay:talk-2.txt", "--record", "again.txt", "--write")
+    assert again.code == 0
+    assert read(desk.folder / "again.txt").exchanges == talk[1].exchanges
     assert path.read_text("utf-8") == THREE.replace('    2\n    """\n', '    2\n    """\n    return 2\n')
 
 
-def test_a_second_run_continues_the_file_and_is_the_one_that_counts(desk: Desk) -> None:
+def test_a_second_run_gets_a_file_of_its_own(desk: Desk) -> None:
     desk.write(STUB)
     generate(desk, HYPOTENUSE, "--record", "talk.txt", "--max-iterations", 0, replies=[WRONG_REPLY])
     assert replay(desk, HYPOTENUSE, "--max-iterations", 0).code == 1
     generate(desk, HYPOTENUSE, "--record", "talk.txt")
-    assert len(read(desk.folder / "talk.txt")) == 2
-    assert replay(desk, HYPOTENUSE).code == 0
+    assert replay(desk, HYPOTENUSE, "--max-iterations", 0).code == 1
+    assert desk.run("generate", HYPOTENUSE, "--model", "replay:talk-2.txt").code == 0
 
 
 def test_a_request_that_needs_no_model_is_no_conversation(desk: Desk) -> None:
@@ -116,18 +117,18 @@ def test_a_prompt_that_changed_shows_where(desk: Desk) -> None:
     ("file", "why"),
     [
         ("no/talk.txt", "No such file or directory"),
-        ("shapes.py", "it holds something else"),
-        ("replay.txt", "it is the conversation that is replayed"),
+        ("pipe", "it is not a regular file"),
     ],
 )
 def test_what_cannot_be_recorded_in_is_told_and_left_alone(desk: Desk, file: str, why: str) -> None:
     desk.write(STUB)
     assert generate(desk, HYPOTENUSE, "--record", "replay.txt").code == 0
-    before = {path: path.read_bytes() for path in desk.folder.iterdir()}
+    os.mkfifo(desk.folder / "pipe")
+    before = {path: path.read_bytes() for path in desk.folder.iterdir() if path.is_file()}
     ran = desk.run("generate", HYPOTENUSE, "--model", "replay:replay.txt", "--record", file)
     assert (ran.code, ran.out, len(ran.error_lines)) == (2, "", 1)
     assert ran.err.endswith(f"cannot be recorded in {file} ({why}): name another file with --record.\n")
-    assert {path: path.read_bytes() for path in desk.folder.iterdir()} == before
+    assert {path: path.read_bytes() for path in desk.folder.iterdir() if path.is_file()} == before
 
 
 def test_a_folder_is_no_file(desk: Desk) -> None:

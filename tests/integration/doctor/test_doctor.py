@@ -291,11 +291,11 @@ def later(time: timedelta) -> str:
         ({"context_length": 8192}, "yes"),
         (
             {"context_length": 4096},
-            "yes, with a window of 4,096 tokens, so that the first request loads it anew",
+            "yes, with a window of 4,096 tokens, so the first request loads it again",
         ),
         (
             {"context_length": 4 * 8192},
-            "yes, with a window of 32,768 tokens, so that the first request loads it anew",
+            "yes, with a window of 32,768 tokens, so the first request loads it again",
         ),
         ({"name": MODEL.upper(), "context_length": 8192}, "yes"),
         (
@@ -493,7 +493,7 @@ async def test_an_openai_compatible_server(tmp_path: Path) -> None:
     ("base_url", "model", "name", "words"),
     [
         (None, "qwen", "Server", "--base-url"),
-        ("ftp://here", "qwen", "Server", "no address"),
+        ("ftp://here", "qwen", "Server", "not an address"),
         ("http://127.0.0.1:1/v1", "qwen", "Server", "No OpenAI-compatible server answers"),
         ("the stand-in", "other", "Model", "has no model 'other'"),
     ],

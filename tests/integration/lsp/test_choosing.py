@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adacoder.models import catalog
-from adacoder.strategies import STRATEGIES
+from adacoder.strategies import FAMILIES
 from integration.lsp.client import PATIENCE, Client, ResponseError
 from integration.lsp.texts import told_of
 from support.standins.ollama import Ending, Script, StandIn
@@ -111,5 +111,5 @@ async def test_without_a_server_nothing_is_downloaded(editor: Client) -> None:
 
 async def test_the_strategies_are_those_of_the_registry(editor: Client) -> None:
     strategies = (await editor.execute("strategies"))["strategies"]
-    assert [each["name"] for each in strategies] == list(STRATEGIES)
+    assert [each["name"] for each in strategies] == list(FAMILIES)
     assert strategies[0]["calls"]

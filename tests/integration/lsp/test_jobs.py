@@ -201,7 +201,7 @@ NOT_RUN = 'def idle(x):\n    """x.\n\n    >>> 1 + 1\n    2\n    """\n    return 
             "fix",
             NOT_RUN,
             WARNING,
-            "Not changed: 'idle' is still unverified. No example that shows",
+            "Not changed: 'idle' is unverified. No example that shows",
         ),
         ("another", STUB + BODY, WARNING, "No other candidate for 'initials'. The model wrote 'initials' as it was"),
     ],

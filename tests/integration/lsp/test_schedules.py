@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 from pygls.workspace import TextDocument
 
-from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict, conclude
+from adacoder.conclusion import conclude
+from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict
 from adacoder.lsp.connection import mirror
 from adacoder.lsp.jobs import edits
 from adacoder.lsp.jobs.results import Results

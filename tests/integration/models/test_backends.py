@@ -121,7 +121,7 @@ async def test_a_recording_is_opened_by_its_path_and_made_where_the_settings_say
         model = await open_model("qwen2.5-coder:7b", Settings(host=server.host, record=path))
         said = await model.reply(Ask(QUESTION, max_tokens=64))
         await model.close()
-    (conversation,) = read(path)
+    conversation = read(path)
     assert conversation.model == "ollama:qwen2.5-coder:7b"
     assert server.host not in path.read_text("utf-8")
     replay = await open_model(f"replay:{path}", Settings())
@@ -133,14 +133,14 @@ async def test_a_recording_is_opened_by_its_path_and_made_where_the_settings_say
 
 
 async def test_what_cannot_be_recorded_in_leaves_no_connection_open(tmp_path: Path) -> None:
-    path = tmp_path / "module.py"
-    path.write_text("pass\n")
+    path = tmp_path / "folder"
+    path.mkdir()
     async with StandIn(["def f(): ..."]) as server:
-        with pytest.raises(CannotRecord, match="it holds something else"):
+        with pytest.raises(CannotRecord, match="it is not a regular file"):
             await open_model("qwen2.5-coder:7b", Settings(host=server.host, record=path))
         await server.until_idle()
         assert server.requests == []
-    assert path.read_text() == "pass\n"
+    assert files_in(path) == []
 
 
 async def test_nothing_is_stored_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -341,11 +341,11 @@ TROUBLE = {
     "JSON without an end": (Script(body="[" * 200_000), "(it does not answer like an Ollama server)"),
     "a path that it does not have": (
         Script(status=404, body="404 page not found"),
-        "is no Ollama server: name the address of one",
+        "is not an Ollama server: name the address of one",
     ),
     "a method that it does not allow": (
         Script(status=405, body="405 method not allowed"),
-        "What answers at HOST is no Ollama server: name the address of one with --host or OLLAMA_HOST.",
+        "The server at HOST is not an Ollama server: name the address of one with --host or OLLAMA_HOST.",
     ),
     "an ability that the model lacks": (
         Script(status=400, error=f'"{CODER}" does not support thinking'),
@@ -511,6 +511,7 @@ import asyncio, sys
 from adacoder.domain import Message
 from adacoder.models.backend import Session
 from adacoder.models.backends import open_model
+from adacoder.models.base import Ask
 from adacoder.settings import Settings
 
 async def main():

@@ -223,6 +223,7 @@ sys.addaudithook(hook)
 from adacoder.domain import Ended, Message
 from adacoder.models.backend import Session
 from adacoder.models.backends import open_model
+from adacoder.models.base import Ask
 from adacoder.settings import Settings
 
 async def main():

@@ -114,7 +114,7 @@ async def test_a_recording_tells_all_that_the_request_was(tmp_path: Path) -> Non
     path = tmp_path / "talk"
     settings = recording(path, max_iterations=2, seed=7, instructions="Be brief.", temperature=0.5)
     outcome = await request(tmp_path / "ws", settings, {"a": telling(ROUNDS, Window(4096, 1.15))})
-    (one,) = read(path)
+    one = read(path)
     assert (one.model, one.window) == ("ollama:m", Window(4096, 1.15))
     assert [exchange.reply.text for exchange in one.exchanges if isinstance(exchange.reply, Reply)][1:] == [*ROUNDS[1:]]
     about = dict(one.about)
@@ -130,7 +130,6 @@ async def test_a_recording_tells_all_that_the_request_was(tmp_path: Path) -> Non
         "settings": {
             "strategy": "adacoder",
             "max_iterations": 2,
-            "rules": "ordered",
             "timeout": 10.0,
             "isolation": "seatbelt",
             "context_tokens": 8192,
@@ -196,7 +195,7 @@ async def test_a_fix_tells_where_it_began(tmp_path: Path) -> None:
     path, again = tmp_path / "talk", tmp_path / "again"
     text = f"{PLACES}    return things[0]\n"
     await request(tmp_path / "ws", recording(path), {"a": telling([PLAN, GOOD])}, text=text, fixes=True)
-    (one,) = read(path)
+    one = read(path)
     assert str(one.about["start"]).endswith("return things[0]', '']")
     replayed = await request(tmp_path / "ws", recording(again, f"replay:{path}"), text=text, fixes=True)
     assert replayed.status is Status.VERIFIED
@@ -209,14 +208,16 @@ async def test_each_rung_of_a_ladder_is_a_conversation(tmp_path: Path) -> None:
     scripts = {"a": telling([], gone), "b": telling([FAILING]), "c": telling([TELLING, PLAN, GOOD])}
     settings = recording(path, "script:a", "script:b", "script:c", rounds_per_model=1)
     outcome = await request(tmp_path / "ws", settings, scripts)
-    conversations = read(path)
+    conversations = [read(tmp_path / name) for name in ("talk", "talk-2", "talk-3")]
     assert [(one.about["rung"], len(one.exchanges)) for one in conversations] == [(1, 0), (2, 1), (3, 3)]
     assert [end_of(one)["status"] for one in conversations] == ["error", "failed", "verified"]
     assert end_of(conversations[0])["reason"] == "No such model."
-    replayed = await request(tmp_path / "ws", recording(again, *[f"replay:{path}"] * 3, rounds_per_model=1))
+    replays = [f"replay:{tmp_path / name}" for name in ("talk", "talk-2", "talk-3")]
+    replayed = await request(tmp_path / "ws", recording(again, *replays, rounds_per_model=1))
     assert replayed.status is outcome.status is Status.VERIFIED
     assert replayed.notes == outcome.notes == ("No such model.",)
-    assert again.read_bytes() == path.read_bytes()
+    for number in ("", "-2", "-3"):
+        assert (tmp_path / f"again{number}").read_bytes() == (tmp_path / f"talk{number}").read_bytes()
 
 
 async def test_what_came_is_not_lost_where_its_end_cannot_be_written(tmp_path: Path) -> None:

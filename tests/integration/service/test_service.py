@@ -13,8 +13,8 @@ from adacoder.domain import Ended, FailureKind, Outcome, Reply, Status
 from adacoder.models.errors import ModelError
 from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
+from adacoder.report.as_json import step_json
 from adacoder.service import from_reply
-from adacoder.settings import Rules
 from adacoder.source.locate import Documented, locate
 from adacoder.source.text import apply_edits
 from adacoder.task import Task, current
@@ -75,7 +75,7 @@ async def test_what_is_not_verified_carries_no_edit(desk: Desk) -> None:
     assert outcome.status is Status.FAILED
     assert outcome.edits == ()
     assert len(model.asked) == 3
-    assert [step.json().get("known", False) for step in outcome.steps if step.action == "evaluate"] == [False, True]
+    assert [step_json(step).get("known", False) for step in outcome.steps if step.action == "evaluate"] == [False, True]
 
 
 async def test_fix_of_a_function_that_passes_asks_no_model(desk: Desk) -> None:
@@ -111,7 +111,7 @@ async def test_check_judges_what_stands_there(desk: Desk) -> None:
         )
         statuses.append(outcome.status)
         (step,) = outcome.steps
-        assert (step.action, step.json()["ran"], step.json()["total"]) == ("evaluate", True, 2)
+        assert (step.action, step_json(step)["ran"], step_json(step)["total"]) == ("evaluate", True, 2)
         assert outcome.edits == ()
     assert statuses == [Status.VERIFIED, Status.FAILED]
 
@@ -259,6 +259,16 @@ async def test_an_unknown_strategy_names_those_there_are(desk: Desk) -> None:
     assert "adacoder, auto, direct" in outcome.reason
 
 
+async def test_an_old_name_of_an_ablation_is_answered_with_the_new_one(desk: Desk) -> None:
+    for name, status in (("semag-no-discussion", Status.ERROR), ("semag:no-discussion", Status.VERIFIED)):
+        desk.settings = replace(desk.settings, strategy=name)
+        outcome, _ = await desk.run(desk.target(), GOOD)
+        assert outcome.status is status
+        assert (outcome.reason == "The strategy 'semag-no-discussion' is now called 'semag:no-discussion'.") is (
+            status is Status.ERROR
+        )
+
+
 async def test_requests_to_one_model_take_turns(desk: Desk) -> None:
     busy = 0
     most = 0
@@ -372,16 +382,16 @@ async def test_parameters_by_other_names_keep_their_values(desk: Desk, body: str
     assert inserted(outcome)[outcome.target.body.start :].strip() == expected
 
 
-async def test_the_papers_rules_can_be_chosen(desk: Desk) -> None:
+async def test_a_strategy_repairs_by_the_papers_rules(desk: Desk) -> None:
     halves = "```python\ndef hypotenuse(a, b):\n  squares = a * a + b * b\n  return math.sqrt(squares)\n```"
     desk.settings = replace(desk.settings, max_iterations=0)
     start = from_reply(halves, desk.target())
     mended, _ = await desk.run(desk.target(), start=start)
     assert mended.status is Status.VERIFIED
-    desk.settings = replace(desk.settings, rules=Rules.PAPER)
+    desk.settings = replace(desk.settings, strategy="adacoder:paper-rules")
     blindly, _ = await desk.run(desk.target(), start=start)
     assert blindly.status is Status.FAILED
-    repairs = [step.json()["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]
+    repairs = [step_json(step)["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]
     assert repairs == [["imports_added"], ["debugged"]]
 
 

@@ -18,20 +18,20 @@ from hypothesis import strategies as st
 from adacoder import report
 from adacoder.agents.budget import Budget
 from adacoder.agents.code_evaluator import CodeEvaluator
+from adacoder.agents.example_designer import DESIGNER
 from adacoder.agents.failures import traced
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.request import Request
 from adacoder.agents.role import Limits, Role
-from adacoder.agents.test_designer import DESIGNER
 from adacoder.domain import (
     Attempt,
     Candidate,
     Example,
     Failure,
     FailureKind,
-    Line,
     Outcome,
     Reply,
+    SourceLine,
     Status,
     Target,
     Verdict,
@@ -39,6 +39,7 @@ from adacoder.domain import (
 from adacoder.journal import Journal
 from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
+from adacoder.report.as_json import step_json
 from adacoder.strategies import STRATEGIES, most_rounds
 from adacoder.strategies.strategy import Strategy
 from adacoder.task import Mode, Task, current
@@ -277,13 +278,13 @@ async def test_a_tree_search_shows_as_a_tree_and_returns_its_best_node(tmp_path:
         ("by counting", "second"),
     ]
     last = outcome.steps[-1]
-    assert last.json()["branch"] == ["by counting", "second"]
+    assert step_json(last)["branch"] == ["by counting", "second"]
     assert "by counting · second · scoring the attempt" in report.progress(last, 3)
 
 
 def test_a_trace_in_a_prompt_is_bounded() -> None:
     step = Executed(1, 2, (("x", "1" * 200),))
-    code = (Line(2, "    return x"),)
+    code = (SourceLine(2, "    return x"),)
     few, many = Trace((step,), code=code), Trace((step,) * 100, (step,) * 100, left_out=7, code=code)
     words = traced(few), traced(many)
     assert not any(isinstance(each, str) for each in words)
@@ -324,7 +325,7 @@ async def test_a_trace_tells_what_a_failing_example_executed_and_decides_nothing
     assert traces[0].is_complete
     assert traces[0].executed[-1].gave == "7.0"
     assert [step.action for step in outcome.steps] == ["write", "evaluate", "trace", "write", "evaluate"]
-    step = outcome.steps[2].json()
+    step = step_json(outcome.steps[2])
     assert (step["lines"], step["complete"]) == (len(traces[0].executed), True)
 
 

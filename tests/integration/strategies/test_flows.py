@@ -20,8 +20,7 @@ from adacoder.domain import Candidate, Outcome, Status, Step
 from adacoder.journal import Evaluated, Journal, OpenStep, Waiting
 from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
-from adacoder.strategies import FAMILIES, STRATEGIES
-from adacoder.strategies.table import rows
+from adacoder.strategies import FAMILIES, STRATEGIES, rows
 from adacoder.task import Mode, Task
 from support.acting import Actor
 from support.sampling import sampled
@@ -36,9 +35,9 @@ TESTS = "```python\nassert hypotenuse(6, 8) == 10.0\n```"
 
 
 FOLDER = os.environ.get("ADACODER_DATA")
-SEARCHED = {"codetree": 48, "codetree-no-abort": 48, "codetree-no-verification": 48, "codetree-no-scoring": 26} | {
-    "codetree-bfs": 33,
-    "codetree-dfs": 28,
+SEARCHED = {"codetree": 48, "codetree:no-abort": 48, "codetree:no-verification": 48, "codetree:no-scoring": 26} | {
+    "codetree:bfs": 33,
+    "codetree:dfs": 28,
 }
 """Calls of a tree search whose every node has as many children as it may: leaves are not reflected on. The bound is one
 list, and for each of 20 programs a writing, a score and a reflection. Without a critic the list has three strategies:
@@ -159,11 +158,11 @@ async def revised(name: str, folder: Path, first: str, then: str, stub: str = ST
 async def test_no_opinion_of_a_model_replaces_what_passed_the_examples(name: str, stub: str, tmp_path: Path) -> None:
     outcome, actor = await revised(name, tmp_path, RIGHT, MISLED, stub)
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, Candidate(RIGHT))
-    goes_on = {"agentcoder", "agentcoder-designer", "agentcoder-one-agent", "self-collaboration", "codetree"}
+    goes_on = {"agentcoder", "agentcoder:designer", "agentcoder:one-agent", "self-collaboration", "codetree"}
     assert (actor.written > 1) or name not in goes_on, "the control: there was another to choose"
 
 
-DESIGNING = ["self-collaboration", "agentcoder", "agentcoder-one-agent"]
+DESIGNING = ["self-collaboration", "agentcoder", "agentcoder:one-agent"]
 
 
 @pytest.mark.parametrize("name", DESIGNING)
@@ -173,13 +172,13 @@ async def test_designed_tests_rank_what_fails_an_example(name: str, tmp_path: Pa
     assert (outcome.status, outcome.candidate) == (Status.PARTIAL, Candidate(then))
 
 
-@pytest.mark.parametrize("name", [*DESIGNING, "agentcoder-designer"])
+@pytest.mark.parametrize("name", [*DESIGNING, "agentcoder:designer"])
 async def test_opinions_rank_what_no_example_proves(name: str, tmp_path: Path) -> None:
     outcome, _ = await revised(name, tmp_path, RIGHT, MISLED, NO_EXAMPLE)
     assert (outcome.status, outcome.candidate) == (Status.UNVERIFIED, Candidate(MISLED))
 
 
-@pytest.mark.parametrize("name", ["adacoder", "adacoder-no-debugger", "intervenor", "self-collaboration"])
+@pytest.mark.parametrize("name", ["adacoder", "adacoder:no-debugger", "intervenor", "self-collaboration"])
 async def test_a_repair_is_by_rule_whatever_the_strategy(name: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy=name)
@@ -191,10 +190,14 @@ async def test_a_repair_is_by_rule_whatever_the_strategy(name: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_the_table_shows_every_strategy(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    assert show_strategies(as_json=as_json) == 0
+@pytest.mark.parametrize(("has_ablations", "names"), [(False, FAMILIES), (True, tuple(STRATEGIES))])
+def test_the_table_shows_every_strategy(
+    as_json: bool, has_ablations: bool, names: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert show_strategies(as_json=as_json, has_ablations=has_ablations) == 0
     shown = capsys.readouterr().out.splitlines()[not as_json :]
-    for line, row in zip(shown, rows(), strict=True):
+    assert tuple(row["name"] for row in rows(has_ablations=has_ablations)) == names
+    for line, row in zip(shown, rows(has_ablations=has_ablations), strict=True):
         assert all((json.dumps(row[column]) if as_json else row[column]) in line for column in row if column != "t")
 
 

@@ -12,18 +12,19 @@ from typing import Any
 import pytest
 
 from adacoder.agents.conversation import Conversation
+from adacoder.agents.example_designer import DESIGNER, usable
 from adacoder.agents.failures import described
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.prompt import Briefing, brief
 from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.agents.role import Role
-from adacoder.agents.test_designer import DESIGNER, usable
 from adacoder.domain import Candidate, Ended, Example, Failure, FailureKind, Reply, Target, Verdict
 from adacoder.journal import Journal
 from adacoder.models.base import Ask
 from adacoder.models.errors import OnlyThought
 from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
+from adacoder.report.as_json import step_json
 from adacoder.source.locate import locate
 
 MODULE = '''def mean(values):
@@ -102,8 +103,8 @@ async def test_a_plan_is_its_steps_and_ends_where_something_else_begins() -> Non
     plan = await request.plan()
     assert plan == "1. Add the values.\n2. Count them.\n3. Divide."
     (step,) = request.journal.steps
-    assert step.json()["ended"] == "stopped_early"
-    assert "what it means" not in str(step.json()["reply"])
+    assert step_json(step)["ended"] == "stopped_early"
+    assert "what it means" not in str(step_json(step)["reply"])
 
 
 async def test_a_reply_that_goes_round_in_circles_is_ended_and_counts_as_one_that_broke_off() -> None:
@@ -111,8 +112,8 @@ async def test_a_reply_that_goes_round_in_circles_is_ended_and_counts_as_one_tha
     candidate = await request.write()
     assert candidate.cut
     (step,) = request.journal.steps
-    assert step.json()["ended"] == "length"
-    assert len(str(step.json()["reply"])) < 50 * len(LINE)
+    assert step_json(step)["ended"] == "length"
+    assert len(str(step_json(step)["reply"])) < 50 * len(LINE)
 
 
 async def test_a_reply_that_repeats_a_little_is_whole() -> None:
@@ -128,8 +129,8 @@ async def test_a_reply_that_was_given_before_is_marked(second: str, known: bool 
     await request.write()
     await request.write(PLAN)
     first, later = request.journal.steps
-    assert "known" not in first.json()
-    assert later.json().get("known") is known
+    assert "known" not in step_json(first)
+    assert step_json(later).get("known") is known
 
 
 FUNCTION = "def mean(values):\n    return sum(values) / len(values)\n"
@@ -163,7 +164,7 @@ async def test_a_reply_that_a_server_ended_too_early_is_asked_for_once_more(text
     stops = [ask.stop for ask in request.model.asked]
     assert stops == [WRITER.limits.stop, ()][: 1 + (text in TOO_SHORT)]
     assert request.model.asked[0].messages == request.model.asked[-1].messages
-    told = [step.json().get("again") for step in request.journal.steps]
+    told = [step_json(step).get("again") for step in request.journal.steps]
     sentence = "The server ended the reply before the function was whole: it is asked for once more."
     assert told == [*[sentence] * (len(stops) - 1), None]
 
@@ -217,7 +218,7 @@ async def test_no_recorded_reply_is_another_for_what_a_server_stops_at(one_in: C
         closing, ending = Asking(text, text, of=target, obeys=False), Asking(text, text, of=target)
         wanted = await closing.write()
         assert await ending.write() == wanted, number
-        stopped += len(ending.model.asked) == 1 and ending.journal.steps[0].json()["ended"] == "stop"
+        stopped += len(ending.model.asked) == 1 and step_json(ending.journal.steps[0])["ended"] == "stop"
         again += len(ending.model.asked) == 2
     assert stopped > 10
     assert again > 10

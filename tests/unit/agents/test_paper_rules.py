@@ -10,7 +10,6 @@ from adacoder.agents.debug_specialist import DebugSpecialist
 from adacoder.agents.paper_rules import debugged
 from adacoder.domain import Candidate, Failure, FailureKind, Target, Verdict
 from adacoder.journal import Journal
-from adacoder.settings import Rules
 from adacoder.source.imports import ImportIndex
 from adacoder.source.locate import locate
 
@@ -94,23 +93,22 @@ def target(tmp_path: Path) -> Target:
     )
 
 
-async def repaired(target: Target, candidate: Candidate, error: str, rules: Rules) -> Candidate:
-    specialist = DebugSpecialist(ImportIndex(target, target.module.root), Journal(), rules)
-    return await specialist.repair(
-        target, candidate, Verdict(Failure(FailureKind.EXCEPTION, "It failed.", error=error))
-    )
+async def repaired(target: Target, candidate: Candidate, error: str, *, as_printed: bool) -> Candidate:
+    specialist = DebugSpecialist(ImportIndex(target, target.module.root), Journal())
+    verdict = Verdict(Failure(FailureKind.EXCEPTION, "It failed.", error=error))
+    return await specialist.repair(target, candidate, verdict, as_printed=as_printed)
 
 
 async def test_the_specialist_goes_by_the_rules_it_is_given(target: Target) -> None:
     candidate = Candidate("def f(x):\n  y = sqrt(x)\n  return y", ("import os",), ("A = 1",))
-    by_the_paper = await repaired(target, candidate, NO_SQRT, Rules.PAPER)
+    by_the_paper = await repaired(target, candidate, NO_SQRT, as_printed=True)
     assert by_the_paper == Candidate(
         "def f(x):\n\ty = sqrt(x)\nreturn y", ("import os", "from math import sqrt"), ("A = 1",)
     )
-    ordered = await repaired(target, candidate, NO_SQRT, Rules.ORDERED)
+    ordered = await repaired(target, candidate, NO_SQRT, as_printed=False)
     assert ordered == Candidate(candidate.function, ("import os", "from math import sqrt"), ("A = 1",))
 
 
 async def test_what_the_paper_leaves_is_the_very_candidate(target: Target) -> None:
     candidate = Candidate("def f(x):\n\treturn x")
-    assert await repaired(target, candidate, "ValueError: no", Rules.PAPER) is candidate
+    assert await repaired(target, candidate, "ValueError: no", as_printed=True) is candidate

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder.agents import prompt
+from adacoder.agents.example_designer import DESIGNER
 from adacoder.agents.failures import describe, described
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.prompt_engineer import PLANNER
-from adacoder.agents.test_designer import DESIGNER
 from adacoder.domain import Example, Failure, FailureKind, Message, Target, Verdict
 from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
@@ -39,15 +39,15 @@ def stubs() -> list[Target]:
     return [target for target in found if target.has_wants]
 
 
-def to_write(packed: prompt.Briefing, plan: str | None = None) -> prompt.Call:
+def to_write(packed: prompt.Briefing, plan: str | None = None) -> prompt.RoleCall:
     return packed.call(WRITER) if plan is None else packed.call(WRITER_BY_PLAN, {"plan": plan})
 
 
-def to_plan(packed: prompt.Briefing, failure: Failure) -> prompt.Call:
+def to_plan(packed: prompt.Briefing, failure: Failure) -> prompt.RoleCall:
     return packed.call(PLANNER, {"error": described(Verdict(failure))})
 
 
-def to_suggest(packed: prompt.Briefing) -> prompt.Call:
+def to_suggest(packed: prompt.Briefing) -> prompt.RoleCall:
     return packed.call(DESIGNER)
 
 

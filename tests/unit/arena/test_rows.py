@@ -171,11 +171,13 @@ async def test_what_is_no_row_is_named_by_file_and_line(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"[" * 100_000 + b"\n")
     reading = Reading()
     assert list(reading.rows(path)) == [ROW]
-    assert reading.troubles == (f"Line 2 of {path} is no row of the arena, and was left out.",)
+    assert reading.troubles == (f"Line 2 of {path} is not a row of the arena, and was left out.",)
     path.write_bytes(b"\xff\xfe" + b"\n" + path.read_bytes())
     reading = Reading()
     assert list(reading.rows(path)) == [ROW]
-    assert reading.troubles == (f"2 lines are no rows of the arena, and were left out. The first is line 1 of {path}.",)
+    assert reading.troubles == (
+        f"2 lines are not rows of the arena, and were left out. The first is line 1 of {path}.",
+    )
 
 
 def test_a_line_without_end_is_not_held_in_memory(tmp_path: Path) -> None:

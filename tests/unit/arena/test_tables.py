@@ -77,13 +77,13 @@ def test_tokens_are_compared_as_multiples() -> None:
 def test_a_table_without_rows_says_what_is_missing() -> None:
     found = _named("AdaCoder, Table XI", column("direct", "+"))
     assert found.lines == ()
-    assert "adacoder-no-planner" in found.notes[0]
-    assert "--strategy adacoder,adacoder-no-planner" in found.notes[0]
+    assert "adacoder:no-planner" in found.notes[0]
+    assert "--strategy adacoder,adacoder:no-planner" in found.notes[0]
 
 
 def test_a_table_whose_rows_do_not_tell_it_says_so() -> None:
     rows = [*column("agentcoder", "+"), *column("agentcoder", "+", dataset="mbpp")]
-    rows += [*column("agentcoder-one-agent", "+"), *column("agentcoder-one-agent", "+", dataset="mbpp")]
+    rows += [*column("agentcoder:one-agent", "+"), *column("agentcoder:one-agent", "+", dataset="mbpp")]
     found = _named("AgentCoder, Table 7", rows)
     assert found.lines == ()
     lacking = "designed tests that were run on canonical solutions"
@@ -91,7 +91,7 @@ def test_a_table_whose_rows_do_not_tell_it_says_so() -> None:
 
 
 def test_designed_tests_are_told_by_their_accuracy_and_coverage() -> None:
-    rows = [*column("agentcoder", "++", tests=designed(4, 3, 1.0, 0.5)), *column("agentcoder-one-agent", "+")]
+    rows = [*column("agentcoder", "++", tests=designed(4, 3, 1.0, 0.5)), *column("agentcoder:one-agent", "+")]
     accuracy, coverage = ["75.00", "–"], ["50.00", "100.00", "–", "–"]
     assert _texts(_named("AgentCoder, Table 4", rows)) == {"AgentCoder": accuracy}
     assert _texts(_named("AgentCoder, Table 5", rows)) == {"AgentCoder": coverage}

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from adacoder.domain import Attempt, ExampleResult, Isolation, Level, Verdict, conclude
+from adacoder.conclusion import conclude
+from adacoder.domain import Attempt, ExampleResult, Isolation, Level, Verdict
 from adacoder.lsp.connection.mirror import Document
 from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.uri import Uri

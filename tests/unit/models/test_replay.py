@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.domain import Candidate, Ended, Message, Reply, Tokens
+from adacoder.domain import Ended, Message, Reply, Tokens
 from adacoder.models.base import Ask
 from adacoder.models.recording.about import About
 from adacoder.models.recording.format import BadRecording, read
@@ -19,7 +19,7 @@ from adacoder.models.replay import ReplayMismatch, ReplayModel
 from adacoder.models.window import Window
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
-from support.recordings import CODE, NOTHING, SYSTEM, TALK, ask, record, telling
+from support.recordings import CODE, SYSTEM, TALK, ask, record, telling
 
 HEADER = (
     '{"adacoder": "conversation", "version": 3, "model": "ollama:m",'
@@ -30,12 +30,11 @@ EXCHANGE = f'{{"messages": [], "reply": {REPLY}}}'
 END = '{"outcome": {"status": "verified"}}'
 
 
-def about(folder: Path, qualname: str, rung: int = 1, start: str | None = None) -> About:
+def about(folder: Path, qualname: str) -> About:
     """A request for one of two functions in a workspace."""
     text = 'def f(x):\n    """One."""\n\n\ndef g(x):\n    """Other."""\n'
     target = locate(text, folder / "m.py", folder, qualname=qualname)
-    begun = None if start is None else Candidate(start)
-    return About(target, begun, Settings(), folder, Path("/usr/bin/python3.8"), lambda target: target.text, rung)
+    return About(target, None, Settings(), folder, Path("/usr/bin/python3.8"), lambda target: target.text)
 
 
 async def test_a_recording_gives_the_same_conversation_again(tmp_path: Path) -> None:
@@ -67,14 +66,6 @@ async def test_what_else_is_asked_for_is_not_compared(tmp_path: Path) -> None:
     await record(path)
     reply = await ReplayModel(path).reply(Ask(TALK[0][0], enough=lambda _: True, max_tokens=7, stop=("x",)))
     assert reply == TALK[0][1]
-
-
-async def test_of_several_conversations_the_last_counts(tmp_path: Path) -> None:
-    path = tmp_path / "talk"
-    await record(path)
-    await record(path, [(TALK[0][0], Reply("new"))])
-    assert [len(one.exchanges) for one in read(path)] == [3, 1]
-    assert (await ask(ReplayModel(path), TALK[0][0])).text == "new"
 
 
 async def test_another_request_shows_both_sides(tmp_path: Path) -> None:
@@ -155,28 +146,8 @@ async def test_after_the_last_reply_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(ReplayMismatch) as caught:
         await ask(replay, TALK[0][0])
     assert (
-        str(caught.value) == f"The recorded conversation {path} has no reply number 4:"
-        " name it once for each model of the ladder that it was recorded with, or record it again with --record."
+        str(caught.value) == f"The recorded conversation {path} has no reply number 4: record it again with --record."
     )
-
-
-async def test_of_several_conversations_that_about_the_request_is_followed(tmp_path: Path) -> None:
-    path = tmp_path / "talk"
-    requests = [("f", 1, None), ("f", 1, "pass"), ("g", 1, None), ("g", 2, None), ("f", 2, None)]
-    for number, (name, rung, start) in enumerate(requests):
-        told = telling([Reply(f"{name}{rung}{start}")], Window(4096 + number), name=f"ollama:{number}")
-        recorder = Recorder(told, path, NOTHING, about(tmp_path, name, rung, start))
-        await ask(recorder, TALK[0][0])
-    elsewhere = tmp_path / "elsewhere"
-    nearest = [("f", 9, None, 4), ("f", 1, "return", 1), ("f", 9, "pass", 1), ("g", 2, "pass", 3)]
-    for name, rung, start, number in [*((*one, number) for number, one in enumerate(requests)), *nearest]:
-        replay = ReplayModel(path)
-        replay.follow(about(elsewhere, name, rung, start), NOTHING)
-        assert replay.speaker == f"ollama:{number}"
-        assert await replay.window() == Window(4096 + number)
-        name, rung, start = requests[number]
-        assert (await ask(replay, TALK[0][0])).text == f"{name}{rung}{start}"
-    assert ReplayModel(path).speaker == "ollama:4"
 
 
 def test_what_a_request_is_about_tells_the_interpreter_without_running_it(tmp_path: Path) -> None:
@@ -187,7 +158,7 @@ def test_what_a_request_is_about_tells_the_interpreter_without_running_it(tmp_pa
 
 def test_a_target_outside_of_the_workspace_is_named_by_its_whole_path(tmp_path: Path) -> None:
     one = about(tmp_path, "f")
-    places = [replace(one, workspace=folder).key["target"] for folder in (tmp_path, tmp_path / "other")]
+    places = [replace(one, workspace=folder).json()["target"] for folder in (tmp_path, tmp_path / "other")]
     assert places == [{"path": path, "qualname": "f"} for path in ("m.py", (tmp_path / "m.py").as_posix())]
 
 
@@ -202,7 +173,7 @@ async def test_a_recording_is_replayed_on_another_machine(tmp_path: Path) -> Non
     with pytest.raises(ReplayMismatch):
         await ask(replay, there)
     eva = Redaction(workspaces=["/srv/src/shop"], homes=["/home/someone"])
-    replay.follow(about(tmp_path, "f"), eva)
+    replay.redaction = eva
     with pytest.raises(ReplayMismatch) as caught:
         await ask(replay, (Message("user", there[0].content.replace("See", "Not")),))
     # Only that is shown which matters, and nothing of this machine.
@@ -227,7 +198,7 @@ async def test_a_file_written_by_hand_may_hold_a_value_a_line(tmp_path: Path) ->
     path.write_bytes(f"\ufeff{HEADER}\r\n{json.dumps(exchange)}\r\n{END}".encode())
     said = await ask(ReplayModel(path), (Message("user", "Write\nf."),))
     assert said == Reply("a\nb", Tokens(1, 2, True), Ended.LENGTH)
-    assert read(path)[0].outcome == {"status": "verified"}
+    assert read(path).outcome == {"status": "verified"}
 
 
 HUGE = "[" * 100_000
@@ -251,6 +222,7 @@ HUGE = "[" * 100_000
         (HEADER.replace('"ratio": 1', '"ratio": []'), "the part from line 1 on is not understood"),
         (HEADER.replace("{}", "[]"), "the part from line 1 on is not understood"),
         (f"{HEADER}\n\n  }}", "the part from line 1 on is not understood"),
+        (f"{HEADER}\n{HEADER}", "the part from line 2 on is not understood"),
         (f'{HEADER}\n{{"messages": []}}', "the part from line 2 on is not understood"),
         (f"{HEADER}\n\n{EXCHANGE}\n3", "the part from line 3 on is not understood"),
         (f"{HEADER}\n{EXCHANGE.replace('[]', '[[]]', 1)}", "the part from line 2 on is not understood"),
@@ -276,8 +248,8 @@ def test_what_is_no_recording(tmp_path: Path, content: str, why: str) -> None:
         str(caught.value)
         == f"{path} is not a recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
     )
-    path.write_text(f"{HEADER}\n{EXCHANGE}\n{END}\n{HEADER}")
-    assert len(read(path)) == 2
+    path.write_text(f"{HEADER}\n{EXCHANGE}\n{END}")
+    assert len(read(path).exchanges) == 1
 
 
 async def test_a_file_that_is_cut_off_anywhere_is_told_from_a_whole_one(tmp_path: Path) -> None:
@@ -287,7 +259,7 @@ async def test_a_file_that_is_cut_off_anywhere_is_told_from_a_whole_one(tmp_path
     for size in range(1, len(text) - 1):
         path.write_text(text[:size])
         if text[:size].rstrip().endswith("\n}"):
-            assert len(read(path)) == 1  # it ends where the header does
+            assert read(path).exchanges == []  # it ends where the header does
         else:
             with pytest.raises(BadRecording, match=r"the part from line \d+ on is not understood"):
                 read(path)

@@ -134,11 +134,6 @@ CASES = {
     "JSON": Case(json.dumps({"code": MEAN + "\n", "explanation": "A mean."})),
     "fenced JSON": Case("```json\n" + json.dumps({"function": MEAN}) + "\n```"),
     "tool call": Case("<tool_call>\n" + json.dumps({"name": "w", "arguments": {"code": MEAN}}) + "\n</tool_call>"),
-    "no-break spaces": Case(MEAN.replace("    ", "\u00a0" * 4)),
-    "typeset quotes": Case(
-        "def mean(values, weights=None):\n    return values[‘a’] \u2212 values[“b”]",
-        "def mean(values, weights=None):\n    return values['a'] - values[\"b\"]",
-    ),
     "body at column 0 in a fence": Case(f"```python\n{LOOP}\n```", LOOPING),
     "body at column 0": Case(LOOP, LOOPING),
     "body at four columns": Case(indented(LOOP), LOOPING),

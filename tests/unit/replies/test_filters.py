@@ -18,14 +18,7 @@ from adacoder.replies.filters import (
     without_control_tokens,
     without_thinking,
 )
-from adacoder.replies.transcript import (
-    TRANSCRIBING,
-    readable,
-    with_files_apart,
-    with_plain_characters,
-    without_entities,
-    without_line_numbers,
-)
+from adacoder.replies.transcript import readable, without_line_numbers, without_prompts
 
 CODE = "def f(x):\n    return x\n"
 
@@ -129,27 +122,6 @@ def test_what_is_no_json_with_code_is_no_block(text: str) -> None:
 @pytest.mark.parametrize(
     ("code", "left"),
     [
-        ("def f(x):\n\u00a0\u00a0\u00a0\u00a0return x", "def f(x):\n    return x"),
-        ("x = “it’s”", 'x = "it’s"'),
-        ("x = ‘a’ + “b”", "x = 'a' + \"b\""),
-        ("“““Doc.”””\nx", '"""Doc."""\nx'),
-        ("return a \u2212 b", "return a - b"),
-        ("re\u200bturn x", "return x"),
-        ("x = 1\u2028y = 2\x85", "x = 1\ny = 2\n"),
-        ("f（a，b）", "f(a,b)"),
-        ("x = '“a” \u2212 b'  # it’s “so”", "x = '“a” \u2212 b'  # it’s “so”"),
-        ('"""It’s\n\u00a0here."""\nx = ‘a’', '"""It’s\n\u00a0here."""\nx = \'a\''),
-        ("# don't\nx = ‘a’", "# don't\nx = 'a'"),
-        ("plain", "plain"),
-    ],
-)
-def test_with_plain_characters(code: str, left: str) -> None:
-    assert with_plain_characters(code) == left
-
-
-@pytest.mark.parametrize(
-    ("code", "left"),
-    [
         ("1 | def f(x):\n2 |     return x", "def f(x):\n    return x"),
         (" 9  def f(x):\n10      return x\n11  ", "def f(x):\n    return x\n"),
         ("1. def f(x):\n2.     return x", "def f(x):\n    return x"),
@@ -162,32 +134,6 @@ def test_with_plain_characters(code: str, left: str) -> None:
 )
 def test_without_line_numbers(code: str, left: str) -> None:
     assert without_line_numbers(code) == left
-
-
-@pytest.mark.parametrize(
-    ("code", "left"),
-    [
-        ("if a &lt; b &amp;&amp; c:", "if a < b && c:"),
-        ("print(&quot;a&quot;)", 'print("a")'),
-        ("x = '&lt;'  # &amp;\ny = (", "x = '&lt;'  # &amp;\ny = ("),
-        ("a & b", "a & b"),
-    ],
-)
-def test_without_entities(code: str, left: str) -> None:
-    assert without_entities(code) == left
-
-
-@pytest.mark.parametrize(
-    ("code", "left"),
-    [
-        ("    return ()import os", "    return ()\nimport os"),
-        ("    return 'a'from os import path, sep", "    return 'a'\nfrom os import path, sep"),
-        ("    return (yield) from x", "    return (yield) from x"),
-        ("import os", "import os"),
-    ],
-)
-def test_with_files_apart(code: str, left: str) -> None:
-    assert with_files_apart(code) == left
 
 
 def test_line_endings_become_newlines() -> None:
@@ -214,7 +160,7 @@ def test_what_is_python_is_not_changed(code: str) -> None:
 
 @given(st.text(alphabet=st.sampled_from(list("<|>think/`~\"'“”‘’\\{}:[]\n\r\t def>.#\u00a0\u2212\ufeffx1"))))
 def test_filters_take_any_text(text: str) -> None:
-    for change in (*UNWRAPPING, *TRANSCRIBING):
+    for change in (*UNWRAPPING, without_line_numbers, without_prompts):
         assert isinstance(change(text), str)
     for block in marked_blocks(text):
         assert all(run.text.strip() for run in runs(block))

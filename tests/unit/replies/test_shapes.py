@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import html
 import json
 from pathlib import Path
 
@@ -28,7 +27,6 @@ CLAMP = 'def clamp(value, least=0):\n    if value < least and value["x"] > 0:\n 
 LINES = CLAMP.split("\n")
 BODY = "\n".join(LINES[1:])
 DRAFT = "def clamp(value, least=0):\n    return max(value, least)"
-ESCAPED = html.escape(CLAMP)
 STUB = "def clamp(value, least=0):\n    pass"
 
 
@@ -106,12 +104,9 @@ SHAPES = {
     "fill in the middle": f"<|fim_middle|>{CLAMP}<|fim_pad|>",
     "suffix": f"{CLAMP}<fim_suffix>\nmore",
     # markup
-    "web page": f'<pre><code class="language-python">{ESCAPED}\n</code></pre>',
     "character data": f"<code><![CDATA[\n{CLAMP}\n]]></code>",
     "file element": f'<file path="numbers.py">\n{CLAMP}\n</file>',
     "fence in an element": f"<answer>\n```python\n{CLAMP}\n```\n</answer>",
-    "entities in a fence": f"```python\n{ESCAPED}\n```",
-    "entities": ESCAPED,
     "page that folds": f"<details>\n<summary>Solution</summary>\n\n```python\n{CLAMP}\n```\n\n</details>",
     "listing in TeX": f"\\begin{{lstlisting}}[language=Python]\n{CLAMP}\n\\end{{lstlisting}}",
     "formulas around": f"$\\max(v, l)$ is:\n\n\\[\nx = \\frac{{1}}{{n}}\n\\]\n\n{CLAMP}\n\n$\\boxed{{f}}$",
@@ -139,18 +134,8 @@ SHAPES = {
     "numbered from 8": numbered("{:>4} │ {}", 8),
     "numbered in prose": f"The code:\n\n{numbered('{:2} {}')}\n\nLine 2 compares.",
     # characters
-    "no-break spaces": CLAMP.replace(" ", "\u00a0"),
-    "ideographic spaces": CLAMP.replace(" ", "\u3000"),
-    "line separators": CLAMP.replace("\n", "\u2028"),
-    "paragraph separators": CLAMP.replace("\n", "\u2029"),
-    "next lines": CLAMP.replace("\n", "\x85"),
-    "zero width": CLAMP.replace("return", "ret\u200burn"),
-    "full width": CLAMP.replace("(", "（").replace(")", "）").replace(":", "：").replace("<", "＜"),
-    "typeset quotes": CLAMP.replace('"x"', "“x”"),
-    "mark in a fence": f"```python\n\ufeff{CLAMP}\n```",
     "line endings translated twice": CLAMP.replace("\n", "\r\r\n"),
     # other texts before and behind
-    "another file glued behind": f"{CLAMP[:-5]}[value]import os\nimport sys\n",
     "another file behind": f"{CLAMP}\nimport django\nfrom django.conf import settings\n\nsettings.configure()\n",
     "docstring ended": f'not below least.\n\n    >>> clamp(-1)\n    0\n    """\n{BODY}\n',
     "whole lines of the docstring": f'\n    >>> clamp(-1)\n    0\n    """\n{BODY}\n',

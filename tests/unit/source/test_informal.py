@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adacoder.domain import Attempt, Candidate, Example, Status, TargetError, Verdict, conclude
+from adacoder.conclusion import conclude
+from adacoder.domain import Attempt, Candidate, Example, Status, TargetError, Verdict
 from adacoder.source.locate import locate
 
 if TYPE_CHECKING:

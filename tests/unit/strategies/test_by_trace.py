@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adacoder.agents.failures import traced_in_blocks
-from adacoder.domain import Line, Status
+from adacoder.domain import SourceLine, Status
 from adacoder.traces import Executed, Trace
 from support.team import PASSED, UNREADABLE, Team, matching, written
 
@@ -16,7 +16,7 @@ def loop(times: int, *, kept: int | None = None) -> Trace:
     for number in range(times):
         entries += [Executed(1, 4, (("each", str(number)),)), Executed(1, 3, (("total", str(times * (number + 1))),))]
     entries += [Executed(1, 5), Executed(1, 5, gave=str(times * times))]
-    code = tuple(Line(number, text) for number, text in enumerate(CODE, 1))
+    code = tuple(SourceLine(number, text) for number, text in enumerate(CODE, 1))
     if kept is None:
         return Trace(tuple(entries), ended=True, code=code)
     return Trace(tuple(entries[:kept]), tuple(entries[-kept:]), len(entries) - 2 * kept, ended=True, code=code)
@@ -37,7 +37,7 @@ def test_a_trace_is_told_in_blocks_that_end_where_the_code_branches_or_goes_back
 
 
 def test_calls_are_blocks_of_their_own() -> None:
-    code = (Line(1, "def area(n):"), Line(2, "    return n and area(n - 1)"))
+    code = (SourceLine(1, "def area(n):"), SourceLine(2, "    return n and area(n - 1)"))
     entries = (Executed(1, 2), Executed(2, 2), Executed(2, 2, gave="0"), Executed(1, 2, gave="0"))
     words = worded(Trace(entries, ended=True, code=code))
     assert [line for line in words.splitlines() if line.startswith("Block")] == ["Block 1:", "Block 2:", "Block 3:"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adacoder.domain import FailureKind, Reply, Status
-from adacoder.strategies import codetree_roles as roles
+from adacoder.strategies import codetree as roles
 from support.team import BROKEN, MEMORISED, PASSED, TARGET, Says, Team, matching, written
 
 ONE, TWO, THREE = ("sort",), ("sort", "count"), ("sort", "count", "search")
@@ -23,7 +23,7 @@ async def test_a_child_that_is_worth_less_is_given_up_for_the_next_strategy() ->
         ("strategy 2",),
     ]
     control = Team([matching(1), matching(1), PASSED], {**says, "verify": [(True, "")]})
-    await control.run("codetree-no-abort")
+    await control.run("codetree:no-abort")
     assert control.asked[-2].branch == ("strategy 1", "reflection 1", "reflection 1")
 
 
@@ -91,7 +91,7 @@ async def test_what_passed_from_memory_is_worth_no_example() -> None:
     assert MEMORISED.failure.kind is FailureKind.MEMORISED
 
 
-@pytest.mark.parametrize(("name", "strategies"), [("codetree-bfs", 3), ("codetree-dfs", 3), ("codetree", 5)])
+@pytest.mark.parametrize(("name", "strategies"), [("codetree:bfs", 3), ("codetree:dfs", 3), ("codetree", 5)])
 async def test_without_a_critic_the_root_has_no_more_children_than_other_nodes(name: str, strategies: int) -> None:
     team = Team([], {"list": [tuple(f"way {n}" for n in range(5))], "reflect": [()], "score": [(0.0, "")]})
     await team.run(name)
@@ -99,7 +99,7 @@ async def test_without_a_critic_the_root_has_no_more_children_than_other_nodes(n
 
 
 async def test_breadth_comes_before_depth_and_the_other_way_round() -> None:
-    for name, depths in (("codetree-bfs", [1, 1, 2, 2, 3, 3]), ("codetree-dfs", [1, 2, 3, 1, 2, 3])):
+    for name, depths in (("codetree:bfs", [1, 1, 2, 2, 3, 3]), ("codetree:dfs", [1, 2, 3, 1, 2, 3])):
         team = Team([], {"list": [TWO], "reflect": [MENDED]})
         await team.run(name)
         assert [len(each.branch) for each in team.asked if each.action == "write"] == depths

@@ -9,12 +9,11 @@ from itertools import product
 
 import pytest
 
-from adacoder.agents.tracing import complexity, likeness
+from adacoder.agents.attempt_traces import complexity, likeness
 from adacoder.domain import Attempt, Candidate, Example, Reply, Status
 from adacoder.strategies import STRATEGIES
-from adacoder.strategies import semag_roles as roles
-from adacoder.strategies.semag import Semag
-from adacoder.strategies.semag_discussion import weightiest
+from adacoder.strategies import semag as roles
+from adacoder.strategies.semag import Semag, weightiest
 from adacoder.traces import Trace
 from support.team import BROKEN, EXAMPLES, PASSED, TARGET, UNREADABLE, Says, Team, matching, steps_of, written
 
@@ -165,7 +164,7 @@ async def test_each_switch_leaves_out_its_agents(verifies: bool, suggests: bool,
         if not is_on
     ]
     team = Team([], SAYS, alike)
-    await team.run("-".join(["semag", *(f"no-{name}" for name in off)]), 1)
+    await team.run(f"semag:{'-'.join(f'no-{name}' for name in off)}" if off else "semag", 1)
     assert team.actions == [
         *("write", "plan", *["verify"] * verifies, "write"),
         *("explain", *["suggest"] * suggests, "write"),

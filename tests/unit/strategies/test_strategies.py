@@ -11,6 +11,7 @@ import pytest
 
 from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Role
+from adacoder.conclusion import conclude
 from adacoder.domain import (
     Candidate,
     Example,
@@ -23,7 +24,6 @@ from adacoder.domain import (
     Status,
     Target,
     Verdict,
-    conclude,
 )
 from adacoder.journal import Journal
 from adacoder.models.base import Sampling
@@ -75,7 +75,9 @@ class Scripted:
         self.calls.append("evaluate")
         return self.verdicts.get(candidate, UNREADABLE)
 
-    async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
+    async def repair(
+        self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
+    ) -> Candidate:
         self.calls.append("repair")
         return mended(candidate) if self.mends else candidate
 
@@ -171,7 +173,7 @@ async def test_direct_asks_once_and_evaluates_once(count: int, status: Status) -
     assert outcome.status is status
 
 
-@pytest.mark.parametrize("name", ["adacoder-no-planner", "adacoder-neither"])
+@pytest.mark.parametrize("name", ["adacoder:no-planner", "adacoder:neither"])
 async def test_without_the_planner_every_writing_is_sampled_as_in_the_paper(name: str) -> None:
     team = Scripted()
     await team.run(name, None, 2)

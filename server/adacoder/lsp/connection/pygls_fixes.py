@@ -112,7 +112,7 @@ class Protocol(LanguageServerProtocol):
             return "A message must have a 'method', a 'result' or an 'error'."
         kind = self.get_message_type(data.get("method", ""))
         if "id" in data and kind is not None and kind is not RawRequest and not hasattr(kind, "id"):
-            return f"'{data['method']}' is a notification, which has no 'id'."
+            return f"'{data['method']}' is not a request: it has no 'id'."
         return None
 
     def _is_awaited(self, data: dict[str, Any]) -> bool:
@@ -147,7 +147,7 @@ class Protocol(LanguageServerProtocol):
             if waiting is not None:
                 waiting.set_exception(message.error)
             return
-        problem = f"The parameters of '{method}' do not follow the protocol."
+        problem = f"The parameters of '{method}' do not match the protocol."
         self._send_response(message_id, error=_error(types.ErrorCodes.InvalidParams, problem))
 
     # Messages that people read

@@ -71,7 +71,7 @@ class Ending:
     def _nothing_to_insert(self, name: str) -> str:
         verdict = self.outcome.verdict
         if self.outcome.stands:
-            return f"Nothing to fix in {name}." if self.is_good else f"Not changed: {name} is still unverified."
+            return f"Nothing to fix in {name}." if self.is_good else f"Not changed: {name} is unverified."
         if verdict is not None and verdict.passed:
             return f"No other candidate for {name}."
         return f"Not inserted: no candidate for {name} passed."

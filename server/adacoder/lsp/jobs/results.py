@@ -50,7 +50,7 @@ class EndedJob:
 
     def markdown(self) -> str:
         """Its journal as a document."""
-        from adacoder.report.journal import journal
+        from adacoder.report.journal_document import journal
 
         return journal(self.outcome, self.folder)
 

@@ -167,7 +167,7 @@ class Shown:
                     await self._client.protocol.ask(method, None, seconds=_PATIENCE)
                 await asyncio.sleep(_PAUSE)
         except (TimeoutError, JsonRpcException) as error:
-            log.warning("The editor did not refresh lenses and hints: %r", error)
+            log.warning("The editor does not refresh its display: %r", error)
         finally:
             self._refreshing = False
 

@@ -13,7 +13,7 @@ from adacoder.project import below
 from adacoder.settings import Settings
 
 _RECORDED_SETTINGS = (
-    *("strategy", "max_iterations", "rules", "timeout", "isolation", "context_tokens", "temperature", "seed"),
+    *("strategy", "max_iterations", "timeout", "isolation", "context_tokens", "temperature", "seed"),
     "instructions",
 )
 """Settings that shape a request. Other settings may not be recorded: they name hosts, paths and private files."""
@@ -35,20 +35,13 @@ class About:
     rung: int = 1
     """Position of the model in the ladder, from 1."""
 
-    @property
-    def key(self) -> dict[str, JSON]:
-        """Fields that identify a request in a file, most important first."""
+    def json(self) -> dict[str, JSON]:
+        """Return the `about` object of a conversation. It does not depend on time or chance."""
         place = below(self.workspace, self.target.module.path)
         return {
             "target": {"path": place.as_posix(), "qualname": self.target.qualname},
             "start": None if self.start is None else self.start.text,
             "rung": self.rung,
-        }
-
-    def json(self) -> dict[str, JSON]:
-        """Return the `about` object of a conversation. It does not depend on time or chance."""
-        return {
-            **self.key,
             "module": self.target.module.name,
             "text": self.shareable(self.target),
             "settings": {name: getattr(self.settings, name) for name in _RECORDED_SETTINGS},

@@ -1,6 +1,4 @@
-"""File format of recorded conversations.
-
-A file holds one or more conversations in sequence:
+"""File format of recorded conversations. A file holds one conversation:
 
     {"adacoder": "conversation", "version": 3, "madeBy": "adacoder 0.1.0", "model": "ollama:qwen2.5-coder:7b",
      "window": {"tokens": 8192, "ratio": 1.0}, "about": {"target": {"path": "shop/cart.py", "qualname": "total"}, …}}
@@ -20,11 +18,12 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
 from adacoder import __version__
-from adacoder.domain import JSON, Ended, Message, Outcome, Reply, Tokens
+from adacoder.domain import JSON, Ended, Failure, Message, Outcome, Reply, Tokens
 from adacoder.foreign_json import read_json
 from adacoder.models.errors import ModelError
 from adacoder.models.window import Window
@@ -100,16 +99,30 @@ def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, 
 def outcome_json(outcome: Outcome) -> dict[str, JSON]:
     """Return the end of a conversation: the Outcome, without time-dependent fields."""
     verdict = outcome.verdict
+    isolation = None if verdict is None else verdict.isolation
     told: dict[str, JSON] = {
         "status": outcome.status,
         "reason": outcome.reason,
         "rounds": outcome.rounds,
         "candidate": None if outcome.candidate is None else outcome.candidate.text,
-        "failure": None if verdict is None or verdict.failure is None else verdict.failure.json(),
-        "isolation": None if verdict is None or verdict.isolation is None else verdict.isolation.json(),
+        "failure": None if verdict is None or verdict.failure is None else _failure_json(verdict.failure),
+        "isolation": None if isolation is None else {"level": isolation.level, "by": [*isolation.by]},
         "notes": [*(() if verdict is None else verdict.notes), *outcome.notes],
     }
     return {"outcome": told}
+
+
+def _failure_json(failure: Failure) -> JSON:
+    source, want = (None, None) if failure.example is None else (failure.example.source, failure.example.want)
+    return {
+        "kind": failure.kind,
+        "message": failure.message,
+        "example": source,
+        "want": want,
+        "got": failure.got,
+        "error": failure.error,
+        "line": failure.line,
+    }
 
 
 def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
@@ -133,8 +146,8 @@ def encoded(value: JSON, redact: Callable[[str], str]) -> bytes:
     return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
-def read(path: Path) -> list[RecordedConversation]:
-    """Read the conversations in a file, at least one.
+def read(path: Path) -> RecordedConversation:
+    """Read the conversation in a file.
 
     Raises:
         BadRecording: it cannot be read, or holds something else.
@@ -146,31 +159,33 @@ def read(path: Path) -> list[RecordedConversation]:
     before, *values = _VALUE.split(text)
     if before.strip() or not values:
         raise BadRecording(path, "it holds something else" if text.strip() else "it is empty")
-    found: list[RecordedConversation] = []
     line = before.count("\n") + 1
-    for value in values:
-        try:
-            entry = _checked(dict, read_json(value))
-            if entry.get("version", VERSION) != VERSION:
-                raise BadRecording(path, "another version of AdaCoder wrote it")
-            _add(entry, found)
-        except (LookupError, TypeError, ValueError, ArithmeticError):
-            raise BadRecording(path, f"the part from line {line} on is not understood") from None
-        line += value.count("\n")
-    return found
+    try:
+        header = _checked(dict, read_json(values[0]))
+        if header.get("version", VERSION) != VERSION:
+            raise BadRecording(path, "another version of AdaCoder wrote it")
+        conversation = _begun(header)
+        for last, value in pairwise(values):
+            line += last.count("\n")
+            _add(_checked(dict, read_json(value)), conversation)
+    except (LookupError, TypeError, ValueError, ArithmeticError):
+        raise BadRecording(path, f"the part from line {line} on is not understood") from None
+    return conversation
 
 
-def _add(value: Mapping[str, JSON], found: list[RecordedConversation]) -> None:
-    """Add one value of a file to the conversations before it."""
-    if "adacoder" in value:
-        window = _window(value["window"]) if "window" in value else _text(value["error"])
-        found.append(RecordedConversation(_text(value["model"]), window, _checked(dict, value["about"])))
-    elif "outcome" in value:
-        found[-1].outcome = _checked(dict, value["outcome"])
+def _begun(header: Mapping[str, JSON]) -> RecordedConversation:
+    window = _window(header["window"]) if "window" in header else _text(header["error"])
+    return RecordedConversation(_text(header["model"]), window, _checked(dict, header["about"]))
+
+
+def _add(value: Mapping[str, JSON], conversation: RecordedConversation) -> None:
+    """Add a value that follows the header."""
+    if "outcome" in value:
+        conversation.outcome = _checked(dict, value["outcome"])
     else:
         asked = tuple(Message(_text(one["role"]), _text(one["content"])) for one in _checked(list, value["messages"]))
         said = _reply(value["reply"]) if "reply" in value else _text(value["error"])
-        found[-1].exchanges.append(Exchange(asked, said))
+        conversation.exchanges.append(Exchange(asked, said))
 
 
 def _reply(value: JSON) -> Reply:

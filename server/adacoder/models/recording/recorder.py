@@ -6,13 +6,14 @@ import asyncio
 import os
 from collections.abc import Hashable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from adacoder.domain import JSON, Outcome, Reply
 from adacoder.models.base import Ask, ChatModel
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.about import About
-from adacoder.models.recording.format import BadRecording, encoded, exchange_json, header_json, outcome_json, read
+from adacoder.models.recording.format import encoded, exchange_json, header_json, outcome_json
 from adacoder.models.recording.redaction import Redaction
 from adacoder.models.replay import ReplayModel
 from adacoder.models.window import Window
@@ -31,18 +32,17 @@ class CannotRecord(ModelError):
 class Recorder:
     """A `ChatModel` that passes everything on to another model and records the conversation.
 
-    It appends to a file that already has conversations. The file is complete after every reply. Everything written is
-    redacted and independent of time and chance: the same request gives the same bytes.
+    The file is complete after every reply. Everything written is redacted and independent of time and chance: the same
+    request gives the same bytes.
     """
 
     def __init__(self, model: ChatModel, path: Path, redaction: Redaction, about: About | None = None) -> None:
-        """Check that the file can be written, before any model call.
+        """Create the file before any model call. If `path` exists, the file is `NAME-2`, `NAME-3` and so on.
 
         Raises:
-            CannotRecord: it cannot be written, or holds something else.
+            CannotRecord: it cannot be written.
         """
         self._model = model
-        self._path = path
         self._redaction = redaction
         self._about = {} if about is None else about.json()
         self._has_begun = False
@@ -51,16 +51,9 @@ class Recorder:
         try:
             if path.exists() and not path.is_file():
                 raise CannotRecord(path, "it is not a regular file")
-            if isinstance(model, ReplayModel) and path.exists() and path.samefile(model.path):
-                raise CannotRecord(path, "it is the conversation that is replayed")
-            with path.open("ab") as file:
-                is_empty = file.tell() == 0
-            if not is_empty:
-                read(path)
+            self._path = _created(path)
         except OSError as error:
             raise CannotRecord(path, error.strerror or str(error)) from error
-        except BadRecording as error:
-            raise CannotRecord(path, error.why) from error
 
     @property
     def name(self) -> str:
@@ -130,3 +123,16 @@ class Recorder:
                 raise
         except OSError as error:
             raise CannotRecord(self._path, error.strerror or str(error)) from error
+
+
+def _created(named: Path) -> Path:
+    """Create the file `named`, or else the first of `NAME-2`, `NAME-3` and so on that does not exist."""
+    place = path = Path(os.path.realpath(named))
+    numbers = count(2)
+    while True:
+        try:
+            place.open("xb").close()
+        except FileExistsError:
+            place = path.with_stem(f"{path.stem}-{next(numbers)}")
+        else:
+            return place

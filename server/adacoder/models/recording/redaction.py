@@ -36,54 +36,17 @@ _PASSES = 3
 """Number of passes. Replacing one name may reveal the end of another, which the next pass then finds."""
 _KEY_LENGTH = 12
 """Minimum length of a key. Shorter ones are words such as `EMPTY`, for servers that need no key."""
+_WORDS = """
+root user users home admin administrator guest nobody me owner local default
+dev devel developer test tester testing build builder runner runneradmin worker
+ubuntu debian fedora centos arch alpine vagrant docker vscode codespace gitpod
+jenkins circleci travis node python jovyan app web www data git service
+localhost localdomain server host desktop laptop computer linux windows macos
+workspace key scratch adacoder conversation ollama openai replay model text
+system assistant stop length verified unverified error full none main
+"""
 _COMMON = frozenset(
-    {
-        *(
-            "root",
-            "user",
-            "users",
-            "home",
-            "admin",
-            "administrator",
-            "guest",
-            "nobody",
-            "me",
-            "owner",
-            "local",
-            "default",
-        ),
-        *(
-            "dev",
-            "devel",
-            "developer",
-            "test",
-            "tester",
-            "testing",
-            "build",
-            "builder",
-            "runner",
-            "runneradmin",
-            "worker",
-        ),
-        *(
-            "ubuntu",
-            "debian",
-            "fedora",
-            "centos",
-            "arch",
-            "alpine",
-            "vagrant",
-            "docker",
-            "vscode",
-            "codespace",
-            "gitpod",
-        ),
-        *("jenkins", "circleci", "travis", "node", "python", "jovyan", "app", "web", "www", "data", "git", "service"),
-        *("localhost", "localdomain", "server", "host", "desktop", "laptop", "computer", "linux", "windows", "macos"),
-        *("workspace", "key", "scratch", "adacoder", "conversation", "ollama", "openai", "replay", "model", "text"),
-        *("system", "assistant", "stop", "length", "verified", "unverified", "error", "full", "none", "main"),
-        *(word.lower() for word in (*keyword.kwlist, *dir(builtins), *sys.stdlib_module_names)),
-    }
+    word.lower() for word in (*_WORDS.split(), *keyword.kwlist, *dir(builtins), *sys.stdlib_module_names)
 )
 """Names of users and machines that do not identify anyone, and words that code and a recording need."""
 _SHORTEST_NAME = 3

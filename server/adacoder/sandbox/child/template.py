@@ -130,7 +130,7 @@ class Parent:
             elif self._fork(*fields, ancillary=ancillary):
                 worker.send("ready")
                 if fields[1] not in ("importer", "desk"):
-                    return worker.first(self.installed.holds)
+                    return worker.receive()
 
     def module(self, fields: list[str]) -> worker.ModuleUnderTest:
         """Return the module under test in this process; `fields` are as in `load`."""

@@ -6,7 +6,6 @@ evaluation. It decides nothing: it answers with the output, value or exception o
 A message is a list of texts, each preceded by its length. Commands arrive on CHANNEL, answers leave on it, in lockstep:
 
     ready                                                         once the process is locked down
-    rehearse                                                      at most once, as the first command; it has no answer
     load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS BY_LINE STATEMENTS TEXT [PATH TEXT]…
       → loaded NONCE MISSING LINES BRANCHES [LINE]…               LINE: where a statement had to be left out
       → unparsed NONCE                                            send it again, with the lines where statements begin
@@ -459,63 +458,6 @@ def regain() -> None:
     _settrace(None)
     _setprofile(None)
     _setrecursionlimit(_RECURSION_LIMIT)
-
-
-REHEARSAL = """
-from __future__ import annotations
-import collections
-
-LIMIT = 3
-
-
-class Counter(collections.Counter):
-    @property
-    def most(self):
-        return max(self.values(), default=0)
-
-
-def f(values: Iterable[int], *, key=None) -> list[str]:
-    found = {}
-    for number, value in enumerate(sorted(values, key=key)):
-        if value not in found or value == LIMIT:
-            found[value] = found.get(value, 0) + number * 2
-    try:
-        words = [f"{name}: {count:.1f}" for name, count in found.items() if count > -1]
-    except (KeyError, ValueError):
-        raise
-    finally:
-        print(*words, sep=", ")
-    return words + [str(Counter(found).most)]
-"""
-
-
-def rehearse(is_installed: Callable[[str], bool]) -> None:
-    """Do once the work of an evaluation, before it is needed.
-
-    A forked process shares its memory with its parent until it writes to it. Then each page is copied, which takes most
-    of the time of the first evaluation in a process.
-    """
-    name = "adacoder_rehearsal"
-    module = ModuleUnderTest(["", name, name + ".py", "f", "14", "25", "", "", "", REHEARSAL], is_installed)
-    module.load()
-    module.run("values = f([3, 1, 2])\n", "")
-    module.run("values\n", "")
-    module.run("f.__name__\n", "")
-    module.run("f(1)\n", "")
-    sys.meta_path.pop(0)
-    del _modules[name]
-    linecache.cache.clear()
-    del builtins._  # type: ignore[attr-defined]  # as the interactive interpreter binds it
-    gc.disable()
-
-
-def first(is_installed: Callable[[str], bool]) -> list[str]:
-    """Receive the first command of an evaluation. Rehearse before it if requested."""
-    command = receive()
-    if command != ["rehearse"]:
-        return command
-    rehearse(is_installed)
-    return receive()
 
 
 def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest]) -> None:

@@ -225,7 +225,7 @@ def test_where_pyenv_takes_the_systems_python_the_rest_of_path_decides(house: Ho
     (house.folder / "pyenv/version").write_text("system\n", encoding="utf-8")
     assert house.found().text == f"{system}: it is the python3 on PATH"
     (house.folder / "pyenv/version").write_text("3.12.1\n", encoding="utf-8")
-    assert "pyenv takes it" in house.found().text
+    assert "pyenv uses it" in house.found().text
 
 
 def test_of_a_workspace_that_is_not_trusted_nothing_is_said(house: House) -> None:

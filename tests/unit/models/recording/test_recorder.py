@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from adacoder import __version__
 from adacoder.domain import Ended, Message, Outcome, Reply, Status, Timing, Tokens
-from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError, Stalled
 from adacoder.models.recording.format import Exchange, read
 from adacoder.models.recording.recorder import CannotRecord, Recorder
@@ -22,7 +21,7 @@ from adacoder.models.replay import ReplayModel
 from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
 from adacoder.source.locate import locate
-from support.recordings import CODE, NOTHING, SYSTEM, TALK, ask, files_in, record, room_for, telling
+from support.recordings import CODE, NOTHING, TALK, ask, files_in, record, room_for, telling
 
 STUB = 'def f(x):\n    """The next one.\n\n    >>> f(1)\n    2\n    """\n'
 
@@ -61,7 +60,7 @@ async def test_a_conversation_is_a_header_what_was_said_and_what_came_of_it(tmp_
     recorder = Recorder(telling([TALK[0][1]], Window(4096, 1.15)), path, NOTHING)
     await ask(recorder, TALK[0][0])
     recorder.end(outcome(tmp_path))
-    (one,) = read(path)
+    one = read(path)
     assert (one.model, one.window) == ("ollama:m", Window(4096, 1.15))
     assert one.exchanges == [Exchange(*TALK[0])]
     assert one.outcome == {
@@ -113,7 +112,7 @@ async def test_what_is_on_disk_is_whole_after_every_reply(tmp_path: Path) -> Non
     recorder = Recorder(telling([reply for _, reply in TALK]), path, NOTHING)
     await recorder.window()
     for number, (messages, _) in enumerate(TALK):
-        assert len(read(path)[0].exchanges) == number
+        assert len(read(path).exchanges) == number
         assert path.read_bytes().endswith(b"\n")
         await ask(recorder, messages)
     assert files_in(tmp_path) == ["talk"]
@@ -145,7 +144,7 @@ async def test_a_model_that_is_not_there_is_recorded_and_replayed_too(tmp_path: 
             with pytest.raises(ModelError, match=r"^No model\.$"):
                 await recorder.window()
         recorder.end(outcome(tmp_path))
-    assert read(path)[0].window == "No model."
+    assert read(path).window == "No model."
     assert again.read_bytes() == path.read_bytes()
 
 
@@ -164,7 +163,7 @@ async def test_a_reply_that_was_cancelled_is_recorded_as_such(tmp_path: Path) ->
     request.cancel()
     with pytest.raises(asyncio.CancelledError):
         await request
-    (exchange,) = read(path)[0].exchanges
+    (exchange,) = read(path).exchanges
     assert exchange == Exchange(TALK[0][0], "The request was cancelled before the reply was whole.")
     with pytest.raises(ModelError, match="was cancelled"):
         await ask(ReplayModel(path), TALK[0][0])
@@ -178,15 +177,6 @@ async def test_a_request_that_asked_nothing_leaves_nothing(tmp_path: Path) -> No
     assert path.read_bytes() == b""
 
 
-async def test_conversations_follow_each_other_in_one_file(tmp_path: Path) -> None:
-    path = tmp_path / "talk"
-    await record(path)
-    before = path.read_bytes()
-    await record(path, TALK[1:2])
-    assert [len(one.exchanges) for one in read(path)] == [3, 1]
-    assert path.read_bytes().startswith(before)
-
-
 async def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "talk"
     recorder = Recorder(telling([reply for _, reply in TALK]), path, NOTHING)
@@ -196,7 +186,7 @@ async def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path: Path) -> 
         await ask(recorder, TALK[1][0])
     assert path.read_bytes() == before
     await ask(recorder, TALK[2][0])
-    assert len(read(path)[0].exchanges) == 2
+    assert len(read(path).exchanges) == 2
 
 
 async def test_a_file_that_is_taken_away_is_not_made_anew(tmp_path: Path) -> None:
@@ -220,28 +210,15 @@ async def test_an_error_of_the_model_is_told_before_one_of_the_disk(tmp_path: Pa
         await ask(recorder, TALK[0][0])
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (CODE, "it holds something else"),
-        ('{"adacoder": "conversation", "version": 2, "model": "m"}\n', "another version of AdaCoder wrote it"),
-        ('{"adacoder": "conversation", "version": 3,', "the part from line 1 on is not understood"),
-    ],
-)
-def test_no_file_is_overwritten_that_is_not_a_recording(tmp_path: Path, content: str, why: str) -> None:
-    path = tmp_path / "module.py"
+@pytest.mark.parametrize("content", [CODE, "", '{"adacoder": "conversation", "version": 3,'])
+async def test_a_file_that_exists_stays_and_the_next_gets_a_number(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "talk.txt"
     path.write_text(content)
-    with pytest.raises(CannotRecord, match=why) as caught:
-        Recorder(telling([]), path, NOTHING)
-    assert str(caught.value).endswith("): name another file with --record.")
+    for number in (2, 3):
+        await record(path, TALK[:number])
+        assert len(read(tmp_path / f"talk-{number}.txt").exchanges) == number
+    assert files_in(tmp_path) == ["talk-2.txt", "talk-3.txt", "talk.txt"]
     assert path.read_text() == content
-
-
-async def test_an_empty_file_is_one_to_begin_with(tmp_path: Path) -> None:
-    path = tmp_path / "talk"
-    path.touch()
-    await record(path)
-    assert len(read(path)) == 1
 
 
 async def test_links_are_followed(tmp_path: Path) -> None:
@@ -249,7 +226,9 @@ async def test_links_are_followed(tmp_path: Path) -> None:
     link.symlink_to(tmp_path / "talk")
     await record(link)
     assert link.is_symlink()
-    assert len(read(tmp_path / "talk")[0].exchanges) == 3
+    assert len(read(tmp_path / "talk").exchanges) == 3
+    await record(link)
+    assert files_in(tmp_path) == ["link", "talk", "talk-2"]
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
@@ -271,10 +250,8 @@ async def test_the_conversation_that_is_replayed_is_not_recorded_into(tmp_path: 
     await record(path)
     link.symlink_to(path)
     before = path.read_bytes()
-    with pytest.raises(CannotRecord, match="it is the conversation that is replayed"):
-        Recorder(ReplayModel(path), link, NOTHING)
-    assert path.read_bytes() == before
-    recorder = Recorder(ReplayModel(path), tmp_path / "other", NOTHING)
+    recorder = Recorder(ReplayModel(path), link, NOTHING)
     assert recorder.name == f"replay:{path}"
-    assert await recorder.reply(Ask((SYSTEM, Message("user", "Write f.")), max_tokens=1)) == TALK[0][1]
-    assert read(tmp_path / "other")[0].model == "ollama:m"
+    assert await ask(recorder, TALK[0][0]) == TALK[0][1]
+    assert path.read_bytes() == before
+    assert read(tmp_path / "talk-2").model == "ollama:m"

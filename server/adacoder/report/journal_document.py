@@ -14,7 +14,7 @@ from adacoder.pytext import dedent
 from adacoder.report.doctests import as_doctest, failed_example
 from adacoder.report.markdown import fenced, inline
 from adacoder.report.outcome import label, notes, total_tokens
-from adacoder.report.progress import fixed, score
+from adacoder.report.step_words import fixed, score
 from adacoder.source.text import apply_edits
 from adacoder.task import current
 
@@ -147,11 +147,11 @@ def _diff(before: str, after: str) -> str:
 
 
 @dataclass
-class _Node:
+class _Branch:
     """A branch of a search, with its steps and its own branches."""
 
     steps: list[Step] = field(default_factory=list)
-    branches: dict[str, _Node] = field(default_factory=dict)
+    branches: dict[str, _Branch] = field(default_factory=dict)
 
     @property
     def result(self) -> str:
@@ -165,16 +165,16 @@ class _Node:
 
 def _tree(steps: Sequence[Step]) -> Iterator[str]:
     """Yield the lines of a search as nested lists. A search without branches has no lines."""
-    root = _Node()
+    root = _Branch()
     for step in steps:
         node = root
         for name in step.branch:
-            node = node.branches.setdefault(name, _Node())
+            node = node.branches.setdefault(name, _Branch())
         node.steps.append(step)
     yield from _branches(root, 0)
 
 
-def _branches(node: _Node, depth: int) -> Iterator[str]:
+def _branches(node: _Branch, depth: int) -> Iterator[str]:
     for name, branch in node.branches.items():
         notes_of = [step.details.note for step in branch.steps if isinstance(step.details, Noted)]
         told = " · ".join(inline(part) for part in (name, branch.result, *notes_of) if part)

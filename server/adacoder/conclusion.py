@@ -1,0 +1,69 @@
+"""The end of a request: the status and the reason that follow from a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adacoder.domain import UNPARSED, Attempt, FailureKind, Outcome, Status, Target, Verdict
+
+
+def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
+    """Turn an attempt into an Outcome. Only this function decides `verified`.
+
+    `verified` needs at least one Example that has a `want` and was observed to run the target. All such Examples must
+    pass, and the candidate must not have memorised them. Every Example that is not skipped needs a result. For a class
+    or a module, every Example that doctest runs counts.
+    """
+    verdict = attempt.verdict
+    passed, total = verdict.examples_passed, verdict.total(target)
+    if verdict.failure is None:
+        is_proved = verdict.is_proved or (passed > 0 and not target.is_function)
+        is_proved = is_proved and verdict.answers(target.examples)
+        status = Status.VERIFIED if is_proved else Status.UNVERIFIED
+        reason = None if is_proved else _why_nothing_is_proved(target, verdict)
+    elif verdict.failure.kind is FailureKind.MEMORISED:
+        status, reason = Status.UNVERIFIED, f"{verdict.failure.message} Read it before you keep it."
+    elif passed:
+        status = Status.PARTIAL
+        reason = (f"Only {passed} of {total} examples passed. " if passed < total else "") + verdict.failure.message
+    else:
+        status, reason = Status.FAILED, verdict.failure.message
+    edits = verdict.edits if status.is_offered else ()
+    notes = attempt.candidate.notes if attempt.candidate.function else ()
+    return Outcome(status, target, reason, attempt.candidate, verdict, rounds, edits, notes=notes)
+
+
+def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
+    """Turn a check of the current text into an Outcome.
+
+    As `conclude`, but a file that does not parse is an error, and a resource denied by isolation is not a failure of
+    the code.
+    """
+    outcome = conclude(target, attempt, rounds)
+    failure = attempt.verdict.failure
+    if failure is None:
+        return outcome
+    if not attempt.verdict.parses and failure.kind in UNPARSED:
+        return replace(outcome, status=Status.ERROR, reason=failure.message)
+    if failure.kind is FailureKind.DENIED:
+        return replace(outcome, status=Status.DENIED, reason=failure.message)
+    return outcome
+
+
+def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
+    name = target.name
+    if not target.examples:
+        informal = "" if target.in_class else f" and shows no call with its result, such as `{name}(…) == …`"
+        return f"The docstring of '{name}' has no >>> examples{informal}, so nothing could be verified."
+    if verdict.imports and not verdict.defines:
+        return f"The imported module does not define '{name}', and doctest does not find it: it was not checked."
+    if all(example.skipped for example in target.examples):
+        return f"All examples of '{name}' are skipped, so nothing could be verified."
+    if not verdict.answers(target.examples):
+        return f"Not all examples of '{name}' ran, so nothing could be verified."
+    if not target.has_wants:
+        return f"No example of '{name}' shows an output, so nothing could be verified."
+    instead = dict.fromkeys(result.ran for result in verdict.results if result.ran)
+    told = f": {', and '.join(instead)}" if instead else ""
+    ran = "was seen to run" if "` is a " in told else "ran"
+    return f"No example that shows an output {ran} '{name}', so nothing could be verified{told}."

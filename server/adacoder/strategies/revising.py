@@ -1,0 +1,128 @@
+"""Workflows that write, and while examples fail, ask for advice on the failure and revise by it.
+
+They differ in the adviser and in what it sees: Self-Debugging explains the code, Reflexion remembers reflections,
+INTERVENOR teaches a method, and LDB judges the blocks of a trace. Traces are recorded at run time, with the values of
+locals. A block ends where the code branches, jumps back or calls itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adacoder.agents.advisor import advisor, coder, told
+from adacoder.agents.attempt_traces import observed, shown
+from adacoder.agents.budget import Budget
+from adacoder.agents.programming_assistant import WRITER
+from adacoder.agents.request import Request
+from adacoder.agents.role import Field, Role
+from adacoder.domain import Candidate
+from adacoder.strategies.strategy import Strategy
+from adacoder.traces import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Revising:
+    """The loop that these workflows share."""
+
+    adviser: Role[str]
+    reviser: Role[Candidate]
+    writer: Role[Candidate] = WRITER
+    memory: int = 0
+    """Maximum number of advices that the reviser gets together, as `memory`; 0: it gets the last one, as `advice`."""
+    shows: Callable[[Trace], Field] | None = None
+    """Form in which the adviser sees a `trace` of the failing example; None: it sees none."""
+
+    async def run(self, request: Request) -> None:
+        """Write. While examples fail, ask for advice and revise."""
+        await self.revise(request, await request.first(self.writer))
+
+    async def revise(self, request: Request, candidate: Candidate, **fields: Field) -> None:
+        """Revise `candidate` while examples fail; `fields` are more that the adviser sees."""
+        remembered: list[str] = []
+        for _ in request.rounds():
+            attempt = await request.evaluate(candidate)
+            if not request.goes_on:
+                return
+            about = told(attempt)
+            if self.shows is not None:
+                fields["trace"] = self.shows(await observed(request, attempt))
+            advice = await request.ask(self.adviser, {**about, **fields})
+            if not self.memory:
+                candidate = await request.ask(self.reviser, about, advice=advice)
+                continue
+            remembered = [*remembered, *filter(None, [advice])][-self.memory :]
+            learnt = "\n\n".join(remembered) or "Nothing so far."
+            candidate = await request.ask(self.reviser, about, memory=learnt)
+
+
+def _budget(t: int) -> Budget:
+    return Budget(rounds=1 + t, calls=1 + 2 * t)
+
+
+EXPLAINER = advisor("self_debugger", "explain", "explaining the code", "self_debugging_explain")
+"""Explains `code` line by line, and against the `error`."""
+REVISER = coder("self_debugger", "revising the function", "revise")
+"""Revises `code` by its `error` and an `advice`."""
+SELF_DEBUGGING = Strategy(
+    name="self-debugging",
+    summary="explains its code line by line after a failure, and revises it",
+    paper="Teaching Large Language Models to Self-Debug (Chen et al., ICLR 2024)",
+    roles=(WRITER, EXPLAINER, REVISER),
+    iterations=10,  # section 4, "Maximum number of debugging turns"
+    budget=_budget,
+    run=Revising(EXPLAINER, REVISER).run,
+    feedback="the error, and an explanation",
+)
+
+REFLECTOR = advisor("reflector", "reflect", "reflecting on the failure", "reflexion_reflect", most=256)
+"""Explains in a few sentences why `code` failed with its `error`, and what to do next time."""
+ACTOR = coder("actor", "writing the function", "write")
+"""Writes the function."""
+ACTOR_AGAIN = coder("actor", "revising the function by the reflections", "reflexion_revise")
+"""Revises `code` by its `error` and the `memory`."""
+MEMORY = 3
+"""Maximum number of reflections to remember (section 3: one to three)."""
+REFLEXION = Strategy(
+    name="reflexion",
+    summary="reflects on each failure in words, and remembers the last three reflections",
+    # The released code judges by one generated assert; here the docstring's Examples do.
+    paper="Reflexion: Language Agents with Verbal Reinforcement Learning (Shinn et al., NeurIPS 2023)",
+    roles=(ACTOR, REFLECTOR, ACTOR_AGAIN),
+    iterations=10,  # section 4.3; the released script has 2
+    budget=_budget,
+    run=Revising(REFLECTOR, ACTOR_AGAIN, ACTOR, memory=MEMORY).run,
+    feedback="the error, and reflections",
+)
+
+LEARNER = coder("learner", "writing the function", "write")
+"""Writes the function."""
+LEARNER_AGAIN = coder("learner", "repairing the function by the method", "revise")
+"""Repairs `code` by the teacher's method, passed as `advice`."""
+TEACHER = advisor("teacher", "teach", "finding a method to repair the function", "intervenor_teach")
+"""Describes a method to repair `code` after its `error`, but writes no code."""
+INTERVENOR = Strategy(
+    name="intervenor",
+    summary="a learner writes, and a teacher explains how to repair the failure",
+    paper="INTERVENOR: Prompting the Coding Ability of LLMs with the Interactive Chain of Repair (Wang et al., 2024)",
+    roles=(LEARNER, LEARNER_AGAIN, TEACHER),
+    iterations=5,  # the paper states none: as many as AdaCoder, for comparison
+    budget=_budget,
+    run=Revising(TEACHER, LEARNER_AGAIN, LEARNER).run,
+    feedback="the error, and a method",
+)
+
+JUDGE = advisor("debugger", "judge blocks", "debugging block by block", "ldb_judge")
+"""Judges for each block of a `trace` whether it is correct."""
+REWRITER = coder("debugger", "rewriting the function by the debugging", "revise")
+"""Rewrites `code` by the judgements on its blocks, passed as `advice`."""
+LDB = Strategy(
+    name="ldb",
+    summary="debugs block by block with the values that were seen at run time",
+    paper="LDB: A Large Language Model Debugger via Verifying Runtime Execution Step by Step (Zhong et al., ACL 2024)",
+    roles=(WRITER, JUDGE, REWRITER),
+    iterations=10,  # section 4.1
+    budget=_budget,
+    run=Revising(JUDGE, REWRITER, shows=lambda trace: shown(trace, in_blocks=True)).run,
+    feedback="the error, and a trace",
+)
