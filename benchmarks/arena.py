@@ -28,9 +28,9 @@ from measuring import Figure, Report, Unavailable
 
 from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
-from adacoder.arena.judge import Judge
+from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.rows import RowsFile
-from adacoder.arena.runner import Runner, Standing
+from adacoder.arena.runner import Progress, Runner
 from adacoder.domain import Reply
 from adacoder.models.backend import Session
 from adacoder.models.base import Leases
@@ -65,13 +65,13 @@ async def many(folder: Path, cells: int) -> Report:
         assert canonical is not None
         return ScriptedModel(then=Reply(f"```python\n{canonical.text}```\n"), name="instant", window=Window(1 << 17))
 
-    def hear(standing: Standing) -> None:
+    def hear(standing: Progress) -> None:
         if standing.done > standing.done_before and standing.done % (standing.total // 10) == 0:
             memory.append(round(psutil.Process().memory_info().rss / 2**20, 1))
 
     for _ in range(2):  # the second has nothing to do
         began = time.perf_counter()
-        judge, service = Judge(settings), Service(opened, Session(leases=Leases(WORKERS)))
+        judge, service = HiddenJudge(settings), Service(opened, Session(leases=Leases(WORKERS)))
         rows = RowsFile(folder / "rows.jsonl")
         plan = Plan(tasks, ("instant",), ("adacoder",), -(-cells // len(tasks.tasks)), settings)
         try:

@@ -31,7 +31,7 @@ from evaluations import SECONDS, workspace
 from measuring import Case, Figure, Report, Unavailable, interleave
 
 from adacoder.arena.formats import load
-from adacoder.arena.judge import PASSED, Judge
+from adacoder.arena.judge import PASSED, HiddenJudge
 from adacoder.domain import Level
 from adacoder.settings import Settings
 
@@ -214,7 +214,7 @@ async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Har
     turn = count()
     with workspace() as folder:
         read = load(Path(os.environ[DATA]) / FILE, folder).tasks
-        judge = Judge(Settings(isolation=Level.FULL, timeout=SECONDS))
+        judge = HiddenJudge(Settings(isolation=Level.FULL, timeout=SECONDS))
 
         async def timed(index: int) -> tuple[float, bool]:
             task = tasks[index]

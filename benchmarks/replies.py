@@ -31,9 +31,9 @@ from typing import TypeAlias
 from recorded import Recorded, plain, replies_in, tasks_in
 
 from adacoder.arena.cells import Bench, Cell, Plan
-from adacoder.arena.judge import PASSED, Judge
-from adacoder.arena.rows import Reading, RowsFile
-from adacoder.arena.runner import Runner, Standing
+from adacoder.arena.judge import PASSED, HiddenJudge
+from adacoder.arena.rows import RowsFile, RowsReader
+from adacoder.arena.runner import Progress, Runner
 from adacoder.arena.tasks import ArenaTask, TaskSet
 from adacoder.domain import Reply
 from adacoder.models.backend import Session
@@ -83,7 +83,7 @@ def kept_in(path: Path) -> dict[str, bool]:
     return dict(map(json.loads, whole))
 
 
-async def shared_out(judge: Judge, work: Sequence[tuple[Recorded, ArenaTask]], path: Path) -> list[bool]:
+async def shared_out(judge: HiddenJudge, work: Sequence[tuple[Recorded, ArenaTask]], path: Path) -> list[bool]:
     """Judgement of each plain program. `path` holds earlier judgements, which are reused."""
     found = await asyncio.to_thread(kept_in, path)
     waiting = iter([(recorded, task) for recorded, task in work if recorded["id"] not in found])
@@ -123,7 +123,7 @@ async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> di
     models = tuple(dict.fromkeys(model for model, _ in replies))
     for strategies, of in ((("direct", "adacoder"), settings), (("resample",), replace(settings, max_iterations=None))):
         for tasks in sets:
-            judge, service = Judge(of), Service(opened, Session(leases=Leases(WORKERS)))
+            judge, service = HiddenJudge(of), Service(opened, Session(leases=Leases(WORKERS)))
             rows = RowsFile(path)
             most = max(map(len, replies.values()))
             plan = Samples(tasks, models, strategies, most, of, replies)
@@ -134,7 +134,7 @@ async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> di
                 await asyncio.gather(judge.close(), service.close())
                 await rows.close()
     counts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    for row in Reading().rows(path):
+    for row in RowsReader().rows(path):
         if row.strategy == "resample" and len(replies[row.model, row.task]) == 1:
             continue
         count = counts[row.model][COLUMNS[row.strategy]]
@@ -143,7 +143,7 @@ async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> di
     return counts
 
 
-def tell(standing: Standing) -> None:
+def tell(standing: Progress) -> None:
     """Report progress now and then."""
     if standing.done % 250 == 0:
         print(f"{standing.done} of {standing.total} cells", file=sys.stderr, flush=True)
@@ -157,13 +157,13 @@ async def measure(
     replied = replies_in(data / "model_replies.jsonl.gz")
     recorded = [each for each in replied if not sources or each["source"] in sources]
     work = [(each, by_id[each["task_id"]]) for each in recorded]
-    judge = Judge(Settings(timeout=SECONDS))
+    judge = HiddenJudge(Settings(timeout=SECONDS))
     try:
         alone = await shared_out(judge, work, kept / "alone.jsonl")
     finally:
         await judge.close()
     differing = [place for place, (each, _) in enumerate(work) if alone[place] != (each["hidden_tests"] == "pass")]
-    patient = Judge(Settings(timeout=6 * SECONDS))
+    patient = HiddenJudge(Settings(timeout=6 * SECONDS))
     differences = []
     try:
         for place in differing:

@@ -40,7 +40,7 @@ from recorded import Recorded, plain, replies_in, tasks_in
 
 from adacoder.agents.debug_specialist import DebugSpecialist
 from adacoder.agents.paper_rules import debugged
-from adacoder.arena.judge import PASSED, Judge
+from adacoder.arena.judge import PASSED, HiddenJudge
 from adacoder.arena.tasks import ArenaTask
 from adacoder.domain import Failure, FailureKind, Level, Verdict
 from adacoder.journal import Journal
@@ -87,7 +87,9 @@ class Finding:
 class Rescue:
     """All treatments of a reply."""
 
-    def __init__(self, folder: Path, judge: Judge, tasks: Mapping[str, ArenaTask], names: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, judge: HiddenJudge, tasks: Mapping[str, ArenaTask], names: Mapping[str, str]
+    ) -> None:
         self._folder = folder
         self._installed = find(None, folder, folder).folders
         self._judge = judge
@@ -188,7 +190,7 @@ async def measure(folder: Path, replies: Path, data: Path, sources: Sequence[str
     """Return the results of every reply. Everything runs in the workspace `folder`."""
     rows = [row for row in replies_in(replies) if not sources or row["source"] in sources]
     found: dict[int, tuple[Finding, Verdict]] = {}
-    judge = Judge(Settings(timeout=SECONDS, isolation=Level.LSM))
+    judge = HiddenJudge(Settings(timeout=SECONDS, isolation=Level.LSM))
     rescue = Rescue(folder, judge, tasks_in(data, folder)[1], paper_names(data / "paper_module_names.json"))
 
     async def first(place: int, row: Recorded) -> None:

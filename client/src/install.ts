@@ -62,7 +62,7 @@ export class PrivateServer {
     const [not, other] = ["Not Now", "Use Another…"];
     const message =
       `AdaCoder's server is not installed. Install it into a private environment, with Python ${version.join(".")} (${path})? ` +
-      `What it depends on comes from the package index that ${uv === undefined ? "pip" : "uv"} is configured for.`;
+      `Its dependencies come from the package index that ${uv === undefined ? "pip" : "uv"} is configured for.`;
     const answer = await window.showInformationMessage(message, INSTALL, other, not);
     if (answer === other) await openSettings("@id:adacoder.path");
     await this.context.globalState.update(ANSWER, answer === INSTALL);

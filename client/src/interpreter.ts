@@ -59,7 +59,7 @@ export async function onInterpreterChange(listener: () => unknown, log: LogOutpu
     try {
       (await event())?.(listener);
     } catch (error) {
-      log.warn(`A Python extension does not tell when its interpreter changes: ${String(error)}`);
+      log.warn(`A Python extension does not report changes of its interpreter: ${String(error)}`);
     }
   }
 }

@@ -132,5 +132,5 @@ export function hasAdaCoder(interpreter: string): Promise<boolean> {
 export function whyNotStarted({ path }: Sources, error: unknown): string {
   const cannotRun = /\b(?:ENOENT|EACCES)\b/.test(String(error));
   if (cannotRun && path !== "") return `${path} cannot be run: correct or clear the setting adacoder.path.`;
-  return "AdaCoder's server stopped while it was starting: its log says why.";
+  return "AdaCoder's server stopped while starting: see its log.";
 }

@@ -199,24 +199,24 @@ export function tidy(wheel: string, storage: string, now = Date.now()): void {
 }
 
 const REASONS: readonly [RegExp, (python: string) => string][] = [
-  [/No space left on device|ENOSPC/, () => "There is no room left on the disk for AdaCoder's environment."],
+  [/No space left on device|ENOSPC/, () => "The disk is full: make room for AdaCoder's environment, and try again."],
   [
     /ensurepip|No module named '?(?:venv|pip)\b/,
     (python) =>
-      `${python} makes no environments: install what it lacks (Debian and Ubuntu: \`sudo apt install python3-venv\`), or uv.`,
+      `${python} cannot make environments: install its venv module (Debian and Ubuntu: \`sudo apt install python3-venv\`) or uv.`,
   ],
   [
     /CERTIFICATE_VERIFY_FAILED|invalid peer certificate/,
-    () => "The certificate of your package index is not trusted: name your own with SSL_CERT_FILE, and try again.",
+    () => "The certificate of your package index is not trusted: set SSL_CERT_FILE to your certificates, and try again.",
   ],
   [
     /Failed to establish a new connection|NewConnectionError|ConnectTimeout|Connection refused|name resolution|dns error|error sending request|[Cc]onnection (?:error|aborted|reset)|ProxyError|Could not connect/,
     () =>
-      "AdaCoder's dependencies could not be fetched, since your package index does not answer: go online, or name an index of your own in the configuration of pip (or uv), and try again.",
+      "Your package index does not answer: go online, or configure another index for pip (or uv), and try again.",
   ],
   [
     /\b(?:401|403)\b[^\n]*(?:Client Error|Unauthorized|Forbidden)|(?:Unauthorized|Forbidden)/,
-    () => "Your package index denies access: give pip (or uv) what it asks for, and try again.",
+    () => "Your package index denies access: configure your credentials for pip (or uv), and try again.",
   ],
 ];
 
@@ -226,5 +226,5 @@ export function whyNotMade(error: unknown, python: string): string {
   const reason = REASONS.find(([pattern]) => pattern.test(printed));
   if (reason !== undefined) return reason[1](python);
   const lines = printed.split(/[\r\n]+/).filter((line) => line.trim() !== "" && !/^\s*(?:hint|note):/i.test(line));
-  return `AdaCoder's environment could not be made: ${(lines.at(-1) ?? "nothing was told").trim()}`;
+  return `AdaCoder's environment could not be made: ${(lines.at(-1) ?? "no output").trim()}`;
 }

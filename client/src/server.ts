@@ -141,7 +141,7 @@ export class Server {
       if (client?.state === State.Starting) await client.start(); // after a crash; only a running client can be stopped
       await client?.dispose();
     } catch (error) {
-      this.output.warn(`The server did not stop as it should: ${String(error)}`);
+      this.output.warn(`The server did not stop cleanly: ${String(error)}`);
     }
   }
 
@@ -176,7 +176,7 @@ function scope(): Uri | undefined {
 /** A launch with the program's absolute path. */
 function located(launch: Launch): Launch {
   const command = locate(launch.command, process.env["PATH"] ?? "", foreignFolders());
-  if (command === undefined) throw new Error(`ENOENT: there is no program ${launch.command}`);
+  if (command === undefined) throw new Error(`ENOENT: ${launch.command} was not found`);
   return { ...launch, command };
 }
 

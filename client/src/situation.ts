@@ -53,9 +53,9 @@ export interface Entry {
 }
 
 export const NO_WINDOWS =
-  "On Windows itself AdaCoder runs no examples, so that it can verify nothing; in WSL it can. Models and journals work here, too.";
-const IDLE = "Its server starts with the first Python file that is opened, or when something is asked of it.";
-const UNPROVEN_MAC = "On macOS AdaCoder's isolation is unproven: it was written for it, and not yet tried there.";
+  "AdaCoder cannot run examples on Windows itself, so it verifies nothing: reopen the folder in WSL. Models and journals work.";
+const IDLE = "The server starts with the first Python file that you open, or with the first command.";
+const UNPROVEN_MAC = "On macOS, AdaCoder's isolation is experimental and untested.";
 
 const DOING: Readonly<Record<string, string>> = {
   generate: "generating",
@@ -70,7 +70,7 @@ const DOING: Readonly<Record<string, string>> = {
 
 /** A job's activity, as part of a sentence. */
 export function doing({ mode, qualifiedName, target }: Job): string {
-  return `${DOING[mode] ?? "at work on"} '${qualifiedName ?? target}'`;
+  return `${DOING[mode] ?? "working on"} '${qualifiedName ?? target}'`;
 }
 
 /** Builds the displayed status. */
@@ -123,7 +123,7 @@ export function modelOf(findings: readonly Finding[]): string | undefined {
 /** The level of isolation, such as `full`. */
 function isolationOf(findings: readonly Finding[]): string | undefined {
   const found = findings.find(({ name }) => name === "Isolation");
-  return found?.ok === false ? "none, so that nothing runs" : /^[\w-]+/.exec(found?.text ?? "")?.[0];
+  return found?.ok === false ? "none, so nothing runs" : /^[\w-]+/.exec(found?.text ?? "")?.[0];
 }
 
 /** The entries of the status menu. */
@@ -165,8 +165,8 @@ export function again({ mode, uri, qualifiedName }: Job): Entry | undefined {
 /** The message after a crash of the server, if any. */
 export function afterCrash(lost: readonly Job[], isGivenUp: boolean): string | undefined {
   const work = lost.length > 0 ? ` while ${lost.map(doing).join(" and ")}` : "";
-  if (isGivenUp) return `AdaCoder's server crashed again${work}, five times by now, and stays down until you restart it.`;
-  return lost.length > 0 ? `AdaCoder's server crashed${work}. It runs again.` : undefined;
+  if (isGivenUp) return `AdaCoder's server crashed for the fifth time${work}. It stays down until you restart it.`;
+  return lost.length > 0 ? `AdaCoder's server crashed${work}. It has restarted.` : undefined;
 }
 
 const MARKDOWN = /[\\`*_{}[\]<>#|~!&$]/g;

@@ -48,7 +48,7 @@ export class Status {
     private readonly showLog: () => void,
   ) {
     this.language.name = this.bar.name = NAME;
-    this.language.command = { command: MENU, title: "Menu", tooltip: "What AdaCoder can do here" };
+    this.language.command = { command: MENU, title: "Menu", tooltip: "AdaCoder's status and commands" };
     this.bar.command = MENU;
     this.disposables = [
       this.language,

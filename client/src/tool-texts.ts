@@ -16,7 +16,7 @@ const ASKS: Readonly<Record<Tool, (what: string) => string>> = {
   generate: (what) => `Have AdaCoder's model write ${what}, and insert that if all examples pass?`,
 };
 const LEAVES =
-  "The chat's model, which may be remote, is then told the verdict, and of an example that fails what it runs, wants and gave.";
+  "The chat's model, which may be remote, then sees the verdict and the failing example with its expected and actual output.";
 
 /** The question to the user before a tool runs. */
 export function confirmationOf(tool: Tool, input: ToolInput): { title: string; message: string; doing: string } {

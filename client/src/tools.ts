@@ -57,9 +57,9 @@ class OnFunction implements LanguageModelTool<ToolInput> {
 
   async invoke({ input }: { input: ToolInput }, cancellation: CancellationToken): Promise<LanguageModelToolResult> {
     const client = await this.server.running();
-    if (client === undefined) return said("AdaCoder's server does not run.");
+    if (client === undefined) return said("AdaCoder's server is not running.");
     const file = fileOf(input.file);
-    if (file === undefined) return said(`'${input.file}' is no file of this workspace.`);
+    if (file === undefined) return said(`'${input.file}' is not a file of this workspace.`);
     const params = {
       textDocument: { uri: client.code2ProtocolConverter.asUri(file) },
       qualifiedName: input.function,

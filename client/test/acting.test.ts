@@ -1,4 +1,4 @@
-/** Buttons, tools for agents and what follows a crash, with a server that remembers what it was asked. */
+/** Buttons, tools for agents and recovery from a crash, with a server that records its requests. */
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ interface Asked {
   readonly qualifiedName?: string;
 }
 
-/** A server that answers each command with what a test says. */
+/** A server with a fixed answer to each command. */
 class StandIn {
   readonly asked: (readonly [method: string, asked: Asked])[] = [];
   readonly answers: Record<string, unknown> = { "adacoder.server.doctor": { findings: [] }, "adacoder.server.status": { jobs: [] } };
@@ -52,7 +52,7 @@ class StandIn {
   }
 }
 
-/** What the person was shown: a message and its buttons. */
+/** The messages shown to the user, each with its buttons. */
 const shown = (): readonly (readonly string[])[] => window.showErrorMessage.mock.calls;
 const answers = (...titles: readonly string[]): void => {
   for (const title of titles) window.showErrorMessage.mockResolvedValueOnce(title);
@@ -79,7 +79,7 @@ const ended = (...remedies: readonly Remedy[]): Ended => ({
 test.each([
   ["Open Settings", "workbench.action.openSettings", "@id:adacoder.ollama.host"],
   ["Show Journal", "markdown.showPreview", expect.anything()],
-])("the button %s does what it says", async (title, command, argument: unknown) => {
+])("the button %s runs its command", async (title, command, argument: unknown) => {
   const standIn = new StandIn();
   standIn.answers["adacoder.server.journal"] = { markdown: "# Journal" };
   answers(title);
@@ -88,7 +88,7 @@ test.each([
   expect(commands.executeCommand.mock.calls).toEqual([[command, argument]]);
 });
 
-test("in a remote window the button Open Settings opens those of that machine", async () => {
+test("Open Settings opens the remote machine's settings in a remote window", async () => {
   env.remoteName = "wsl";
   answers("Open Settings");
   await new Results(new StandIn().server).show(ended({ kind: "setting", key: "ollama.host" }));
@@ -97,7 +97,7 @@ test("in a remote window the button Open Settings opens those of that machine", 
   ]);
 });
 
-/** What a person sees whose `PATH` is a folder with or without Ollama's program. */
+/** The environment of a user whose `PATH` is a folder with or without Ollama's program. */
 async function withoutServer({ has, host, trusted = true }: { has: boolean; host?: string; trusted?: boolean }): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), "adacoder-path-"));
   if (has) writeFileSync(join(folder, "ollama"), "", { mode: 0o755 });
@@ -109,7 +109,7 @@ async function withoutServer({ has, host, trusted = true }: { has: boolean; host
   return (shown().at(-1) ?? []).slice(1).filter((title) => title.endsWith("Ollama"));
 }
 
-test("the button Start Ollama starts it in a terminal that is shown, and looks until it answers", async () => {
+test("Start Ollama shows a terminal and refreshes the status until Ollama answers", async () => {
   answers("Start Ollama");
   commands.executeCommand.mockResolvedValueOnce(undefined).mockResolvedValueOnce(true as never);
   expect(await withoutServer({ has: true, host: "localhost:11500" })).toEqual(["Start Ollama"]);
@@ -120,14 +120,14 @@ test("the button Start Ollama starts it in a terminal that is shown, and looks u
   expect(commands.executeCommand.mock.calls).toEqual([["adacoder.refreshStatus"], ["adacoder.refreshStatus"]]);
 });
 
-test("without its program the button is Install Ollama, and opens its page", async () => {
+test("Install Ollama opens the download page if the program is missing", async () => {
   answers("Install Ollama");
   expect(await withoutServer({ has: false })).toEqual(["Install Ollama"]);
   expect(env.openExternal.mock.calls.map(([uri]) => uri.toString())).toEqual(["https://ollama.com/download"]);
   expect(window.createTerminal).not.toHaveBeenCalled();
 });
 
-test("nothing is started for a folder that is not trusted, nor here for a server elsewhere", async () => {
+test("Ollama is not started for an untrusted folder or a remote address", async () => {
   expect(await withoutServer({ has: true, trusted: false })).toEqual(["Install Ollama"]);
   for (const host of ["gpu:11434", "http://10.0.0.7", "[2001:db8::1]:11434", "ollama.example.org"]) {
     expect(await withoutServer({ has: true, host })).toEqual([]);
@@ -137,7 +137,7 @@ test("nothing is started for a folder that is not trusted, nor here for a server
   }
 });
 
-test("after a download the status is asked for again", async () => {
+test("a download refreshes the status", async () => {
   const standIn = new StandIn();
   standIn.answers["adacoder.server.pull"] = { pulled: true, reason: null };
   answers("Pull Model");
@@ -148,14 +148,14 @@ test("after a download the status is asked for again", async () => {
 test.each([
   ["a journal", "Show Journal", { jobId: "j" }],
   ["a log", "Show Log", { jobId: null }],
-])("a success of more than a line has %s, since VS Code cuts what has no button", async (_, button, more) => {
+])("a success longer than one line has %s, because VS Code cuts messages without buttons", async (_, button, more) => {
   const good = { ...ended(), isGood: true };
   await new Results(new StandIn().server).show({ ...good, message: "Inserted 'f'. 3/3 examples passed." });
   await new Results(new StandIn().server).show({ ...good, message: "Inserted 'f'. 3/3 examples passed. And much more. ".repeat(3), ...more });
   expect(shown().map((each) => each.slice(1))).toEqual([[], [button]]);
 });
 
-test("a journal that is gone is not said to have never been", async () => {
+test("a dropped journal is reported as gone, not as never written", async () => {
   const standIn = new StandIn();
   standIn.answers["adacoder.server.journal"] = null;
   answers("Show Journal");
@@ -165,7 +165,7 @@ test("a journal that is gone is not said to have never been", async () => {
   });
 });
 
-test("the button Pull Model has the server download that model, again if the person wants it, and says why it could not", async () => {
+test("Pull Model downloads the model, reports a failure, and offers to try again", async () => {
   const standIn = new StandIn();
   standIn.answers["adacoder.server.pull"] = { pulled: false, reason: "The disk is full." };
   answers("Pull Model", "Try Again", "Show Log");
@@ -190,7 +190,7 @@ interface Offered {
   invoke(options: object, token: CancellationTokenSource["token"]): Promise<LanguageModelToolResult>;
 }
 
-test("tools are offered while the setting is on, ask before, and tell the verdict and the failing example only", async () => {
+test("tools exist while the setting is on, ask first, and report only the verdict and the failing example", async () => {
   const standIn = new StandIn();
   registerTools(standIn.server);
   expect([...offered.keys()]).toEqual([]);
@@ -208,7 +208,7 @@ test("tools are offered while the setting is on, ask before, and tell the verdic
   expect(standIn.asked[0]?.[1]).toMatchObject({ qualifiedName: "f", mode: "repair", apply: true, candidate: input.candidate });
   for (const file of ["/etc/passwd", "../other/a.py"]) {
     const elsewhere = await verify.invoke({ input: { ...input, file } }, new CancellationTokenSource().token);
-    expect(JSON.stringify(elsewhere.content)).toContain("no file of this workspace");
+    expect(JSON.stringify(elsewhere.content)).toContain("not a file of this workspace");
   }
   expect(standIn.asked).toHaveLength(1);
 
@@ -232,7 +232,7 @@ async function atWork(): Promise<StandIn> {
   return standIn;
 }
 
-test("after a crash it says what was running, and runs it again at a click", async () => {
+test("a message after a crash names the lost job, and one click runs it again", async () => {
   const standIn = await atWork();
   answers("Run Again");
   await standIn.crashed.fire({ isGivenUp: false });
@@ -241,24 +241,24 @@ test("after a crash it says what was running, and runs it again at a click", asy
   await vi.waitFor(() => {
     expect(commands.executeCommand).toHaveBeenCalledWith("adacoder.server.generate", { uri: JOB.uri, qualifiedName: "f" });
   });
-  expect(shown()).toEqual([["AdaCoder's server crashed while generating 'f'. It runs again.", "Run Again", "Show Log"]]);
+  expect(shown()).toEqual([["AdaCoder's server crashed while generating 'f'. It has restarted.", "Run Again", "Show Log"]]);
 });
 
-test("after five crashes one sentence and one click bring all back, with what was lost", async () => {
+test("a message after five crashes restarts the server and runs the lost job again", async () => {
   const standIn = await atWork();
   answers("Restart Server", "Run Again");
   await standIn.crashed.fire({ isGivenUp: true });
   await vi.waitFor(() => {
     expect(standIn.restart).toHaveBeenCalledOnce();
   });
-  expect(shown()).toEqual([[expect.stringContaining("five times by now"), "Restart Server", "Show Log"]]);
+  expect(shown()).toEqual([[expect.stringContaining("for the fifth time"), "Restart Server", "Show Log"]]);
   await standIn.changed.fire({ kind: "running" });
   await vi.waitFor(() => {
     expect(commands.executeCommand).toHaveBeenCalledWith("adacoder.server.generate", { uri: JOB.uri, qualifiedName: "f" });
   });
 });
 
-test("the status is of the folder whose Python file is in front", async () => {
+test("the status describes the folder of the active Python file", async () => {
   const standIn = new StandIn();
   new Status(standIn.server, () => undefined);
   const front = async (path: string, languageId = "python"): Promise<void> => {
@@ -276,7 +276,7 @@ test("the status is of the folder whose Python file is in front", async () => {
   ]);
 });
 
-test("of two examinations the status shows the one that was asked for later, whichever is answered first", async () => {
+test("the status shows the later of two examinations, whichever is answered first", async () => {
   const made = vi.spyOn(window, "createStatusBarItem");
   const status = (): string => (made.mock.results.at(-1)?.value as { text: string }).text;
   const found = (model: string): object => ({ findings: [{ name: "Model", ok: true, text: "", advice: "", model }] });

@@ -13,13 +13,13 @@ const FAILED: Ended = {
 
 const titles = (ended: Ended, isOpen = false): string[] => buttons(ended, isOpen).map(({ title }) => title);
 
-test("what is kept can be seen, inserted and discarded; what is seen already need not be shown", () => {
+test("a kept result has buttons to show, insert and discard it; an open difference has no Show button", () => {
   const kept = { ...FAILED, kept: true };
   expect(titles(kept)).toEqual(["Show Difference", "Insert", "Discard", "Show Journal"]);
   expect(titles(kept, true)).toEqual(["Insert", "Discard", "Show Journal"]);
 });
 
-test("a failure has its journal, and what its message says to do", () => {
+test("a failure has its journal and the remedies that its message names", () => {
   expect(titles(FAILED)).toEqual(["Show Journal"]);
   const remedies = [
     { kind: "start" },

@@ -45,7 +45,7 @@ const result = (name: string, states: readonly ExampleResult["state"][], more: P
 
 type Check = (ids: readonly string[], tell: (...results: DocstringResult[]) => void, token: CancellationTokenSource["token"]) => Promise<object>;
 
-/** A server of which it is known what it was asked, and how often it was started. */
+/** A server that records its requests and counts its starts. */
 class StandIn {
   readonly asked: (readonly string[])[] = [];
   starts = 0;
@@ -96,18 +96,18 @@ function explorer(check: Check): { readonly server: StandIn; readonly controller
   const server = new StandIn(check);
   registerTests(server as unknown as Server);
   const controller = controllers.at(-1);
-  if (controller === undefined) throw new Error("There is no test controller.");
+  if (controller === undefined) throw new Error("No test controller was created.");
   return { server, controller };
 }
 
 function runs(controller: TestController, profile: number, request: Request = {}, from = new CancellationTokenSource()): Promise<void> {
-  return controller.profiles[profile]?.handler(request, from.token) ?? Promise.reject(new Error("There is no such profile."));
+  return controller.profiles[profile]?.handler(request, from.token) ?? Promise.reject(new Error("No profile has this name."));
 }
 
 function find(controller: TestController, ...path: string[]): TestItem {
   let found: TestItem | undefined = controller.items.get(URI);
   for (const id of path) found = found?.children.get(`${URI}#${id}`);
-  if (found === undefined) throw new Error(`There is no test ${path.join(" > ")}.`);
+  if (found === undefined) throw new Error(`Cannot find test ${path.join(" > ")}.`);
   return found;
 }
 
@@ -120,7 +120,7 @@ beforeEach(() => {
   files.set(PATH, ">>> area(1)").set("/project/plain.py", "x = 1");
 });
 
-test("files are listed without a server, and it is started when somebody looks into one", async () => {
+test("files are listed without a server, which starts when one is expanded", async () => {
   const { server, controller } = explorer(passing);
   await controller.resolveHandler?.();
   expect([...controller.items].map(([, { label }]) => label)).toEqual(["shapes.py"]);
@@ -130,14 +130,14 @@ test("files are listed without a server, and it is started when somebody looks i
   expect(server.starts).toBe(1);
 });
 
-test("a package that is called as built files are is listed, and no built files", async () => {
+test("a package named build is listed, and build output is not", async () => {
   files.set("/project/src/build/__init__.py", "").set("/project/src/build/env.py", ">>> 1").set("/project/build/lib/a.py", ">>> 1");
   const { controller } = explorer(passing);
   await controller.resolveHandler?.();
   expect([...controller.items].map(([, { label }]) => label)).toEqual(["shapes.py", "src/build/env.py"]);
 });
 
-test("a file that cannot be read whole stays, and is an error of a run", async () => {
+test("a file with a syntax error stays listed, and is an error of a run", async () => {
   const { server, controller } = explorer(passing);
   server.names = [];
   server.reason = "Line 1 is a syntax error.";
@@ -150,7 +150,7 @@ test("a file that cannot be read whole stays, and is an error of a run", async (
   expect(controller.items.get(URI)).toBeUndefined();
 });
 
-test("all is run in one request, and one example with its docstring", async () => {
+test("one request runs everything, and one example runs with its docstring", async () => {
   const { server, controller } = explorer(passing);
   await runs(controller, RUN);
   expect(server.asked).toEqual([[`${URI}#area`, `${URI}#side`]]);
@@ -162,7 +162,7 @@ test("all is run in one request, and one example with its docstring", async () =
   expect(server.asked[2]).toEqual([`${URI}#side`]);
 });
 
-test("a failure is a difference at the line of its example", async () => {
+test("a failure shows a difference at its example's line", async () => {
   const { controller } = explorer((_ids, tell) => {
     tell(result("area", ["passed", "failed"]));
     return Promise.resolve({ results: [] });
@@ -175,7 +175,7 @@ test("a failure is a difference at the line of its example", async () => {
   ]);
 });
 
-test("cancelling a run cancels its request, and ends it with what was found until then", async () => {
+test("cancelling a run cancels its request and keeps the results so far", async () => {
   const cancelling = new CancellationTokenSource();
   const { controller } = explorer(
     (_ids, tell, token) =>
@@ -196,7 +196,7 @@ test("cancelling a run cancels its request, and ends it with what was found unti
   expect(controller.runs[0]?.ended).toBe(true);
 });
 
-test("a request that fails ends the run, and is told with the log at hand", async () => {
+test("a failed request ends the run, with a message that offers the log", async () => {
   window.showErrorMessage.mockResolvedValueOnce("Show Log");
   const { controller } = explorer(() => Promise.reject(new Error("it broke")));
   await runs(controller, RUN);
@@ -207,7 +207,7 @@ test("a request that fails ends the run, and is told with the log at hand", asyn
   });
 });
 
-test("a continuous run runs what is saved, and nothing else, until it is cancelled", async () => {
+test("a continuous run runs only saved files, until it is cancelled", async () => {
   const { server, controller } = explorer(passing);
   expect(controller.profiles.map(({ supportsContinuousRun }) => supportsContinuousRun)).toEqual([true, true]);
   await server.running();
@@ -222,14 +222,14 @@ test("a continuous run runs what is saved, and nothing else, until it is cancell
   expect(server.asked).toHaveLength(1);
   await saved.fire({ uri: Uri.file(PATH) });
   expect(server.asked).toHaveLength(2);
-  // Of one request VS Code would show what is worse: each run has its own.
+  // With one request for both runs, VS Code would show the worse result of each test.
   expect(new Set([request, ...controller.runs.map((run) => run.request)]).size).toBe(3);
   watching.cancel();
   await saved.fire({ uri: Uri.file(PATH) });
   expect(server.asked).toHaveLength(2);
 });
 
-test("coverage has the lines that no example reached, and the branches that were never taken", async () => {
+test("coverage has unreached lines and untaken branches", async () => {
   const coverage = { reached: [5], unreached: [{ line: 6 }], branches: [{ line: 5, never: true }] };
   const { controller } = explorer((_ids, tell) => {
     tell(result("area", ["passed", "passed"], { coverage }));
@@ -247,7 +247,7 @@ test("coverage has the lines that no example reached, and the branches that were
   ]);
 });
 
-// Tests of what is no more
+// Tests of deleted examples
 
 const PAUSE_MS = 600;
 const listedNow = (controller: TestController): string[] => [...controller.items].flatMap(([id, item]) => [id, ...[...item.children].map(([child]) => child)]);
@@ -271,7 +271,7 @@ test.each([
   ["saved without it", (): Promise<void> => changed.fire(Uri.file(PATH))],
   ["edited", (): Promise<void> => edited.fire({ document: { uri: Uri.file(PATH) } })],
   ["closed unsaved", (): Promise<void> => closed.fire({ uri: Uri.file(PATH) })],
-])("a function that is gone is no test once its file is %s", async (_, happens) => {
+])("a deleted function loses its test once its file is %s", async (_, happens) => {
   const { server, controller } = await looked();
   server.names = ["side"];
   await happens();
@@ -325,7 +325,7 @@ test.each([
   expect(listedNow(controller)).toEqual([]);
 });
 
-test("tests are refreshed: what is gone goes, also where nobody has looked into it", async () => {
+test("a refresh removes deleted tests, even in files that were never expanded", async () => {
   const { controller } = explorer(passing);
   await controller.resolveHandler?.();
   expect(controller.items.size).toBe(1);
@@ -334,7 +334,7 @@ test("tests are refreshed: what is gone goes, also where nobody has looked into 
   expect(controller.items.size).toBe(0);
 });
 
-test("of two answers about a file the one that was asked for later counts, whichever comes first", async () => {
+test("the later of two requests about a file counts, whichever is answered first", async () => {
   const { server, controller } = await looked();
   let answer: (found: object) => void = () => undefined;
   const send = vi.spyOn(server, "sendRequest").mockReturnValueOnce(new Promise((resolve) => { answer = resolve; }));
@@ -349,7 +349,7 @@ test("of two answers about a file the one that was asked for later counts, which
   expect(listedNow(controller)).toEqual([URI, `${URI}#side`]);
 });
 
-test("a run asks first what there is, and runs nothing that is gone", async () => {
+test("a run first asks for the tests, and skips deleted ones", async () => {
   const { server, controller } = await looked();
   const gone = find(controller, "area", "area/1");
   server.names = ["side"];
@@ -360,7 +360,7 @@ test("a run asks first what there is, and runs nothing that is gone", async () =
   expect(server.asked).toEqual([[`${URI}#side`]]);
 });
 
-test("a docstring that is gone by then ends no run with coverage, and brings none", async () => {
+test("a docstring deleted during a run has no coverage and does not end the run", async () => {
   const reached = { reached: [5], unreached: [], branches: [] };
   const { controller } = explorer((_ids, tell) => {
     tell({ id: `${URI}#area`, status: "error", reason: "It is gone.", results: [] }, result("side", ["passed", "passed"], { coverage: reached }));
@@ -373,7 +373,7 @@ test("a docstring that is gone by then ends no run with coverage, and brings non
   expect(run?.covered).toHaveLength(1);
 });
 
-test.each(["edited", "opened", "closed"])("of a file that was %s meanwhile there is no coverage, but a word", async (what) => {
+test.each(["edited", "opened", "closed"])("a file that was %s during the run has a note instead of coverage", async (what) => {
   const coverage = { reached: [99], unreached: [], branches: [] };
   const open = { uri: Uri.file(PATH), languageId: "python", version: 1 };
   workspace.textDocuments = what === "opened" ? [] : [open];
@@ -385,5 +385,5 @@ test.each(["edited", "opened", "closed"])("of a file that was %s meanwhile there
   await runs(controller, COVERAGE);
   const [run] = controller.runs;
   expect(run?.covered).toEqual([]);
-  expect(run?.told.at(-1)).toBe("shapes.py was changed meanwhile: run it again for its coverage.");
+  expect(run?.told.at(-1)).toBe("shapes.py changed during the run: run it again for its coverage.");
 });

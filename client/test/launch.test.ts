@@ -11,7 +11,7 @@ const none: Sources = { path: "", interpreter: undefined, onPath: undefined, own
 const installed = (): Promise<boolean> => Promise.resolve(true);
 const missing = (): Promise<boolean> => Promise.resolve(false);
 
-test("the setting comes first, whatever the interpreter has", async () => {
+test("the setting comes before the interpreter", async () => {
   const launch = await chooseLaunch({ ...none, path: "/opt/adacoder", interpreter: "/venv/bin/python" }, installed);
   expect(launch).toEqual({ command: "/opt/adacoder", args: ["serve"] });
 });
@@ -21,12 +21,12 @@ test("a setting may begin at the home directory", async () => {
   expect(launch?.command).toBe(join(homedir(), "bin/adacoder"));
 });
 
-test("the interpreter's environment comes next, and the project is not on its path", async () => {
+test("the interpreter's environment comes second, without the project on its path", async () => {
   const launch = await chooseLaunch({ ...none, interpreter: "/venv/bin/python" }, installed);
   expect(launch).toEqual({ command: "/venv/bin/python", args: ["-P", "-m", "adacoder", "serve"] });
 });
 
-test("the PATH comes next, then the private environment, and then there is none", async () => {
+test("the PATH comes third, then the private environment, then nothing", async () => {
   const found = { ...none, interpreter: "/venv/bin/python", onPath: "/usr/bin/adacoder", own: "/storage/bin/python" };
   expect(await chooseLaunch(found, missing)).toEqual({ command: "/usr/bin/adacoder", args: ["serve"] });
   expect(await chooseLaunch({ ...found, onPath: undefined }, missing)).toEqual({
@@ -37,7 +37,7 @@ test("the PATH comes next, then the private environment, and then there is none"
   expect(await chooseLaunch(none, installed)).toBeUndefined();
 });
 
-test("a program that is no Python, or is not there, has no AdaCoder", async () => {
+test("a missing program or one other than Python does not have AdaCoder", async () => {
   expect(await hasAdaCoder("/no/such/python")).toBe(false);
   expect(await hasAdaCoder(process.execPath)).toBe(false);
 });
@@ -48,7 +48,7 @@ function emptyEnvironment(folder: string): string | undefined {
   return made.status === 0 ? join(folder, "empty", "bin", "python") : undefined;
 }
 
-test("a module of the project is not taken for AdaCoder, one on Python's own path is", async ({ skip }) => {
+test("AdaCoder is taken from Python's own path, never from the project", async ({ skip }) => {
   const folder = mkdtempSync(join(tmpdir(), "adacoder-"));
   const before = process.cwd();
   process.chdir(folder);
@@ -69,19 +69,19 @@ test("a module of the project is not taken for AdaCoder, one on Python's own pat
 
 const notFound = "Launching server using command adacoder failed. Error: spawn adacoder ENOENT";
 
-test("a setting that names no program is told as such", () => {
+test("a message reports a setting that names a missing program", () => {
   expect(whyNotStarted({ ...none, path: "/opt/x" }, notFound)).toBe(
     "/opt/x cannot be run: correct or clear the setting adacoder.path.",
   );
 });
 
-test("a server that ran and stopped is not said to be missing", () => {
+test("a server that ran and stopped is not reported as missing", () => {
   const message = whyNotStarted({ ...none, path: "/opt/x" }, new Error("Pending response rejected"));
-  expect(message).toContain("its log says why");
+  expect(message).toContain("see its log");
   expect(whyNotStarted(none, notFound)).toBe(message);
 });
 
-/** A folder with a project in it, which has a program, and a folder of programs beside it, which has another. */
+/** A project with a program in it, and a separate folder of programs with another. */
 function disk(): { project: string; bin: string } {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "adacoder-")));
   onTestFinished(() => {
@@ -105,7 +105,7 @@ test("a program is found by its absolute path, in the order of the PATH", () => 
   expect(locate("other", bin, [])).toBeUndefined();
 });
 
-test("nothing is started that only the working directory decides", () => {
+test("the working directory never decides which program starts", () => {
   const { project, bin } = disk();
   vi.spyOn(process, "cwd").mockReturnValue(project);
   for (const entry of ["", ".", "./", "bin", "../project"]) {
@@ -117,7 +117,7 @@ test("nothing is started that only the working directory decides", () => {
   }
 });
 
-test("of a workspace that is not trusted no program is started, through whatever link", () => {
+test("a program inside an untrusted workspace is never started, even through a link", () => {
   const { project, bin } = disk();
   const [into, out] = [join(bin, "into"), join(project, "out")];
   symlinkSync(project, into);
@@ -129,14 +129,14 @@ test("of a workspace that is not trusted no program is started, through whatever
   }
 });
 
-test("a folder and a file that cannot be run are no programs", () => {
+test("a folder and a file without execute permission are not programs", () => {
   const { project, bin } = disk();
   mkdirSync(join(project, "sub", "adacoder"), { recursive: true });
   chmodSync(join(bin, "adacoder"), 0o644);
   expect(locate("adacoder", [join(project, "sub"), bin].join(delimiter), [])).toBeUndefined();
 });
 
-test("the environment makes no module of the project part of the server", () => {
+test("the environment keeps the project's modules out of the server", () => {
   const own = { PATH: "/usr/bin", PYTHONPATH: ["", ".", "src", "/lib"].join(delimiter), PYTHONSTARTUP: "x", HOME: "/h" };
   expect(environment(own, true)).toEqual({ PATH: "/usr/bin", PYTHONPATH: "/lib", PYTHONSTARTUP: "x", HOME: "/h" });
   expect(environment(own, false)).toEqual({ PATH: "/usr/bin", HOME: "/h" });

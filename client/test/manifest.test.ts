@@ -45,7 +45,7 @@ const source = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8
   .map((name) => readFileSync(join(ROOT, "src", name), "utf8"))
   .join("\n");
 
-test("every setting says its type, scope and meaning, and each of its values", () => {
+test("every setting has a type, a scope and a description, and describes each value", () => {
   for (const [name, property] of Object.entries(configuration.properties)) {
     expect(property.type, name).toBeDefined();
     expect(["resource", "machine", "machine-overridable"], name).toContain(property.scope);
@@ -54,7 +54,7 @@ test("every setting says its type, scope and meaning, and each of its values", (
   }
 });
 
-test("what no project may say does not count in a workspace that is not trusted", () => {
+test("an untrusted workspace cannot set what a project may not set", () => {
   const machine = Object.entries(configuration.properties).filter(([, { scope }]) => scope !== "resource");
   const restricted = manifest.capabilities.untrustedWorkspaces.restrictedConfigurations;
   expect(restricted).toEqual(expect.arrayContaining(machine.map(([name]) => name)));
@@ -62,14 +62,14 @@ test("what no project may say does not count in a workspace that is not trusted"
   expect(new Set(restricted).size).toBe(restricted.length);
 });
 
-test("every command is there, and every one that a menu shows is declared", () => {
+test("every command exists, and menus show only declared commands", () => {
   const declared = commands.map(({ command }) => command);
   for (const command of declared) expect(source, command).toContain(`"${command}"`);
   const shown = Object.values(menus).flatMap((entries) => entries.flatMap(({ command }) => command ?? []));
   expect(declared).toEqual(expect.arrayContaining(shown));
 });
 
-test("all commands are found under AdaCoder, and fixing also under its own name", () => {
+test("all commands are in the category AdaCoder, and Fix has a second name", () => {
   const palette = commands.map(({ category, title }) => (category === undefined ? title : `${category}: ${title}`));
   expect(palette).toEqual(
     expect.arrayContaining(
@@ -82,7 +82,7 @@ test("all commands are found under AdaCoder, and fixing also under its own name"
   expect(palette.filter((title) => !title.startsWith("AdaCoder: "))).toEqual(["Fix with AdaCoder"]);
 });
 
-test("it is there before a Python file is open, where the folder has some", () => {
+test("the extension starts in a folder with Python files before one is open", () => {
   expect(manifest.activationEvents).toEqual(["onLanguage:python", "workspaceContains:**/*.py"]);
 });
 
@@ -94,7 +94,7 @@ test("the editor's context menu has one submenu, for Python files only, and no k
   expect(manifest.contributes.keybindings).toBeUndefined();
 });
 
-test("tools for agents are there only where the setting is on", () => {
+test("tools for agents exist only while the setting is on", () => {
   expect(languageModelTools.map(({ name }) => name)).toEqual(["adacoder_check", "adacoder_verify", "adacoder_generate"]);
   for (const { when, inputSchema, ...tool } of languageModelTools) {
     expect(when).toBe("config.adacoder.agentTools");

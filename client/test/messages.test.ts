@@ -1,4 +1,4 @@
-/** Messages without buttons of their own: VS Code cuts those after a line. */
+/** Messages without buttons. VS Code cuts them after a line. */
 
 import { beforeEach, expect, test, vi } from "vitest";
 
@@ -12,7 +12,7 @@ beforeEach(() => {
   vi.clearAllMocks();
 });
 
-test("only a message that would be cut gets a button, which shows the log", async () => {
+test("only a message longer than one line gets a button, which shows the log", async () => {
   await tell("x".repeat(ONE_LINE), { isGood: true });
   window.showWarningMessage.mockResolvedValueOnce("Show Log");
   await tell("x".repeat(ONE_LINE + 1), { isGood: false });

@@ -26,7 +26,7 @@ test("a model is shown with its size, its quantization, whether it fits, and whe
   });
 });
 
-test("what the server does not tell is left out", () => {
+test("a fact that the server omits is left out", () => {
   const untold = { ...MODEL, billions: 0, quantization: null, bytes: null, fits: null, chats: null, loaded: false };
   const [, one, two] = modelChoices({ ...NONE, models: [untold, { ...untold, cloud: true, fits: false }] }, "");
   expect(one?.description).toBe("");
@@ -37,7 +37,7 @@ test("models that cannot answer are not offered", () => {
   expect(modelChoices({ ...NONE, models: [{ ...MODEL, chats: false }] }, "")).toHaveLength(1);
 });
 
-test("models worth having can be downloaded, unless they are there", () => {
+test("recommended models are offered for download unless they are installed", () => {
   const recommended = [
     { name: "small", bytes: 986_000_000, fits: true, installed: false },
     { name: "large", bytes: 19e9, fits: false, installed: false },
@@ -52,7 +52,7 @@ test("models worth having can be downloaded, unless they are there", () => {
   ]);
 });
 
-test("the one that is set is marked, in either spelling, and of several the first", () => {
+test("the selected model is marked in either spelling; only the first of several", () => {
   const chosen = (current: unknown): string[] =>
     modelChoices({ ...NONE, models: [MODEL, { ...MODEL, name: "other" }] }, current)
       .filter((choice) => choice.chosen)
@@ -64,7 +64,7 @@ test("the one that is set is marked, in either spelling, and of several the firs
   expect(chosen("openai:big")).toEqual([]);
 });
 
-test("strategies are shown with what they cost and who is at work", () => {
+test("strategies are shown with their cost and their agents", () => {
   const strategies = [
     { name: "adacoder", calls: "1 to 12", agents: "planner" },
     { name: "direct", calls: "1 to 1", agents: "programmer" },
@@ -74,7 +74,7 @@ test("strategies are shown with what they cost and who is at work", () => {
   expect(two).toMatchObject({ value: "direct", chosen: true });
 });
 
-test("a choice is written where it counts", () => {
+test("a choice is written where it takes effect", () => {
   expect(placeOf(undefined)).toBe("user");
   expect(placeOf({})).toBe("user");
   expect(placeOf({ workspaceValue: "x" })).toBe("workspace");

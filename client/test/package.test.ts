@@ -1,4 +1,4 @@
-/** What is packaged agrees with the rest of the repository. */
+/** The package agrees with the rest of the repository. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ test("the versions of client, server and changelog agree", () => {
   expect([manifest.version, latest, lock.version, lock.packages[""]?.version]).toEqual(Array(4).fill(server));
 });
 
-test("no address to download from is written down, and no proposed API is used", () => {
+test("the package contains neither a download address nor a proposed API", () => {
   expect(read("package-lock.json")).not.toMatch(/"resolved"|https?:\/\/registry/);
   expect(manifest.enabledApiProposals).toBeUndefined();
 });
@@ -47,7 +47,7 @@ test("the walkthrough has five steps, each with a picture, words for it, and a b
   }
 });
 
-test("every command has a name of its own, and every button a command", () => {
+test("every command has a unique name, and every button has a command", () => {
   const titles = manifest.contributes.commands.map(({ title }) => title);
   expect(new Set(titles).size).toBe(titles.length);
   const source = ["src/extension.ts", "src/walkthrough.ts", "src/status.ts"].map(read).join("\n");
@@ -57,7 +57,7 @@ test("every command has a name of its own, and every button a command", () => {
   }
 });
 
-test("the licence is the project's, and what the README shows is packaged", () => {
+test("the licence is the project's, and the README's pictures are packaged", () => {
   expect(read("LICENSE")).toBe(read("../LICENSE"));
   expect(existsSync(join(client, manifest.icon))).toBe(true);
   for (const [, image] of read("README.md").matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)) {

@@ -47,17 +47,17 @@ function program(place: string, name: string, script: string): string {
   return file;
 }
 
-/** A Python of some version that only tells of itself. */
+/** A fake Python that only reports its version. */
 function python(place: string, name: string, version: string): string {
   const file = join(place, name);
   return program(place, name, `echo '["${file}", ${version.split(".").join(", ")}]'`);
 }
 
-/** Writes a script of an environment's Python, which logs what it is asked. */
+/** Writes a fake Python for an environment, which logs its arguments. */
 const OWN = (log: string, act = "true"): string =>
   `mkdir -p "$FOLDER/bin"; printf '#!/bin/sh\\necho own "$@" >> "${log}"\\n${act}\\n' > "$FOLDER/bin/python"; chmod +x "$FOLDER/bin/python"`;
 
-/** Storage, wheel and fake programs that make an environment; `act` is what its Python does, besides being logged. */
+/** Storage, wheel and fake programs that make an environment. Its Python runs `act` and is logged. */
 function parts(act = "true"): Parts & { log: string; fakes: { uv: string } } {
   const place = folder();
   const log = join(place, "log");
@@ -76,7 +76,7 @@ function parts(act = "true"): Parts & { log: string; fakes: { uv: string } } {
 const never = (): AbortSignal => new AbortController().signal;
 const quiet = (): void => undefined;
 
-posix("the newest Python is taken, of those that AdaCoder runs on", async () => {
+posix("the newest supported Python is taken", async () => {
   const place = folder();
   const old = python(place, "python3", "3.10.12");
   const twelve = python(place, "python3.12", "3.12.1");
@@ -87,7 +87,7 @@ posix("the newest Python is taken, of those that AdaCoder runs on", async () => 
   expect(await newestPython([])).toBeUndefined();
 });
 
-posix("what is no Python, does not run or is not released counts for nothing", async () => {
+posix("a program that fails, is not Python or is a pre-release is ignored", async () => {
   const place = folder();
   const good = python(place, "python3", "3.11.0");
   const others = [
@@ -100,7 +100,7 @@ posix("what is no Python, does not run or is not released counts for nothing", a
   expect(await newestPython([...others, good])).toEqual({ path: good, version: [3, 11, 0] });
 });
 
-posix("the selected interpreter and those on the PATH may be it, but nothing of a workspace that is not trusted", () => {
+posix("the selected interpreter and the PATH are searched, but never an untrusted workspace", () => {
   const place = folder();
   const [bin, project] = [join(place, "bin"), join(place, "project")];
   const one = python(bin, "python3.12", "3.12.0");
@@ -110,7 +110,7 @@ posix("the selected interpreter and those on the PATH may be it, but nothing of 
   expect(candidates(undefined, path, [])).toEqual([join(project, "python3.13"), one]);
 });
 
-test("the wheel is the one that was packaged, if any", () => {
+test("the wheel is the packaged one, if any", () => {
   const place = folder();
   expect(wheelIn(join(place, "gone"))).toBeUndefined();
   expect(wheelIn(place)).toBeUndefined();
@@ -138,7 +138,7 @@ posix("with uv it is made by uv, which fetches no Python", async () => {
   expect(install).toMatch(/^uv pip install --python .*making-.*python adacoder\[openai\] @ file:/);
 });
 
-posix("an environment that is only half made is never used, and nothing of it stays", async () => {
+posix("a half-made environment is removed and never used", async () => {
   const made = parts('case "$*" in *pip*) echo "dns error"; exit 1;; esac');
   const lines: string[] = [];
   await expect(make(made, (line) => lines.push(line), never())).rejects.toThrow(Failure);
@@ -147,13 +147,13 @@ posix("an environment that is only half made is never used, and nothing of it st
   expect(readdirSync(made.storage)).toEqual([]);
 });
 
-posix("one that does not start is not used", async () => {
+posix("an environment that does not start is not used", async () => {
   const made = parts('case "$*" in *--version*) exit 1;; esac');
   await expect(make(made, quiet, never())).rejects.toThrow(Failure);
   expect(madeOf(made.wheel, made.storage)).toBeUndefined();
 });
 
-posix("a program that cannot be started is a failure that is told", async () => {
+posix("a program that cannot start is reported", async () => {
   const made = { ...parts(), python: "/no/such/python" };
   await expect(make(made, quiet, never())).rejects.toThrow(Failure);
 });
@@ -182,7 +182,7 @@ posix("another version of the extension makes another, and two windows that make
   expect(await make(made, quiet, never())).not.toBe(one);
 });
 
-posix("one whose Python is gone is made anew", async () => {
+posix("an environment whose Python was removed is made again", async () => {
   const made = parts();
   const own = await make(made, quiet, never());
   rmSync(own);
@@ -191,7 +191,7 @@ posix("one whose Python is gone is made anew", async () => {
   expect(madeOf(made.wheel, made.storage)).toBe(own);
 });
 
-posix("what nobody has used for long is removed, what is used stays", async () => {
+posix("environments unused for long are removed, and used ones stay", async () => {
   const made = parts();
   const own = await make(made, quiet, never());
   const now = Date.now();
@@ -220,16 +220,16 @@ const PIP_OFFLINE =
   "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(Failed to establish a new connection: [Errno -3] Temporary failure in name resolution)'\nERROR: Could not find a version that satisfies the requirement pygls";
 
 test.each([
-  [PIP_OFFLINE, "your package index does not answer"],
-  ["error: Failed to fetch: `https://pypi.org/simple/pygls/`\n  Caused by: dns error", "your package index does not answer"],
-  ["ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "no room left on the disk"],
+  [PIP_OFFLINE, "Your package index does not answer"],
+  ["error: Failed to fetch: `https://pypi.org/simple/pygls/`\n  Caused by: dns error", "Your package index does not answer"],
+  ["ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "The disk is full"],
   ["The virtual environment was not created successfully because ensurepip is not available.", "python3-venv"],
   ["/usr/bin/python3: No module named venv", "python3-venv"],
   ["SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]", "certificate"],
   ["ERROR: HTTP error 403 Client Error: Forbidden for url", "denies access"],
   ["ERROR: No matching distribution found for jedi\nhint: ask\n", "No matching distribution found for jedi"],
-  ["", "nothing was told"],
-])("why it could not be made is told in one sentence", (printed, told) => {
+  ["", "no output"],
+])("one sentence explains why an environment could not be made", (printed, told) => {
   const message = whyNotMade(new Failure(printed), "/usr/bin/python3");
   expect(message).toContain(told);
   expect(message).not.toContain("\n");

@@ -4,7 +4,7 @@ import { toEnded, toServerSettings } from "../src/protocol";
 
 const TEXT = { uri: "file:///names.py", version: 3 };
 
-test("whether there is something to warn of, the server says", () => {
+test("the server decides whether to warn", () => {
   const seen = { status: "verified", reason: null, failureReason: "Not inserted: it is to be looked at first.", isGood: true } as const;
   expect(toEnded(seen, TEXT).isGood).toBe(true);
   expect(toEnded({ ...seen, isGood: false, failureReason: null }, TEXT).isGood).toBe(false);
@@ -35,21 +35,21 @@ test("a verified result whose edit was not made is not good", () => {
   expect(toEnded({ ...result, failureReason: null }, TEXT).isGood).toBe(true);
 });
 
-test("without a summary the reason is shown, and without that the status", () => {
+test("a message is the summary, else the reason, else the status", () => {
   expect(toEnded({ status: "error", reason: "No such file." }, TEXT).message).toBe("No such file.");
   expect(toEnded({ status: "failed", reason: null }, TEXT).message).toBe("AdaCoder: failed.");
 });
 
 const all = (): boolean => true;
 
-test("the server gets the settings that are its own, and the workspace's trust", () => {
+test("the server gets its own settings and the workspace's trust", () => {
   const section = { path: "/opt/adacoder", agentTools: true, model: ["a", "b"], ollama: { host: "h" }, trusted: true };
   const settings = toServerSettings(section, all, false);
   expect(settings).toEqual({ model: ["a", "b"], "ollama.host": "h", trusted: false });
   expect(toServerSettings(null, all, true)).toEqual({ trusted: true });
 });
 
-test("what nobody has set is left to the project and the server", () => {
+test("an unset setting is left to the project and the server", () => {
   const section = { strategy: "direct", temperature: 0.2, ollama: { host: "" } };
   expect(toServerSettings(section, (key) => key === "strategy", true)).toEqual({ strategy: "direct", trusted: true });
   expect(toServerSettings(section, (key) => key === "ollama.host", true)).toEqual({ "ollama.host": "", trusted: true });

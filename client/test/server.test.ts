@@ -1,4 +1,4 @@
-/** When the server is started, and what is said where it cannot be. */
+/** The start of the server, and the message if it fails. */
 
 import { beforeEach, expect, test, vi } from "vitest";
 import type { LogOutputChannel } from "vscode";
@@ -27,7 +27,7 @@ beforeEach(() => {
   settings.set("path", "adacoder-that-is-nowhere");
 });
 
-test("nothing is started anew before it was started once", async () => {
+test("a renewal before the first start does nothing", async () => {
   const { server } = stopped();
   await server.renew();
   expect(server.condition).toEqual({ kind: "idle" });

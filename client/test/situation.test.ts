@@ -40,7 +40,7 @@ const running: Situation = {
   platform: "linux",
 };
 
-test("while all is well the model and the isolation are shown", () => {
+test("the status shows the model and the isolation", () => {
   expect(shown(running)).toEqual({
     text: "AdaCoder: qwen2.5-coder:7b",
     details: ["Model: qwen2.5-coder:7b", "Isolation: full"],
@@ -50,31 +50,31 @@ test("while all is well the model and the isolation are shown", () => {
   expect(shown({ ...running, findings: [] })).toMatchObject({ text: "AdaCoder: ready", details: [] });
 });
 
-test("of several models the first is named", () => {
+test("the status names the first of several models", () => {
   const other = { ...MODEL, model: "openai:big" };
   expect(modelOf([MODEL, MODEL, other])).toBe("qwen2.5-coder:7b (+1)");
   expect(modelOf([other])).toBe("openai:big");
   expect(modelOf([{ ...MODEL, ok: false }])).toBeUndefined();
 });
 
-test("what is missing is shown with what to do", () => {
+test("a missing part is shown with its advice", () => {
   const status = shown({ ...running, findings: [ISOLATION, NO_OLLAMA] });
   expect(status).toMatchObject({ text: "AdaCoder: no model server", severity: "warning" });
   expect(status.details).toContain("Missing: Ollama: no usable server. Start it.");
   const bare = shown({ ...running, findings: [MODEL, found("Isolation", false, "nothing")] });
   expect(bare.text).toBe("AdaCoder: isolation missing");
-  expect(bare.details).toContain("Isolation: none, so that nothing runs");
+  expect(bare.details).toContain("Isolation: none, so nothing runs");
 });
 
-test("what runs is shown before all else", () => {
+test("running jobs are shown first", () => {
   const status = shown({ ...running, findings: [NO_OLLAMA], jobs: [JOB] });
   expect(status).toMatchObject({ text: "AdaCoder: generating 'Box.size'", busy: true });
   expect(status.details[0]).toBe("Generating 'Box.size': round 1");
   expect(shown({ ...running, jobs: [FILE, JOB] }).text).toBe("AdaCoder: generating the stubs of 'a.py' (+1)");
-  expect(shown({ ...running, jobs: [{ ...JOB, mode: "new" }] }).text).toBe("AdaCoder: at work on 'Box.size'");
+  expect(shown({ ...running, jobs: [{ ...JOB, mode: "new" }] }).text).toBe("AdaCoder: working on 'Box.size'");
 });
 
-test("a server that does not run says why", () => {
+test("a stopped server shows the reason", () => {
   const why = "It crashed too often.";
   expect(shown({ ...running, condition: { kind: "stopped", why } })).toMatchObject({
     text: "AdaCoder: stopped",
@@ -85,7 +85,7 @@ test("a server that does not run says why", () => {
   expect(shown({ ...running, condition: { kind: "starting" } })).toMatchObject({ busy: true, severity: "information" });
 });
 
-test("before its first work the server is not started, and the menu can have it started", () => {
+test("the server is idle before its first request, and the menu can start it", () => {
   const idle = { ...running, findings: [], condition: { kind: "idle" } } as const;
   expect(shown(idle)).toMatchObject({ text: "AdaCoder", severity: "information", busy: false });
   expect(shown(idle).details).toEqual([expect.stringContaining("starts with the first Python file")]);
@@ -93,15 +93,15 @@ test("before its first work the server is not started, and the menu can have it 
   expect(commandsOf(idle)).toContain("adacoder.selectModel");
 });
 
-test("what does not work, or is not proven, on other systems is said", () => {
+test("limits on other systems are shown", () => {
   expect(shown({ ...running, platform: "win32" })).toMatchObject({ severity: "warning" });
   expect(shown({ ...running, platform: "win32" }).details).toContain(NO_WINDOWS);
-  expect(shown({ ...running, platform: "darwin" }).details.at(-1)).toContain("unproven");
+  expect(shown({ ...running, platform: "darwin" }).details.at(-1)).toContain("untested");
 });
 
 const commandsOf = (situation: Situation): string[] => menu(situation).map(({ command }) => command);
 
-test("the menu cancels each job, and offers what the server can do while it runs", () => {
+test("the menu cancels each job and offers the running server's commands", () => {
   const entries = menu({ ...running, jobs: [JOB, FILE] }, [{ label: "Insert", command: "adacoder.insert" }]);
   expect(entries[0]).toMatchObject({ command: "adacoder.server.cancel", arguments: [{ jobId: "1" }] });
   expect(entries[1]?.label).toContain("Cancel generating the stubs of 'a.py'");
@@ -116,16 +116,16 @@ test("the menu cancels each job, and offers what the server can do while it runs
   ]);
 });
 
-test("without a server the menu offers what helps", () => {
+test("the menu offers remedies if the server is missing", () => {
   const down = { ...running, jobs: [JOB], condition: { kind: "absent", why: "" } } as const;
   expect(commandsOf(down)).toEqual(["adacoder.installServer", "adacoder.showLog", "adacoder.restart"]);
   expect(commandsOf({ ...down, condition: { kind: "stopped", why: "" } })).not.toContain("adacoder.installServer");
   expect(commandsOf({ ...down, platform: "win32" })).toContain("adacoder.reopenInWsl");
 });
 
-test("what ran when the server crashed is told, and can be run again", () => {
+test("a message after a crash names the lost jobs and offers to run them again", () => {
   expect(afterCrash([JOB, FILE], false)).toBe(
-    "AdaCoder's server crashed while generating 'Box.size' and generating the stubs of 'a.py'. It runs again.",
+    "AdaCoder's server crashed while generating 'Box.size' and generating the stubs of 'a.py'. It has restarted.",
   );
   expect(again(JOB)).toMatchObject({
     command: "adacoder.server.generate",
@@ -135,15 +135,15 @@ test("what ran when the server crashed is told, and can be run again", () => {
   expect(again({ ...JOB, mode: "insert" })).toBeUndefined();
 });
 
-test("a crash that lost nothing is not told, unless it was one too many", () => {
+test("a crash without a lost job is silent, except the fifth", () => {
   expect(afterCrash([], false)).toBeUndefined();
   expect(afterCrash([], true)).toBe(
-    "AdaCoder's server crashed again, five times by now, and stays down until you restart it.",
+    "AdaCoder's server crashed for the fifth time. It stays down until you restart it.",
   );
   expect(afterCrash([JOB], true)).toContain("while generating 'Box.size'");
 });
 
-test("what the doctor found is a document that obeys nothing in it", () => {
+test("the doctor's document escapes markup in the findings", () => {
   const document = doctorDocument([
     found("Model", false, "<b>x</b> ![y](z)", { advice: "Do *this*." }),
     found("A", true, "1"),

@@ -37,14 +37,14 @@ test("a module's docstring, functions and classes with their methods, each with 
   ]);
 });
 
-test("an example runs its docstring, a class only what is in it", () => {
+test("an example runs its docstring, and a class runs only its members", () => {
   const [shapes] = tree(URI, [item("Shape", "class", 9)]);
   expect(shapes?.runs).toBeUndefined();
   expect(shapes?.children[0]?.runs).toBe(`${URI}#Shape`);
   expect(shapes?.children[0]?.children[0]).toMatchObject({ id: `${URI}#Shape/1`, runs: `${URI}#Shape`, want: "1\n" });
 });
 
-test("what has no examples or cannot be run is no test", () => {
+test("code without runnable examples has no test", () => {
   expect(tree(URI, [item("bare", "function", 1, []), { ...item("inner", "function", 4), id: null }])).toEqual([]);
 });
 
@@ -52,7 +52,7 @@ const RESULT = { id: `${URI}#f`, status: "partial", reason: "No.", coverage: nul
 const example = (number: number, state: "passed" | "failed" | "skipped" | "unknown", got: string | null, error: string | null) =>
   ({ id: `${URI}#f/${String(number)}`, state, got, error }) as const;
 
-test("a failure tells what it gave, or how it ended; what did not run is skipped", () => {
+test("a failure shows its output or its error, and an example that did not run is skipped", () => {
   const results = [
     example(1, "passed", "1\n", null),
     example(2, "failed", "2\n", null),
@@ -62,14 +62,14 @@ test("a failure tells what it gave, or how it ended; what did not run is skipped
   ];
   expect(told({ ...RESULT, results })).toEqual([
     { id: `${URI}#f/1`, state: "passed" },
-    { id: `${URI}#f/2`, state: "failed", message: "It gave something else than the docstring says.", got: "2\n" },
+    { id: `${URI}#f/2`, state: "failed", message: "Its output differs from the docstring.", got: "2\n" },
     { id: `${URI}#f/3`, state: "failed", message: "Traceback: no" },
     { id: `${URI}#f/4`, state: "skipped" },
     { id: `${URI}#f/5`, state: "skipped" },
   ]);
 });
 
-test("what isolation denies is an error, no failure, and a hint comes before what differs", () => {
+test("an action denied by isolation is an error, and a hint comes before the difference", () => {
   const hint = "It needs processes, which isolation denies.";
   const denied = { ...example(1, "failed", "", "OSError: no"), hint };
   expect(told({ ...RESULT, status: "denied", results: [denied] })).toEqual([{ id: `${URI}#f/1`, state: "errored", message: hint }]);
@@ -79,14 +79,14 @@ test("what isolation denies is an error, no failure, and a hint comes before wha
   ]);
 });
 
-test("what could not run at all is an error of the docstring", () => {
+test("a docstring that could not run is an error", () => {
   const results = [example(1, "unknown", null, null)];
   const error = { id: `${URI}#f`, state: "errored", message: "No." };
   expect(told({ ...RESULT, status: "error", results })).toEqual([error]);
   expect(told({ ...RESULT, results: [] })).toEqual([error]);
 });
 
-test("what keeps examples from running that is no example's failure is their error", () => {
+test("a problem that prevents examples from running is their error", () => {
   const failure = { message: "`x = 1` is a syntax error: unexpected indent." };
   const error = { id: `${URI}#f/2`, state: "errored", message: failure.message };
   const results = [example(1, "passed", "1\n", null), example(2, "unknown", null, null)];
@@ -94,7 +94,7 @@ test("what keeps examples from running that is no example's failure is their err
   expect(told({ ...RESULT, results })[1]).toEqual({ id: `${URI}#f/2`, state: "skipped" });
 });
 
-test("coverage is that of all docstrings together, with the tests that only came out one way", () => {
+test("coverage merges all docstrings and shows one-sided branches", () => {
   const found = lines([
     { reached: [2, 4], unreached: [{ line: 3 }, { line: 9 }], branches: [{ line: 2, never: false }] },
     { reached: [3], unreached: [], branches: [] },
@@ -107,6 +107,6 @@ test("coverage is that of all docstrings together, with the tests that only came
   ]);
 });
 
-test("an id tells its file", () => {
+test("an id contains its file", () => {
   expect(fileOf(`${URI}#Shape.side~2`)).toBe(URI);
 });

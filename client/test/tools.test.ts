@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { answerOf, confirmationOf } from "../src/tool-texts";
 
-test("the chat's model is told the verdict and the failing example, and nothing else", () => {
+test("the chat's model sees only the verdict and the failing example", () => {
   const failure = { example: "f(1)\n", want: "1\n", got: "2\n", error: null };
   const answer = answerOf({
     status: "partial",
@@ -19,7 +19,7 @@ test("the chat's model is told the verdict and the failing example, and nothing 
   );
 });
 
-test("the user is asked before, and told what leaves", () => {
+test("the question to the user names what the chat's model will see", () => {
   for (const tool of ["check", "verify", "generate"] as const) {
     const { message } = confirmationOf(tool, { file: "a.py", function: "f" });
     expect(message).toMatch(/^[^?]*'f' in a.py[^?]*[?] /);

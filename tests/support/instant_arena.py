@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
-from adacoder.arena.judge import Judge
+from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.rows import RowsFile
 from adacoder.arena.runner import Runner
 from adacoder.models.backend import Session
@@ -27,7 +27,7 @@ async def run(folder: Path, samples: int) -> None:
         return ScriptedModel(then=RIGHT)
 
     settings = Settings(seed=0)
-    judge, service = Judge(settings), Service(open_model, Session(leases=Leases(9)))
+    judge, service = HiddenJudge(settings), Service(open_model, Session(leases=Leases(9)))
     rows = RowsFile(folder / "rows.jsonl")
     tasks = load(folder / "tasks.jsonl", folder / "work")
     plan = Plan(tasks, ("openai:instant",), ("direct",), samples, settings)

@@ -314,7 +314,7 @@ class Explorer {
     for (const [file, coverages] of files) {
       const uri = Uri.parse(file);
       if (versionOf(uri) !== versions.get(uri.toString())) {
-        run.appendOutput(`${workspace.asRelativePath(uri)} was changed meanwhile: run it again for its coverage.\r\n`);
+        run.appendOutput(`${workspace.asRelativePath(uri)} changed during the run: run it again for its coverage.\r\n`);
         continue;
       }
       const details = lines(coverages).map(({ line, reached, branches }) => {

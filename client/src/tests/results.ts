@@ -46,7 +46,7 @@ export interface Failed {
 /** The report of one test: an example, or a whole docstring that could not run. */
 export type Told = { readonly id: string; readonly state: "passed" | "skipped" } | Failed;
 
-const DIFFERS = "It gave something else than the docstring says.";
+const DIFFERS = "Its output differs from the docstring.";
 
 /**
  * Reports of a docstring's tests. An example that isolation denied is errored, not failed. Examples that did not run

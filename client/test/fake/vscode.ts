@@ -1,4 +1,4 @@
-/** As much of VS Code as what acts in it is tested with: it does nothing, and remembers what it was told. */
+/** A fake of the part of VS Code that the client uses. It does nothing and records its calls. */
 
 import { posix } from "node:path";
 import { vi } from "vitest";
@@ -177,7 +177,7 @@ export class TestItem {
   ) {}
 }
 
-/** What was told of a run: one line each. */
+/** The events of a run, one line each. */
 export class TestRun {
   readonly told: string[] = [];
   readonly messages: TestMessage[] = [];
@@ -340,7 +340,7 @@ export const workspace = {
   onDidChangeConfiguration: configured.event,
 };
 
-/** What a person answers to a message that offers buttons: nothing, unless a test says otherwise. */
+/** The user's answer to a message with buttons: none, unless a test sets one. */
 const answer = vi.fn<(...shown: string[]) => Promise<string | undefined>>(() => Promise.resolve(undefined));
 export const window = {
   activeTextEditor: undefined as { document: { uri: Uri; languageId: string } } | undefined,

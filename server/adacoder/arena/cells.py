@@ -14,7 +14,7 @@ from pathlib import Path
 
 import adacoder
 from adacoder.arena.blame import Blame, blame
-from adacoder.arena.judge import PASSED, Judge
+from adacoder.arena.judge import PASSED, HiddenJudge
 from adacoder.arena.rows import DesignedTests, Judged, Key, Row, RowAttempt, RowsError, Spent
 from adacoder.arena.tasks import ArenaTask, TaskSet
 from adacoder.aside import aside
@@ -110,7 +110,7 @@ class Bench:
     """Tools for doing cells: a service, a judge and folders."""
 
     service: Service
-    judge: Judge
+    judge: HiddenJudge
     settings: Settings
     journals: Path | None = None
     """Folder for journals; None: journals are not kept."""
@@ -125,7 +125,7 @@ class Bench:
     ) -> Bench:
         """Create a bench with its own service and judge. It does as many cells at a time as callers ask for."""
         service = Service(session=Session(leases=Leases(_MOST_SLOTS)))
-        return cls(service, Judge(settings), settings, journals, records, replays)
+        return cls(service, HiddenJudge(settings), settings, journals, records, replays)
 
     async def close(self) -> None:
         """End the processes of its service and its judge."""

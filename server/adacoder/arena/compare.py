@@ -54,13 +54,8 @@ def first_samples(rows: Sequence[Row]) -> Mapping[Task, bool]:
     return {task: bool(row.right) for task, row in found.items()}
 
 
-def paired(first: Sequence[Row], second: Sequence[Row]) -> Pairs:
-    """Compare two columns on the tasks that both have."""
-    return paired_words(first_samples(first), first_samples(second))
-
-
-def paired_words(one: Mapping[Task, bool], other: Mapping[Task, bool]) -> Pairs:
-    """Like `paired`, but from the verdict on each task."""
+def paired(one: Mapping[Task, bool], other: Mapping[Task, bool]) -> Pairs:
+    """Compare two columns on the tasks that both have, by the verdict on each task."""
     found = Counter((one[task], other[task]) for task in one.keys() & other.keys())
     return Pairs(found[True, True], found[True, False], found[False, True], found[False, False])
 

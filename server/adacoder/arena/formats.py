@@ -28,7 +28,7 @@ from pathlib import Path
 from pickletools import genops
 from typing import IO, Any, TypeAlias, cast
 
-from adacoder.arena.tasks import ArenaTask, Calls, Hidden, Statements, TasksError, TaskSet
+from adacoder.arena.tasks import ArenaTask, Hidden, HiddenCalls, Statements, TasksError, TaskSet
 from adacoder.domain import Candidate, Reply, Target, TargetError
 from adacoder.foreign_json import read_json
 from adacoder.privacy.access import opened_regular
@@ -236,8 +236,8 @@ def _plus(told: Told, shows: bool) -> _Raw:
     tolerance = float(told.get("atol") or 0)
     if function == "find_zero":  # any root is right
         call = f"(lambda xs: abs(poly(xs, find_zero(xs))) <= {tolerance or 1e-4})"
-        return _Raw(told["task_id"], prompt, function, solution, Calls(call, arguments, ("True",) * len(inputs)))
-    return _Raw(told["task_id"], prompt, function, solution, Calls(function, arguments, None, tolerance))
+        return _Raw(told["task_id"], prompt, function, solution, HiddenCalls(call, arguments, ("True",) * len(inputs)))
+    return _Raw(told["task_id"], prompt, function, solution, HiddenCalls(function, arguments, None, tolerance))
 
 
 def _arguments(test: str, function: str) -> str | None:
@@ -332,7 +332,7 @@ def _livecodebench(told: Told, _: bool) -> _Raw:
         raise _Unfit("it has no hidden tests")
     width = "        " if owner else "    "
     text = f"{_TYPING}{starter}\n{_docstring(told['question_content'], shown, width)}"
-    calls = Calls(call, tuple(given for given, _ in hidden), tuple(wanted for _, wanted in hidden))
+    calls = HiddenCalls(call, tuple(given for given, _ in hidden), tuple(wanted for _, wanted in hidden))
     return _Raw(str(told["question_id"]), text, qualname, "", calls)
 
 

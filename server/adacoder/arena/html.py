@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from adacoder.arena.rows import Row
-from adacoder.arena.tables import Cell, Line, Table
+from adacoder.arena.tables import Table, TableCell, TableLine
 from adacoder.messages import counted
 from adacoder.privacy.access import Access, read_regular
 from adacoder.privacy.contents import without_secrets
@@ -112,12 +112,12 @@ def _table(table: Table) -> str:
     return f"<section><details open>{name}{grid}{notes}</details></section>\n"
 
 
-def _line(line: Line) -> str:
+def _line(line: TableLine) -> str:
     cells = "".join(f"<td>{_text(cell.text)}{_interval(cell)}</td>" for cell in line.cells)
     return f"<tr><th scope='row'>{_text(line.label)}</th>{cells}</tr>"
 
 
-def _interval(cell: Cell) -> str:
+def _interval(cell: TableCell) -> str:
     """Draw a share and its interval on a line from 0 to 1."""
     known = cell.estimate
     if known is None or known.low is None or known.high is None:

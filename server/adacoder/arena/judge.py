@@ -17,7 +17,7 @@ from pathlib import Path
 
 from adacoder.arena.project_tests import SECONDS, judging
 from adacoder.arena.rows import DesignedTests, Judged
-from adacoder.arena.tasks import ArenaTask, Calls, Examples, Statements
+from adacoder.arena.tasks import ArenaTask, Examples, HiddenCalls, Statements
 from adacoder.aside import aside
 from adacoder.domain import Candidate, Example, ExampleResult, FailureKind, Verdict
 from adacoder.pytext import Lines
@@ -40,7 +40,7 @@ _PRINTS = (
 )
 
 
-class Judge:
+class HiddenJudge:
     """Judges candidates, several at a time. It does not judge the same candidate twice."""
 
     def __init__(self, settings: Settings) -> None:
@@ -146,7 +146,7 @@ class Judge:
                 if verdict.passed and tests:
                     own = judging(task.project.folder, tests)
                     verdict = await self._run(replace(task, hide=()), text, own, max(SECONDS, self._settings.timeout))
-            case Calls() as calls:
+            case HiddenCalls() as calls:
                 wanted = calls.wanted if calls.wanted is not None else await self._true(task, calls)
                 verdict = await self._called(task, text, calls)
                 if verdict.passed:
@@ -154,20 +154,20 @@ class Judge:
                     return PASSED if right else _WRONG
         return _word(verdict)
 
-    async def _true(self, task: ArenaTask, calls: Calls) -> tuple[str, ...] | None:
+    async def _true(self, task: ArenaTask, calls: HiddenCalls) -> tuple[str, ...] | None:
         """Results of the canonical solution; None if it fails."""
         if task.id not in self._truth:
             self._truth[task.id] = asyncio.create_task(self._find_truth(task, calls))
         return await asyncio.shield(self._truth[task.id])
 
-    async def _find_truth(self, task: ArenaTask, calls: Calls) -> tuple[str, ...] | None:
+    async def _find_truth(self, task: ArenaTask, calls: HiddenCalls) -> tuple[str, ...] | None:
         if task.canonical is None:
             return None
         placed = await aside(splice, task.target, task.canonical)
         verdict = await self._called(task, placed.text, calls)
         return _printed(verdict) if verdict.passed else None
 
-    async def _called(self, task: ArenaTask, text: str, calls: Calls) -> Verdict:
+    async def _called(self, task: ArenaTask, text: str, calls: HiddenCalls) -> Verdict:
         source = _PRINTS.format(call=calls.call, arguments=", ".join(calls.arguments))
         return await self._run(task, text, [Example(source, "", 0)])
 

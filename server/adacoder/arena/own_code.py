@@ -46,7 +46,7 @@ _QUOTES = re.compile(r"[A-Za-z]*(\"\"\"|'''|\"|')")
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _PassingFunction:
     """A function whose examples pass."""
 
     target: Target
@@ -153,7 +153,7 @@ def _holds(path: Path, sources: set[str]) -> bool:
     return any(source in text for source in sources)
 
 
-async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Settings) -> list[_Found]:
+async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Settings) -> list[_PassingFunction]:
     """Functions of a file whose examples pass."""
     if not may_have_examples(file.text):
         return []
@@ -167,7 +167,7 @@ async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Set
     asked = (checks.check(Task(target, settings, Project(folder)), once=True) for target in targets)
     outcomes: list[Outcome] = await asyncio.gather(*asked)
     pairs = ((outcome, _proving(outcome)) for outcome in outcomes)
-    return [_Found(outcome.target, proving) for outcome, proving in pairs if proving]
+    return [_PassingFunction(outcome.target, proving) for outcome, proving in pairs if proving]
 
 
 def _proving(outcome: Outcome) -> tuple[Example, ...]:
@@ -177,13 +177,15 @@ def _proving(outcome: Outcome) -> tuple[Example, ...]:
     return tuple(result.example for result in outcome.verdict.proving)
 
 
-def _sources(found: Iterable[_Found]) -> set[str]:
+def _sources(found: Iterable[_PassingFunction]) -> set[str]:
     """Bare sources of hidden examples, if long enough to identify them."""
     bare = (_bare(example.source) for each in found for example in each.hidden)
     return {source for source in bare if len(source) >= _LEAST_TELLING}
 
 
-def _task(found: _Found, folder: Path, modules: Mapping[Path, _Read], hide: tuple[str, ...]) -> ArenaTask | str:
+def _task(
+    found: _PassingFunction, folder: Path, modules: Mapping[Path, _Read], hide: tuple[str, ...]
+) -> ArenaTask | str:
     """Return the task, or the reason why there is none."""
     target, path = found.target, found.target.module.path
     name = f"{below(folder, path).as_posix()}::{target.qualname}"

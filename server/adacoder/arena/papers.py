@@ -9,7 +9,7 @@ from adacoder.arena import measures
 from adacoder.arena.compare import overlap
 from adacoder.arena.measures import by_program, by_round
 from adacoder.arena.rows import Row
-from adacoder.arena.tables import Form, Grid, Relative, Slice, Table, Tally, comparison
+from adacoder.arena.tables import FigureFormat, Grid, Relative, Slice, Table, Tally, comparison
 
 HUMANEVAL, MBPP = "humaneval", "mbpp"
 _BOTH = {"HumanEval": HUMANEVAL, "MBPP": MBPP}
@@ -76,7 +76,7 @@ def _tokens(number: str, dataset: str, of: str) -> Grid:
         _by(_FRAMEWORKS),
         {"dataset": dataset},
         measure=measures.tokens,
-        form=Form.TOKENS,
+        form=FigureFormat.TOKENS,
         base=DIRECT,
         relative=Relative.MULTIPLE,
         average=True,
@@ -90,7 +90,7 @@ def _time(number: str, dataset: str, of: str) -> Grid:
         _by(_FRAMEWORKS),
         {"dataset": dataset},
         measure=measures.seconds,
-        form=Form.SECONDS,
+        form=FigureFormat.SECONDS,
         base=DIRECT,
         relative=Relative.MULTIPLE,
         average=True,
@@ -185,7 +185,7 @@ _ADACODER_TABLES = (
         "Tokens a task of AdaCoder, with the multiple of increase",
         _by_and_on(_ADACODER, _BOTH),
         measure=measures.tokens,
-        form=Form.TOKENS,
+        form=FigureFormat.TOKENS,
         base=DIRECT,
         relative=Relative.MULTIPLE,
         average=True,
@@ -195,7 +195,7 @@ _ADACODER_TABLES = (
         "Seconds a task of AdaCoder, with the multiple of increase",
         _by_and_on(_ADACODER, _BOTH),
         measure=measures.seconds,
-        form=Form.SECONDS,
+        form=FigureFormat.SECONDS,
         base=DIRECT,
         relative=Relative.MULTIPLE,
         average=True,
@@ -229,9 +229,7 @@ def _of_tests(number: int, title: str, columns: tuple[Slice, ...], strategies: M
         lines=_by(strategies),
         corner="Strategies",
         measure=measures.right_tests,
-        remark="CodeCoT, and a model that is only asked for tests, are none of ours."
-        if strategies is _DESIGNERS
-        else "",
+        remark="CodeCoT and a model that only writes tests are not implemented." if strategies is _DESIGNERS else "",
     )
 
 
@@ -422,7 +420,7 @@ _SEMAG_TABLES = (
         lines=_by({"LPW": "lpw", "SEMAG": "semag"}),
         corner="Methods",
         measure=measures.tokens,
-        form=Form.TOKENS,
+        form=FigureFormat.TOKENS,
         base={"strategy": "lpw"},
     ),
 )
@@ -431,11 +429,11 @@ SUMMARY = Grid(
     "Summary",
     "Results of each model and strategy",
     (
-        Slice("cells", measure=measures.cells, form=Form.COUNT),
+        Slice("cells", measure=measures.cells, form=FigureFormat.COUNT),
         Slice("pass@1, %", measure=measures.pass_at_1),
         Slice("verified, %", measure=measures.verified),
         Slice("verified but wrong, %", measure=measures.verified_but_wrong),
-        Slice("left out", measure=measures.left_out, form=Form.COUNT),
+        Slice("left out", measure=measures.left_out, form=FigureFormat.COUNT),
     ),
     lines="dataset,model,strategy",
     corner="Tasks, model and strategy",
@@ -444,14 +442,14 @@ COST = Grid(
     "Cost",
     "Means of a task",
     (
-        Slice("calls", measure=measures.calls, form=Form.NUMBER),
-        Slice("rounds", measure=measures.rounds, form=Form.NUMBER),
-        Slice("programs", measure=measures.programs, form=Form.NUMBER),
-        Slice("prompt tokens", measure=measures.prompt_tokens, form=Form.TOKENS),
-        Slice("cached", measure=measures.cached_tokens, form=Form.TOKENS),
-        Slice("written", measure=measures.completion_tokens, form=Form.TOKENS),
-        Slice("seconds", measure=measures.seconds, form=Form.SECONDS),
-        Slice("of the server", measure=measures.server_seconds, form=Form.SECONDS),
+        Slice("calls", measure=measures.calls, form=FigureFormat.NUMBER),
+        Slice("rounds", measure=measures.rounds, form=FigureFormat.NUMBER),
+        Slice("programs", measure=measures.programs, form=FigureFormat.NUMBER),
+        Slice("prompt tokens", measure=measures.prompt_tokens, form=FigureFormat.TOKENS),
+        Slice("cached", measure=measures.cached_tokens, form=FigureFormat.TOKENS),
+        Slice("written", measure=measures.completion_tokens, form=FigureFormat.TOKENS),
+        Slice("seconds", measure=measures.seconds, form=FigureFormat.SECONDS),
+        Slice("of the server", measure=measures.server_seconds, form=FigureFormat.SECONDS),
     ),
     lines="dataset,model,strategy",
     corner="Tasks, model and strategy",
@@ -469,7 +467,6 @@ ERRORS = Tally(
 )
 
 OWN = (SUMMARY, COST, ERRORS)
-PAPERS = (*_ADACODER_TABLES, *_AGENTCODER_TABLES, *_CODETREE_TABLES, *_SEMAG_TABLES)
 SETS = {
     "own": OWN,
     "adacoder": _ADACODER_TABLES,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Drawn: TypeAlias = Artist | Container
 
-FORMATS = ("svg", "png", "pdf")
-"""File formats of plots."""
 _LONGEST_LABEL = 200
 _WIDEST = 90
 """Maximum characters in a line of a title."""

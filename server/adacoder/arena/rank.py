@@ -50,7 +50,7 @@ Evaluate: TypeAlias = Callable[[Arm, str], Awaitable[Result | None]]
 
 
 @dataclass
-class Standing:
+class ArmResults:
     """Results of an arm."""
 
     arm: Arm
@@ -94,14 +94,14 @@ class Standing:
 class Ranking:
     """All arms, the best first."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[ArmResults, ...]
     functions: int
     """Number of available functions."""
     is_complete: bool
     """True if the last arms tried all functions, so that more time would not help."""
 
     @property
-    def best(self) -> Standing | None:
+    def best(self) -> ArmResults | None:
         """The arm with the most right functions; None if no arm has any."""
         first = self.standings[0] if self.standings else None
         return first if first is not None and first.right else None
@@ -119,7 +119,7 @@ class Ranking:
         return f"{told} {_against(best, others[0], is_complete=self.is_complete)}" if others else told
 
 
-def _against(best: Standing, other: Standing, *, is_complete: bool) -> str:
+def _against(best: ArmResults, other: ArmResults, *, is_complete: bool) -> str:
     """Compare the best arm with the next best, on the functions that both tried."""
     pairs = _pairs(best, other)
     one, two = sum(first for first, _ in pairs), sum(second for _, second in pairs)
@@ -135,7 +135,7 @@ def _against(best: Standing, other: Standing, *, is_complete: bool) -> str:
     return f"{told}, which may be chance (p = {p:.2g}); {more}."
 
 
-def _pairs(one: Standing, other: Standing) -> list[tuple[bool, bool]]:
+def _pairs(one: ArmResults, other: ArmResults) -> list[tuple[bool, bool]]:
     return [
         (first.right, second.right)
         for name, first in one.results.items()
@@ -162,8 +162,8 @@ async def rank(
         tell: receives a line after each round.
     """
     end = clock() + seconds
-    going = [Standing(arm) for arm in arms]
-    gone: list[Standing] = []
+    going = [ArmResults(arm) for arm in arms]
+    gone: list[ArmResults] = []
     for number in range(rounds := _rounds(len(arms))):
         most = _most(number, rounds, len(functions))
         for position, each in enumerate(going):
@@ -191,7 +191,7 @@ def _most(number: int, rounds: int, functions: int) -> int:
 
 
 async def _try(
-    each: Standing, functions: Sequence[str], evaluate: Evaluate, seconds: float, clock: Callable[[], float]
+    each: ArmResults, functions: Sequence[str], evaluate: Evaluate, seconds: float, clock: Callable[[], float]
 ) -> None:
     """Have an arm try new functions for some seconds. The function under way at the end is cancelled."""
     end = clock() + seconds
@@ -207,7 +207,7 @@ async def _try(
             return
 
 
-def _dropped(ordered: Sequence[Standing], keep: int, functions: Sequence[str]) -> Sequence[Standing]:
+def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str]) -> Sequence[ArmResults]:
     """Return the arms that do not go on, with the reason set."""
     tried = _tried(ordered, functions)
     for each in ordered[keep:]:
@@ -216,7 +216,7 @@ def _dropped(ordered: Sequence[Standing], keep: int, functions: Sequence[str]) -
     return ordered[keep:]
 
 
-def _tried(arms: Sequence[Standing], functions: Sequence[str]) -> int:
+def _tried(arms: Sequence[ArmResults], functions: Sequence[str]) -> int:
     """Number of functions, from the first, that more than half of the arms have tried. Arms are compared on these.
 
     If time ran out, a fast arm would otherwise win by functions that other arms could not even begin.
@@ -225,14 +225,14 @@ def _tried(arms: Sequence[Standing], functions: Sequence[str]) -> int:
     return min(filter(None, counts[: len(counts) // 2 + 1]), default=0)
 
 
-def _ordered(arms: Sequence[Standing], functions: Sequence[str]) -> list[Standing]:
+def _ordered(arms: Sequence[ArmResults], functions: Sequence[str]) -> list[ArmResults]:
     """Sort arms by right functions, among the functions that most arms have tried. Ties go to the fastest arm.
 
     Functions that an arm has not tried count against it.
     """
     common = functions[: _tried(arms, functions)]
 
-    def merit(each: Standing) -> tuple[int, int, float]:
+    def merit(each: ArmResults) -> tuple[int, int, float]:
         tried = [result for name in common if (result := each.results.get(name)) is not None]
         return (-sum(result.right for result in tried), -len(tried), each.seconds)
 

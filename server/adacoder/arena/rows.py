@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -174,13 +174,13 @@ def parse(line: str) -> Row | None:
             raise RowsError(
                 f"A row has version {version}, this AdaCoder reads up to {VERSION}: update it to read that row."
             )
-        row: Row = _checked(Row, told)
+        row: Row = checked(Row, told)
     except (TypeError, ValueError):
         return None
     return row
 
 
-def _checked(kind: Any, told: JSON) -> Any:
+def checked(kind: Any, told: JSON) -> Any:
     """Return `told` as a value of `kind`, which is a type of the rows' members.
 
     Raises:
@@ -189,13 +189,13 @@ def _checked(kind: Any, told: JSON) -> Any:
     """
     if hasattr(kind, "__dataclass_fields__"):
         hints, members = _hints(kind), _object(told)
-        return kind(**{name: _checked(hints[name], each) for name, each in members.items() if name in hints})
+        return kind(**{name: checked(hints[name], each) for name, each in members.items() if name in hints})
     if get_origin(kind) is tuple:
         of, values = get_args(kind), tuple(_list(told))
         of = of[:1] * len(values) if of[-1] is ... else of
-        return tuple(_checked(each, value) for each, value in zip(of, values, strict=True))
+        return tuple(checked(each, value) for each, value in zip(of, values, strict=True))
     if get_args(kind):  # an optional member
-        return None if told is None else _checked(get_args(kind)[0], told)
+        return None if told is None else checked(get_args(kind)[0], told)
     if type(told) is not kind and not (kind is float and type(told) is int):
         raise TypeError(told)
     if isinstance(told, str):
@@ -221,7 +221,7 @@ def _list(told: JSON) -> list[JSON]:
 
 
 @dataclass
-class Reading:
+class RowsReader:
     """Reads files of rows, one row at a time, and counts unreadable lines."""
 
     unread: int = 0
@@ -279,17 +279,6 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
             line = file.readline(_LONGEST_LINE + 1)
 
 
-def merged(paths: Iterable[Path], reading: Reading | None = None) -> Iterator[Row]:
-    """Yield the rows of several runs, with only the first row of each cell."""
-    reading = reading or Reading()
-    seen: set[Key] = set()
-    for path in paths:
-        for row in reading.rows(path):
-            if row.key not in seen:
-                seen.add(row.key)
-                yield row
-
-
 class RowsFile:
     """A file of rows that a run adds to. Other runs cannot add to it meanwhile."""
 
@@ -300,7 +289,7 @@ class RowsFile:
             RowsError: it cannot be written, or another run writes to it.
         """
         self.path = path
-        self.reading = Reading()
+        self.reading = RowsReader()
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None
         if path.exists() and not path.is_file():

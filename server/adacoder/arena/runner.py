@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from adacoder.arena.cells import Cell, Plan, ServerTrouble
-from adacoder.arena.rows import Row, RowsFile, merged
+from adacoder.arena.rows import Row, RowsFile, RowsReader
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
@@ -69,7 +69,7 @@ class Column:
 
 
 @dataclass
-class Standing:
+class Progress:
     """Progress of a run."""
 
     total: int
@@ -109,8 +109,8 @@ class Standing:
         self.columns.setdefault((row.model, row.strategy), Column()).count(row)
 
 
-Hear = Callable[[Standing], None]
-"""Called whenever the standing of a run changes."""
+Hear = Callable[[Progress], None]
+"""Called whenever the progress of a run changes."""
 
 
 @dataclass
@@ -124,27 +124,28 @@ class Runner:
     """Seconds for which a cell is retried while its server fails."""
     slots: int | None = None
     """Cells at a time for each server; None: the carrier decides."""
-    hear: Hear = lambda standing: None
+    hear: Hear = lambda progress: None
 
-    async def run(self) -> Standing:
-        """Do all cells that have no row. Return the final standing.
+    async def run(self) -> Progress:
+        """Do all cells that have no row. Return the final progress.
 
         Raises:
             RowsError: a row cannot be written.
             AdaCoderError: cells cannot be carried out.
         """
-        standing = Standing(len(self.plan))
+        progress = Progress(len(self.plan))
         if self.rows.done:
             mine = {cell.key for cell in self.plan.cells(self.plan.models)}
-            for row in merged([self.rows.path]):
+            for row in RowsReader().rows(self.rows.path):
                 if row.key in mine:
-                    standing.count(row)
-        standing.done_before = standing.done
-        self.hear(standing)
+                    mine.remove(row.key)
+                    progress.count(row)
+        progress.done_before = progress.done
+        self.hear(progress)
         async with asyncio.TaskGroup() as group:
             for name, models in self._servers().items():
-                group.create_task(_Server(self, name, standing, self.plan.cells(models)).work())
-        return standing
+                group.create_task(_ServerCells(self, name, progress, self.plan.cells(models)).work())
+        return progress
 
     def _servers(self) -> dict[str, list[str]]:
         """Models by server."""
@@ -154,13 +155,13 @@ class Runner:
         return found
 
 
-class _Server:
+class _ServerCells:
     """The cells of a server. As many are under way as the server has slots."""
 
-    def __init__(self, runner: Runner, name: str, standing: Standing, cells: Iterator[Cell]) -> None:
+    def __init__(self, runner: Runner, name: str, progress: Progress, cells: Iterator[Cell]) -> None:
         self._runner = runner
         self._name = name
-        self._standing = standing
+        self._progress = progress
         self._cells = cells
         self._under_way: set[asyncio.Task[None]] = set()
         self._failed: dict[str, int] = {}
@@ -187,28 +188,28 @@ class _Server:
         row = await self._patiently(cell)
         if row is not None:
             await self._runner.rows.add(row)
-            self._standing.count(row)
-            self._runner.hear(self._standing)
+            self._progress.count(row)
+            self._runner.hear(self._progress)
 
     async def _patiently(self, cell: Cell) -> Row | None:
         """Do a cell, with retries while its server fails; None if it cannot be done."""
-        end, pause, standing = None, _FIRST_PAUSE, self._standing
+        end, pause, progress = None, _FIRST_PAUSE, self._progress
         while True:
             try:
                 row = await self._runner.carrier.done(cell)
             except ServerTrouble as trouble:
-                standing.server_failures += 1
+                progress.server_failures += 1
                 end = time.monotonic() + self._runner.patience if end is None else end
                 left = end - time.monotonic()
                 if not trouble.passes or left <= 0:
                     self._failed[cell.model] = self._failed.get(cell.model, 0) + 1
-                    standing.troubles[str(trouble)] = standing.troubles.get(str(trouble), 0) + 1
-                    self._runner.hear(standing)
+                    progress.troubles[str(trouble)] = progress.troubles.get(str(trouble), 0) + 1
+                    self._runner.hear(progress)
                     return None
-                standing.waiting = str(trouble)
-                self._runner.hear(standing)
+                progress.waiting = str(trouble)
+                self._runner.hear(progress)
                 await asyncio.sleep(min(pause, left))
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
-                self._failed[cell.model], standing.waiting = 0, ""
+                self._failed[cell.model], progress.waiting = 0, ""
                 return row

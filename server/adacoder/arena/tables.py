@@ -16,7 +16,7 @@ from itertools import chain
 from statistics import fmean
 from typing import TypeAlias
 
-from adacoder.arena.compare import change, first_samples, paired_words
+from adacoder.arena.compare import change, first_samples, paired
 from adacoder.arena.measures import Counting, Estimate, Measure, counts, task_of
 from adacoder.arena.rows import Row
 from adacoder.report import inline
@@ -31,7 +31,7 @@ NOTHING = "–"
 """Text of a cell without rows."""
 
 
-class Form(StrEnum):
+class FigureFormat(StrEnum):
     """Format of a figure."""
 
     PERCENT = "percent"
@@ -42,13 +42,13 @@ class Form(StrEnum):
     CHANCE = "chance"
 
 
-_WRITTEN: Mapping[Form, Callable[[float], str]] = {
-    Form.PERCENT: lambda value: f"{100 * value:.2f}",
-    Form.TOKENS: lambda value: f"{value / 1000:.2f}K",
-    Form.SECONDS: lambda value: f"{value:.2f}s",
-    Form.NUMBER: lambda value: f"{value:.2f}",
-    Form.COUNT: lambda value: f"{value:,.0f}",
-    Form.CHANCE: lambda value: f"{value:.3g}",
+_WRITTEN: Mapping[FigureFormat, Callable[[float], str]] = {
+    FigureFormat.PERCENT: lambda value: f"{100 * value:.2f}",
+    FigureFormat.TOKENS: lambda value: f"{value / 1000:.2f}K",
+    FigureFormat.SECONDS: lambda value: f"{value:.2f}s",
+    FigureFormat.NUMBER: lambda value: f"{value:.2f}",
+    FigureFormat.COUNT: lambda value: f"{value:,.0f}",
+    FigureFormat.CHANCE: lambda value: f"{value:.3g}",
 }
 
 
@@ -68,7 +68,7 @@ class Slice:
     label: str
     where: Where = field(default_factory=dict)
     measure: Measure | None = None
-    form: Form | None = None
+    form: FigureFormat | None = None
     counting: Counting | None = None
 
 
@@ -77,7 +77,7 @@ Axis: TypeAlias = tuple[Slice, ...] | str
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A figure as text, with the numbers behind it."""
 
     text: str = NOTHING
@@ -87,11 +87,11 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """A line of a table."""
 
     label: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Table:
     title: str
     corner: str
     columns: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[TableLine, ...]
     notes: tuple[str, ...] = ()
     plot: str = ""
     """`lines`, `bars` or `circles` if the table represents a figure."""
@@ -173,7 +173,7 @@ class Grid(_Spec):
     lines: Axis = "model"
     corner: str = "Models"
     measure: Measure | None = None
-    form: Form = Form.PERCENT
+    form: FigureFormat = FigureFormat.PERCENT
     base: Where | None = None
     """Values that the rows of a cell's base have instead."""
     relative: Relative = Relative.CHANGE
@@ -186,24 +186,24 @@ class Grid(_Spec):
         every = used.matching({})
         columns, wanted = _slices(self.columns, every), _slices(self.lines, every)
         lines = [(each, [self._cell(used, each, column) for column in columns]) for each in wanted]
-        shown = [Line(each.label, tuple(cells)) for each, cells in lines if any(cell.estimate for cell in cells)]
+        shown = [TableLine(each.label, tuple(cells)) for each, cells in lines if any(cell.estimate for cell in cells)]
         if shown and self.average and self.base is not None:
             shown.append(_averages(shown, self.relative))
         return _table(self, used, columns, wanted, shown, self.corner)
 
-    def _cell(self, rows: _Sorted, line: Slice, column: Slice) -> Cell:
+    def _cell(self, rows: _Sorted, line: Slice, column: Slice) -> TableCell:
         measure = column.measure or line.measure or self.measure
         form = column.form or line.form or self.form
         where = {**line.where, **column.where}
         mine = rows.matching(where)
         estimate = measure(mine) if measure else None
         if estimate is None or measure is None:
-            return Cell()
+            return TableCell()
         relative = None
         if self.base is not None and not all(_has(row, self.base) for row in mine):
             base = rows.measured(measure, {**where, **self.base})
             relative = None if base is None else change(estimate.value, base.value)
-        return Cell(_written(estimate, form, relative, self.relative), estimate, relative)
+        return TableCell(_written(estimate, form, relative, self.relative), estimate, relative)
 
 
 @dataclass(frozen=True)
@@ -227,14 +227,14 @@ class Tally(_Spec):
         kinds = dict.fromkeys((*self.kinds, *sorted({kind for each in found for kind in each})))
         totals = [each.total() for each in found]
         lines = [
-            Line(kind, tuple(_counted(each[kind], of) for each, of in zip(found, totals, strict=True)))
+            TableLine(kind, tuple(_counted(each[kind], of) for each, of in zip(found, totals, strict=True)))
             for kind in kinds
         ]
         return _table(self, used, columns, (), lines if any(totals) else [], self.corner)
 
 
-def _counted(count: int, of: int) -> Cell:
-    return Cell(f"{count:,} ({100 * count / of:.2f}%)", Estimate(count, of)) if of else Cell()
+def _counted(count: int, of: int) -> TableCell:
+    return TableCell(f"{count:,} ({100 * count / of:.2f}%)", Estimate(count, of)) if of else TableCell()
 
 
 def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Table:
@@ -246,12 +246,12 @@ def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Ta
         mine = used.matching(each.where)
         if all(_has(row, base) for row in mine):
             continue
-        pairs = paired_words(first_samples(mine), words(*{**each.where, **base}.items()))
+        pairs = paired(first_samples(mine), words(*{**each.where, **base}.items()))
         if pairs.of:
             figures = (pairs.of, pairs.both, pairs.only_first, pairs.only_second, pairs.neither)
-            cells = [Cell(f"{count:,}", Estimate(count, pairs.of)) for count in figures]
-            cells.append(Cell(_WRITTEN[Form.CHANCE](pairs.p), Estimate(pairs.p, pairs.of)))
-            lines.append(Line(each.label, tuple(cells)))
+            cells = [TableCell(f"{count:,}", Estimate(count, pairs.of)) for count in figures]
+            cells.append(TableCell(_WRITTEN[FigureFormat.CHANCE](pairs.p), Estimate(pairs.p, pairs.of)))
+            lines.append(TableLine(each.label, tuple(cells)))
     told = _told(base)
     columns = ("tasks", "both right", "only this", f"only {told}", "neither", "p")
     if lines:
@@ -266,7 +266,7 @@ def _table(
     used: _Sorted,
     columns: Sequence[Slice],
     lines: Sequence[Slice],
-    shown: Sequence[Line],
+    shown: Sequence[TableLine],
     corner: str,
 ) -> Table:
     labels = tuple(column.label for column in columns)
@@ -275,7 +275,7 @@ def _table(
     absent = _absent(used, needed)
     notes = [spec.remark] if spec.remark and shown else []
     if absent:
-        notes.append(f"{spec.name}: there are no rows of {absent}")
+        notes.append(f"{spec.name}: rows are missing for {absent}")
     elif not shown:
         lacking = f"the rows do not have {spec.needs or 'its measures'}"
         notes.append(f"{spec.name}: {lacking if used.has({}) else 'there are no rows'}.")
@@ -320,18 +320,18 @@ def _doubts(rows: Sequence[Row]) -> Iterator[str]:
     if any(len(each) > 1 for each in settings.values()):
         yield "Rows of several settings are counted together."
     if left_out:
-        yield f"{left_out:,} cells tell nothing and are left out: a server failed, they were cancelled, or not judged."
+        yield f"{left_out:,} cells are left out: a server failed, they were cancelled, or not judged."
 
 
-def _averages(lines: Sequence[Line], how: Relative) -> Line:
+def _averages(lines: Sequence[TableLine], how: Relative) -> TableLine:
     cells = []
     for column in zip(*(line.cells for line in lines), strict=True):
         known = [cell.relative for cell in column if cell.relative is not None]
-        cells.append(Cell(_compared(fmean(known), how), None, fmean(known)) if known else Cell())
-    return Line("Δ Average", tuple(cells))
+        cells.append(TableCell(_compared(fmean(known), how), None, fmean(known)) if known else TableCell())
+    return TableLine("Δ Average", tuple(cells))
 
 
-def _written(estimate: Estimate, form: Form, relative: float | None, how: Relative) -> str:
+def _written(estimate: Estimate, form: FigureFormat, relative: float | None, how: Relative) -> str:
     text = _WRITTEN[form](estimate.value)
     if estimate.low is not None and estimate.high is not None:
         text += f" ({100 * estimate.low:.1f}–{100 * estimate.high:.1f})"

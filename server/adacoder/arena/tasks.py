@@ -22,7 +22,7 @@ class Statements:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Calls:
+class HiddenCalls:
     """Hidden tests as arguments. The results must equal `wanted`, which the code never sees."""
 
     call: str
@@ -45,7 +45,7 @@ class Examples:
     """Tests of the project that must pass as well, as pytest names them."""
 
 
-Hidden: TypeAlias = Statements | Calls | Examples
+Hidden: TypeAlias = Statements | HiddenCalls | Examples
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.cluster import Cluster, connected, require_trusted
 from adacoder.arena.formats import load
 from adacoder.arena.hub import NAMES, download
-from adacoder.arena.judge import Judge
+from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.own_code import tasks_of
 from adacoder.arena.rows import RowsFile
-from adacoder.arena.runner import Carrier, Runner, Standing
+from adacoder.arena.runner import Carrier, Progress, Runner
 from adacoder.arena.tasks import TasksError, TaskSet
 from adacoder.cli import COULD_NOT_RUN, INTERRUPTED
 from adacoder.cli.choices import Choices, Told
@@ -84,16 +84,16 @@ class _Comparison:
     def __init__(self, wanted: Wanted, settings: Settings) -> None:
         self._wanted = wanted
         self._settings = settings
-        self._standing: Standing | None = None
+        self._progress: Progress | None = None
 
     @property
     def kept(self) -> str:
         """A sentence on the rows that were kept and how to continue; empty until the cells have begun."""
-        standing = self._standing
-        if standing is None:
+        progress = self._progress
+        if progress is None:
             return ""
         return (
-            f"{standing.done} of {counted(standing.total, 'cell')} are in {self._wanted.rows}:"
+            f"{progress.done} of {counted(progress.total, 'cell')} are in {self._wanted.rows}:"
             " run the same command again to go on."
         )
 
@@ -120,32 +120,32 @@ class _Comparison:
                 if scheduler is not None:
                     cluster = Cluster(scheduler, plan, wanted.rows, wanted.records, complain, is_own=place.is_dir())
                     carrier = await stack.enter_async_context(cluster)
-                with _Shown() as shown:
+                with _ProgressLine() as shown:
                     runner = Runner(
                         plan, carrier, rows, wanted.patience, wanted.slots, lambda to: self._hear(to, shown)
                     )
-                    standing = await runner.run()
+                    progress = await runner.run()
         finally:
             await bench.close()
             await rows.close()
-        return self._end(standing, rows)
+        return self._end(progress, rows)
 
-    def _hear(self, standing: Standing, shown: _Shown) -> None:
-        self._standing = standing
-        shown.show(standing)
+    def _hear(self, progress: Progress, shown: _ProgressLine) -> None:
+        self._progress = progress
+        shown.show(progress)
 
-    def _end(self, standing: Standing, rows: RowsFile) -> int:
+    def _end(self, progress: Progress, rows: RowsFile) -> int:
         out = console()
-        for (model, strategy), column in standing.columns.items():
+        for (model, strategy), column in progress.columns.items():
             out.print(
                 f"{model} · {strategy}: {column.right} of {column.done} right ({column.share:.1%}),"
                 f" {column.verified} verified, of these {column.verified_but_wrong} wrong"
             )
         for why in rows.reading.troubles:
             complain(why)
-        for why, number in standing.troubles.items():
+        for why, number in progress.troubles.items():
             complain(f"{counted(number, 'cell')} without a row: {why}")
-        if standing.done < standing.total:
+        if progress.done < progress.total:
             complain(self.kept)
             return COULD_NOT_RUN
         return 0
@@ -181,7 +181,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
     return replace(found, tasks=tasks)
 
 
-async def fit(tasks: TaskSet, judge: Judge) -> TaskSet:
+async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
     """Return `tasks` without the tasks whose own solution fails here."""
     out = console(stderr=True)
     for why in tasks.left_out:
@@ -202,7 +202,7 @@ def _is_folder(path: Path) -> bool:
     if not path.exists():
         raise TasksError(
             f"There are no tasks at {path}: name a file of tasks, or a folder of Python code."
-            f" --download has {', '.join(NAMES)} downloaded."
+            f" --download fetches {', '.join(NAMES)}."
         )
     return path.is_dir()
 
@@ -211,7 +211,7 @@ def _real(path: Path) -> Path:
     return path.resolve()
 
 
-class _Shown:
+class _ProgressLine:
     """Display of a comparison's progress: a moving line on a terminal, else an occasional line."""
 
     def __init__(self) -> None:
@@ -219,15 +219,15 @@ class _Shown:
         self._line = moving_line(self._console)
         self._told = time.monotonic()
 
-    def __enter__(self) -> _Shown:
+    def __enter__(self) -> _ProgressLine:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._line.hide()
 
-    def show(self, standing: Standing) -> None:
+    def show(self, progress: Progress) -> None:
         """Show the current progress."""
-        lines = told(standing)
+        lines = told(progress)
         if self._console.is_terminal:
             self._line.show("\n".join(lines))
         elif time.monotonic() - self._told >= _EVERY_SECONDS:
@@ -235,22 +235,22 @@ class _Shown:
             self._console.print(" · ".join(lines))
 
 
-def told(standing: Standing) -> Sequence[str]:
+def told(progress: Progress) -> Sequence[str]:
     """Lines on the progress of a comparison. Urgent information is never at the end of a long line."""
-    parts = [f"{standing.done:,} of {counted(standing.total, 'cell')}"]
-    if standing.eta is not None:
-        parts.append(f"{_duration(standing.eta)} left")
-    parts.append(f"{standing.tokens:,} tokens")
-    if standing.model_failures:
-        parts.append(f"{counted(standing.model_failures, 'failure')} of models")
-    if standing.server_failures:
-        parts.append(f"{counted(standing.server_failures, 'failure')} of servers")
+    parts = [f"{progress.done:,} of {counted(progress.total, 'cell')}"]
+    if progress.eta is not None:
+        parts.append(f"{_duration(progress.eta)} left")
+    parts.append(f"{progress.tokens:,} tokens")
+    if progress.model_failures:
+        parts.append(f"{counted(progress.model_failures, 'failure')} of models")
+    if progress.server_failures:
+        parts.append(f"{counted(progress.server_failures, 'failure')} of servers")
     lines = [" · ".join(parts)]
-    if standing.best is not None:
-        (model, strategy), column = standing.best
+    if progress.best is not None:
+        (model, strategy), column = progress.best
         lines.append(f"best so far: {column.share:.1%} right with {model} · {strategy}")
-    if standing.waiting:
-        lines.append(f"waiting: {standing.waiting}")
+    if progress.waiting:
+        lines.append(f"waiting: {progress.waiting}")
     return lines
 
 

@@ -472,9 +472,9 @@ def tables(
 
     Several files of rows are merged; each cell counts once.
     """
-    from adacoder.cli.tables import View, show_tables
+    from adacoder.cli.tables import TableOptions, show_tables
 
-    return show_tables(rows, View(() if "all" in sets else sets, form, ks, html, plots, plot_format))
+    return show_tables(rows, TableOptions(() if "all" in sets else sets, form, ks, html, plots, plot_format))
 
 
 @adacoder.command()

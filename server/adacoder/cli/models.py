@@ -13,11 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from adacoder.arena.cells import Bench, Cell, Plan, ServerTrouble
-from adacoder.arena.judge import Judge
-from adacoder.arena.rank import Arm, Ranking, Result, Standing, rank
-from adacoder.arena.rows import Row, RowsFile, merged
-from adacoder.arena.tables import Cell as Figure
-from adacoder.arena.tables import Line, Table
+from adacoder.arena.judge import HiddenJudge
+from adacoder.arena.rank import Arm, ArmResults, Ranking, Result, rank
+from adacoder.arena.rows import Row, RowsFile, RowsReader
+from adacoder.arena.tables import Table, TableCell, TableLine
 from adacoder.cli.arena import fit, wanted_tasks
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.tables import show
@@ -76,7 +75,7 @@ async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
     models = contest.models or await _installed(settings)
     arms = [Arm(model, strategy) for model in models for strategy in contest.strategies]
     with tempfile.TemporaryDirectory(prefix="adacoder-rank-") as name:
-        ranking = await _Ranking(contest, settings, Path(name)).rank(arms)
+        ranking = await _RankingRun(contest, settings, Path(name)).rank(arms)
     if contest.as_json:
         print(json.dumps(_told(ranking)))
     else:
@@ -99,7 +98,7 @@ async def _installed(settings: Settings) -> Sequence[str]:
     return [f"ollama:{name}" for name in found]
 
 
-class _Ranking:
+class _RankingRun:
     """One run of a ranking."""
 
     def __init__(self, contest: Contest, settings: Settings, folder: Path) -> None:
@@ -108,14 +107,14 @@ class _Ranking:
         self._settings = settings
         self._folder = folder.resolve()
         self._rows = RowsFile(contest.rows or self._folder / "rows.jsonl")
-        self._known: dict[tuple[object, ...], Row] = {row.key: row for row in merged([self._rows.path])}
+        self._known: dict[tuple[object, ...], Row] = {row.key: row for row in RowsReader().rows(self._rows.path)}
         self._line = moving_line(console(stderr=True))
         self._told = Told()
 
     async def rank(self, arms: Sequence[Arm]) -> Ranking:
         """Rank `arms` on the contest's functions."""
         contest, settings = self._contest, self._settings
-        judge, service = Judge(settings), Service()
+        judge, service = HiddenJudge(settings), Service()
         try:
             tasks = await fit(await wanted_tasks(contest.tasks, "*", settings, self._folder), judge)
             models, strategies = (tuple(dict.fromkeys(each)) for each in zip(*map(_parts, arms), strict=True))
@@ -164,13 +163,13 @@ _COLUMNS = ("right", "of", "95 % interval", "verified but wrong", "seconds", "to
 
 
 def _table(ranking: Ranking) -> Table:
-    lines = tuple(Line(str(each.arm), tuple(map(Figure, _figures(each)))) for each in ranking.standings)
+    lines = tuple(TableLine(str(each.arm), tuple(map(TableCell, _figures(each)))) for each in ranking.standings)
     tried = max((len(each.results) for each in ranking.standings), default=0)
     title = f"the best first, {tried} of {ranking.functions} functions tried"
     return Table("Ranking", title, "Model and workflow", _COLUMNS, lines)
 
 
-def _figures(each: Standing) -> tuple[str, ...]:
+def _figures(each: ArmResults) -> tuple[str, ...]:
     interval = each.interval
     shown = "–" if interval is None else f"{interval[0]:.0%}–{interval[1]:.0%}"
     cost = (f"{each.seconds:.1f}", f"{each.tokens:,.0f}")

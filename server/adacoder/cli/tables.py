@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from adacoder.arena.html import journal_of, page
 from adacoder.arena.papers import SETS, tables
-from adacoder.arena.rows import Key, Reading, Row
+from adacoder.arena.rows import Key, Row, RowsReader
 from adacoder.arena.tables import Table, as_csv, markdown
+from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.terminal import complain, screen
 from adacoder.domain import AdaCoderError
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from rich.table import Table as Drawn
 
 TERMINAL, MARKDOWN, CSV = "terminal", "markdown", "csv"
-FORMS = (TERMINAL, MARKDOWN, CSV)
 _WIDEST = 10_000
 """Width of output that is not a terminal, in columns. It is large so that no line is folded."""
 _BETWEEN = 3
@@ -29,7 +29,7 @@ _LONGEST_WORD = 24
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TableOptions:
     """Options for showing rows."""
 
     sets: tuple[str, ...] = ("own",)
@@ -44,13 +44,13 @@ class View:
     """Format of the figures, such as `svg`."""
 
 
-def show_tables(paths: Sequence[Path], view: View) -> int:
-    """Show tables of the rows in these files. Return the exit code.
+def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
+    """Show tables of the rows in these files. Return the exit code, which is not 0 if lines were left out.
 
     Raises:
         AdaCoderError: rows cannot be read, or a file cannot be written.
     """
-    reading = Reading()
+    reading = RowsReader()
     rows, files = _read(paths, reading)
     for trouble in reading.troubles:
         complain(trouble)
@@ -63,10 +63,10 @@ def show_tables(paths: Sequence[Path], view: View) -> int:
     if view.plots is not None:
         _draw(found, view.plots, view.kind)
     show(found, view.form)
-    return 0
+    return COULD_NOT_RUN if reading.troubles else 0
 
 
-def _read(paths: Sequence[Path], reading: Reading) -> tuple[list[Row], dict[Key, Path]]:
+def _read(paths: Sequence[Path], reading: RowsReader) -> tuple[list[Row], dict[Key, Path]]:
     """The rows, one for each cell, and the file of each row."""
     rows: list[Row] = []
     files: dict[Key, Path] = {}

@@ -17,6 +17,8 @@ from editors.vscode.tools import command
 
 PATIENCE = 120.0
 """Seconds after which a test gives up that waits for something; what comes is never waited for that long."""
+_STARTS = 5
+"""Times that code-server is started: it exits if its own child takes longer than 10 seconds to answer."""
 _USER_SETTINGS = {
     "chat.commandCenter.enabled": False,
     "editor.accessibilitySupport": "off",
@@ -83,13 +85,24 @@ class CodeServer:
                 done = subprocess.run(self._command(tools, "--install-extension", str(extension)), check=False, **how)
                 assert done.returncode == 0, self._log.read_text(encoding="utf-8")
             command = self._command(tools, *options, "--disable-getting-started-override")
-            self.process = subprocess.Popen(command, **how)
-        wait_until(self._listens, "code-server listens")
+            for _ in range(_STARTS):
+                self.process = subprocess.Popen(command, **how)
+                wait_until(lambda: self._listens() or self._timed_out(), "code-server listens")
+                if self.address:
+                    return
+        raise AssertionError(self._log.read_text(encoding="utf-8"))
+
+    def _timed_out(self) -> bool:
+        """True if it exited because its child was slow. AssertionError if it exited for another reason."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            return False
+        said = self._log.read_text(encoding="utf-8")
+        assert said.rstrip().endswith("error timed out"), said
+        return True
 
     def _listens(self) -> bool:
         said = self._log.read_text(encoding="utf-8")
-        assert self.process is not None
-        assert self.process.poll() is None, said
         found = re.search(r"HTTP server listening on (http://\S+?)/?\s", said)
         self.address = found[1] if found else ""
         return found is not None

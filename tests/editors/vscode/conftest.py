@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Event
 from zipfile import ZipFile
 
 import pytest
@@ -26,6 +27,8 @@ _CHROMIUM = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
 """Nothing is asked of any other machine."""
+_PATIENT = {"adacoder.tokenTimeout": 600}
+"""A job waits for a reply that a flow holds back, also on a slow machine."""
 
 
 @pytest.fixture(scope="session")
@@ -68,13 +71,16 @@ class Ollama:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._running = ExitStack()
+        self._downloads = Event()
+        self._downloads.set()
         self.server = StandIn(model)
         self.start()
 
     def start(self) -> None:
         installed = [Installed("qwen2.5-coder:7b"), Installed("qwen2.5-coder:1.5b", parameter_size="1.5B")]
-        downloads = {f"qwen2.5-coder:{size}": Script(token=200, pause=0.2) for size in ("3b", "0.5b")}
-        standin = StandIn(self._model, models=installed, library=downloads, port=self.server.port)
+        download = Script(token=200, until=self._downloads)
+        library = {f"qwen2.5-coder:{size}": download for size in ("3b", "0.5b")}
+        standin = StandIn(self._model, models=installed, library=library, port=self.server.port)
         self.server = self._running.enter_context(standin.in_thread())
 
     def stop(self) -> None:
@@ -88,6 +94,15 @@ class Ollama:
             yield
         finally:
             self.start()
+
+    @contextmanager
+    def downloading(self) -> Iterator[None]:
+        """No download gets beyond its beginning during the block."""
+        self._downloads.clear()
+        try:
+            yield
+        finally:
+            self._downloads.set()
 
 
 @pytest.fixture(scope="session")
@@ -112,7 +127,7 @@ def editor(
     installed = f'PATH="{Path(sys.executable).parent}:{ollama_program.parent}:$PATH"\n'
     (root / "home" / ".profile").write_text(installed, encoding="utf-8")
     try:
-        with code_server(root, tools, [vsix, agent], {"OLLAMA_HOST": ollama.server.host}, {}) as server:
+        with code_server(root, tools, [vsix, agent], {"OLLAMA_HOST": ollama.server.host}, _PATIENT) as server:
             yield server
     finally:
         shutil.copytree(root / "user" / "logs", pictures / "logs", dirs_exist_ok=True)

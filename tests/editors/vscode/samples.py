@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
 from support.standins.ollama import Body, Ending, Script
 
@@ -70,9 +71,9 @@ def reply(name: str, body: str) -> str:
     return f"```python\n{function(name, body)}```\n"
 
 
-def slowly(text: str, *, ending: Ending = Ending.DONE) -> Script:
-    """A reply that takes so long that something can happen meanwhile."""
-    return Script(text, token=4, pause=0.05, ending=ending)
+def held(text: str, until: Event) -> Script:
+    """A reply that begins, and goes on once `until` is set."""
+    return Script(text, until=until)
 
 
 def never_ending(name: str) -> Script:

@@ -87,3 +87,4 @@ def test_a_run_is_cancelled(bench: Workbench) -> None:
     expect(bench.editor.locator(FAILED)).to_have_count(0)
     bench.server.set(adacoder__timeout=None)
     expect(bench.editor.locator(PASSED)).to_have_count(0)
+    slow.unlink()  # a run of all tests would wait for it

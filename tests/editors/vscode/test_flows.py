@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from threading import Event
 
 import pytest
 from playwright.sync_api import expect
 
-from editors.vscode.samples import PLAN, ROUNDED, TRUNCATED, Model, file, function, never_ending, reply, slowly
+from editors.vscode.samples import PLAN, ROUNDED, TRUNCATED, Model, file, function, held, never_ending, reply
 from editors.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.isolation
@@ -89,14 +90,15 @@ def test_cancel_by_its_lens(bench: Workbench, model: Model) -> None:
 
 def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
     """The first body fails an example; from that a plan is made, and the second body passes."""
-    planned = file(bench.folder, "planned")
-    model.says("planned", reply("planned", TRUNCATED), slowly(PLAN), reply("planned", ROUNDED))
+    planned, goes_on = file(bench.folder, "planned"), Event()
+    model.says("planned", reply("planned", TRUNCATED), held(PLAN, goes_on), reply("planned", ROUNDED))
     bench.open(planned)
     bench.put_cursor("def planned")
     bench.command("AdaCoder: Generate Function")
     progress = bench.notification("Generating function")
     expect(progress).to_contain_text("round 1/6 · planning from the error")
     bench.picture("plan")
+    goes_on.set()
     expect(bench.line("round(seconds * 1000)")).to_be_visible()
     expect(bench.notification("3/3 examples passed")).to_be_visible()
     bench.save(planned, ROUNDED)
@@ -162,13 +164,15 @@ def test_diagnostic_and_its_quick_fix(bench: Workbench, model: Model) -> None:
 
 def test_typing_while_a_job_runs(bench: Workbench, model: Model) -> None:
     """What is typed elsewhere in the file stays, and the body goes in all the same."""
-    typed = file(bench.folder, "typed")
-    model.says("typed", slowly(reply("typed", ROUNDED)))
+    typed, goes_on = file(bench.folder, "typed"), Event()
+    model.says("typed", held(reply("typed", ROUNDED), goes_on))
     bench.open(typed)
     bench.lens("Generate").click()
     expect(bench.notification("AdaCoder: generating 'typed'")).to_contain_text(re.compile(r"round.1/6"))
     bench.put_cursor("def typed")
     bench.page.keyboard.type("# typed meanwhile\n")
+    expect(bench.line("# typed meanwhile")).to_be_visible()
+    goes_on.set()
     expect(bench.line(WRITTEN)).to_be_visible()
     bench.save(typed, ROUNDED)
     assert typed.read_text(encoding="utf-8") == "# typed meanwhile\n" + function("typed", ROUNDED)
@@ -176,14 +180,16 @@ def test_typing_while_a_job_runs(bench: Workbench, model: Model) -> None:
 
 def test_editing_the_function_itself(bench: Workbench, model: Model) -> None:
     """A body for a function that was edited meanwhile does not go in unasked, and is not lost."""
-    edited = file(bench.folder, "edited")
-    model.says("edited", slowly(reply("edited", ROUNDED)))
+    edited, goes_on = file(bench.folder, "edited"), Event()
+    model.says("edited", held(reply("edited", ROUNDED), goes_on))
     bench.open(edited)
     bench.lens("Generate").click()
     expect(bench.notification("AdaCoder: generating 'edited'")).to_contain_text(re.compile(r"round.1/6"))
     bench.line("A moment of a film").click()
     bench.page.keyboard.press("End")
     bench.page.keyboard.type(" Quite so.")
+    expect(bench.line("Quite so.")).to_be_visible()
+    goes_on.set()
     expect(bench.notification("Not inserted: 'edited' was edited meanwhile; its result is kept.")).to_be_visible()
     expect(bench.line(WRITTEN)).to_be_hidden()
     bench.put_cursor("def edited")

@@ -47,7 +47,7 @@ def test_server_killed_in_a_job(bench: Workbench, model: Model) -> None:
     expect(bench.status_bar).to_contain_text("AdaCoder: generating 'killed'")
     _kill_server(bench)
     expect(progress).to_be_hidden()
-    told = bench.notification("AdaCoder's server crashed while generating 'killed'. It runs again.")
+    told = bench.notification("AdaCoder's server crashed while generating 'killed'. It has restarted.")
     expect(told).to_be_visible()
     bench.picture("killed")
     expect(bench.line(WRITTEN)).to_be_hidden()
@@ -63,7 +63,7 @@ def test_a_server_that_crashes_again_and_again(bench: Workbench, model: Model) -
     model.says("fifth", reply("fifth", ROUNDED))
     bench.command("AdaCoder: Restart Server")  # which begins to count anew
     bench.open(fifth)
-    given_up = bench.notification("crashed again, five times by now, and stays down until you restart it.")
+    given_up = bench.notification("crashed for the fifth time. It stays down until you restart it.")
     for _ in range(5):
         expect(given_up).to_be_hidden()
         bench.command("AdaCoder: Select Model")  # it has a list once the server runs

@@ -163,7 +163,7 @@ def test_coverage_after_a_docstring_that_was_not_saved(bench: Workbench) -> None
     """A file whose only example was not saved is no test any more, and a run with coverage comes to its end."""
     covered = bench.folder / "covered.py"
     covered.write_text(UNDOCUMENTED, encoding="utf-8")
-    file(bench.folder, "other", ROUNDED)
+    other = file(bench.folder, "other", ROUNDED)
     bench.open(covered)
     bench.put_cursor("def plain")
     bench.offered("'plain' has no docstring: write the skeleton of one")
@@ -174,6 +174,31 @@ def test_coverage_after_a_docstring_that_was_not_saved(bench: Workbench) -> None
     bench.clear()
     expect(rows.filter(has_text="covered.py")).to_have_count(0)
     bench.command("Test: Run All Tests with Coverage")
-    expect(bench.page.locator(".pane", has_text="Test Coverage").first).to_be_visible()
+    bench.open(other)
+    expect(bench.editor.locator(".coverage-deco-gutter.coverage-deco-hit").first).to_be_visible()
     expect(bench.notification("could not run the examples")).to_be_hidden()
     bench.command("View: Show Explorer")
+
+
+def test_a_long_message_is_not_cut(bench: Workbench, model: Model) -> None:
+    """VS Code cuts a message after a line, unless it has a button.
+
+    The server shows this message once, when a job reads the settings. Nothing may press Escape after that, as the
+    palette does, because Escape hides messages.
+    """
+    long, project = file(bench.folder, "long"), bench.folder / "pyproject.toml"
+    model.says("long", reply("long", ROUNDED))
+    bench.open(long)
+    expect(bench.lens("Generate")).to_be_visible()
+    project.write_text("[tool.adacoder]\na-setting-with-a-name-that-adacoder-never-had = 1\n", encoding="utf-8")
+    try:
+        bench.lens("Generate").click()
+        told = bench.notification("a-setting-with-a-name-that-adacoder-never-had")
+        expect(told.get_by_role("button", name="Show Log")).to_be_visible()
+        bench.picture("long-message")
+        bench.press(told, "Show Log")
+        shown = bench.page.locator(".part.panel .view-line", has_text="a-setting-with-a-name-that-adacoder-never-had")
+        expect(shown.first).to_be_visible()
+        expect(bench.line("divmod(minutes, 60)")).to_be_visible()
+    finally:
+        project.unlink()

@@ -10,10 +10,10 @@ import pytest
 
 from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
-from adacoder.arena.judge import Judge
+from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.measures import INVARIANCE, refinements
-from adacoder.arena.rows import DesignedTests, Reading, RowsFile
-from adacoder.arena.runner import Runner, Standing
+from adacoder.arena.rows import DesignedTests, RowsFile, RowsReader
+from adacoder.arena.runner import Progress, Runner
 from adacoder.models.backend import Session
 from adacoder.models.base import Leases
 from adacoder.models.errors import ModelError, NotRunning, OnlyThought
@@ -76,13 +76,13 @@ class Hall:
         return {path: path.read_text() for path in found}
 
     async def run(
-        self, *strategies: str, samples: int = 1, hear: Callable[[Standing], None] = lambda _: None
-    ) -> Standing:
+        self, *strategies: str, samples: int = 1, hear: Callable[[Progress], None] = lambda _: None
+    ) -> Progress:
         async def open_model(*_: object) -> ScriptedModel:
             return self.model
 
         (self.folder / "work").mkdir(exist_ok=True)
-        judge, service = Judge(self.settings), Service(open_model, Session(leases=Leases(9)))
+        judge, service = HiddenJudge(self.settings), Service(open_model, Session(leases=Leases(9)))
         rows = RowsFile(self.rows)
         bench = Bench(service, judge, self.settings, self.folder / "journals", self.folder / "records")
         tasks = load(self.tasks, self.folder / "work")
@@ -98,7 +98,7 @@ class Hall:
 async def test_rows_tell_right_from_verified(tmp_path: Path) -> None:
     right = Hall(tmp_path)
     standing = await right.run("direct", "adacoder")
-    rows = list(Reading().rows(right.rows))
+    rows = list(RowsReader().rows(right.rows))
     assert [row.right for row in rows] == [True] * 4
     assert {row.status for row in rows} == {"verified"}
     assert standing.done == standing.total == 4
@@ -108,7 +108,7 @@ async def test_rows_tell_right_from_verified(tmp_path: Path) -> None:
 async def test_what_only_passes_the_shown_examples_is_verified_but_wrong(tmp_path: Path) -> None:
     hall = Hall(tmp_path, lambda _: MEMORISED)
     standing = await hall.run()
-    rows = list(Reading().rows(hall.rows))
+    rows = list(RowsReader().rows(hall.rows))
     assert [(row.status, row.right) for row in rows] == [("verified", False)] * 2
     assert [each.right for row in rows for each in row.attempts] == [False, False]
     (column,) = standing.columns.values()
@@ -132,7 +132,7 @@ async def test_no_hidden_test_is_sent_or_stored(reply: str, tmp_path: Path) -> N
 async def test_designed_tests_are_tried_on_the_canonical_solution(strategy: str, tmp_path: Path) -> None:
     hall = Hall(tmp_path, lambda _: TESTED)
     await hall.run(strategy, "adacoder")
-    rows = {(row.task, row.strategy): row.tests for row in Reading().rows(hall.rows)}
+    rows = {(row.task, row.strategy): row.tests for row in RowsReader().rows(hall.rows)}
     assert rows == {
         ("HumanEval/0", strategy): DesignedTests(6, 4, 1.0, 0.75),
         ("HumanEval/1", strategy): DesignedTests(2, 1, 1.0, 1.0),
@@ -143,7 +143,7 @@ async def test_designed_tests_are_tried_on_the_canonical_solution(strategy: str,
 async def test_a_designer_that_designs_nothing_covers_nothing(tmp_path: Path) -> None:
     hall = Hall(tmp_path)
     await hall.run("agentcoder")
-    assert [row.tests for row in Reading().rows(hall.rows)] == [DesignedTests(0, 0, 0.0, 0.0)] * 2
+    assert [row.tests for row in RowsReader().rows(hall.rows)] == [DesignedTests(0, 0, 0.0, 0.0)] * 2
 
 
 async def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ async def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
     class Stop(Exception):
         pass
 
-    def stop(standing: Standing) -> None:
+    def stop(standing: Progress) -> None:
         if standing.done == 3:
             raise Stop
 
@@ -163,7 +163,7 @@ async def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
     sent = len(hall.model.asked)
     standing = await hall.run(samples=5)
     assert hall.rows.read_text().startswith(before)
-    keys = [row.key for row in Reading().rows(hall.rows)]
+    keys = [row.key for row in RowsReader().rows(hall.rows)]
     assert len(keys) == len(set(keys)) == standing.done == 10
     assert len(hall.model.asked) > sent
     sent = len(hall.model.asked)
@@ -175,7 +175,7 @@ async def test_a_server_that_was_gone_costs_no_row(tmp_path: Path) -> None:
     answers = iter([NotRunning("x"), NotRunning("x")])
     hall = Hall(tmp_path, lambda _: next(answers, RIGHT))
     standing = await hall.run()
-    assert [row.right for row in Reading().rows(hall.rows)] == [True, True]
+    assert [row.right for row in RowsReader().rows(hall.rows)] == [True, True]
     assert standing.server_failures == 2
     assert standing.model_failures == 0
 
@@ -184,14 +184,14 @@ async def test_a_server_that_stays_away_leaves_the_cells_to_the_next_run(tmp_pat
     hall = Hall(tmp_path, lambda _: NotRunning("x"))
     hall.patience = 0.1
     standing = await hall.run()
-    assert list(Reading().rows(hall.rows)) == []
+    assert list(RowsReader().rows(hall.rows)) == []
     assert sum(standing.troubles.values()) == 2
 
 
 async def test_a_model_that_only_thinks_has_failed(tmp_path: Path) -> None:
     hall = Hall(tmp_path, lambda _: OnlyThought("instant"))
     standing = await hall.run()
-    rows = list(Reading().rows(hall.rows))
+    rows = list(RowsReader().rows(hall.rows))
     assert [(row.status, row.right, row.failure_of) for row in rows] == [("error", None, "model")] * 2
     assert (standing.model_failures, standing.server_failures) == (2, 0)
 
@@ -200,7 +200,7 @@ async def test_attempts_tell_what_a_refinement_changed(tmp_path: Path) -> None:
     empty = "```python\ndef double(x):\n    pass\n\n\ndef triple(x):\n    pass\n```\n"
     hall = Hall(tmp_path, lambda _: empty)
     await hall.run("adacoder:neither")
-    rows = list(Reading().rows(hall.rows))
+    rows = list(RowsReader().rows(hall.rows))
     assert [len(row.attempts) for row in rows] == [2, 2]
     assert [row.programs for row in rows] == [1, 1]
     assert all(each.is_empty and each.code and each.message for row in rows for each in row.attempts)

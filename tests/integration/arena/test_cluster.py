@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'adacoder[arena]'")
 
-from adacoder.arena.rows import Reading  # after what may skip
+from adacoder.arena.rows import RowsReader  # after what may skip
 from support.dask_cluster import CANARY, CELLS, LONG, Site, by_seed, site, until
 from support.standins.server import Script
 
@@ -28,7 +28,7 @@ def at(tmp_path: Path) -> Iterator[Site]:
 
 def told(path: Path) -> dict[object, object]:
     """The rows without what differs between runs; each is right as its seed says."""
-    rows = list(Reading().rows(path))
+    rows = list(RowsReader().rows(path))
     assert [row.right for row in rows] == [row.seed is not None and row.seed % 2 == 0 for row in rows]
     assert len({row.key for row in rows}) == len(rows)
     assert all(row.journal and (path.parent / row.journal).read_text() for row in rows)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from adacoder.arena.formats import load
-from adacoder.arena.judge import Judge
+from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.rows import Judged
 from adacoder.arena.tasks import ArenaTask, TasksError
 from adacoder.cli.arena import wanted_tasks
@@ -89,8 +89,8 @@ RIGHT, WRONG = "return x * 2", "return x + 2"
 
 
 @pytest.fixture
-async def judge() -> AsyncIterator[Judge]:
-    opened = Judge(Settings())
+async def judge() -> AsyncIterator[HiddenJudge]:
+    opened = HiddenJudge(Settings())
     yield opened
     await opened.close()
 
@@ -104,7 +104,7 @@ def task_in(folder: Path, name: str, told: object) -> ArenaTask:
 
 @pytest.mark.parametrize(("dataset", "name", "told"), FORMS)
 async def test_hidden_tests_tell_right_from_wrong(
-    dataset: str, name: str, told: dict[str, Any], tmp_path: Path, judge: Judge
+    dataset: str, name: str, told: dict[str, Any], tmp_path: Path, judge: HiddenJudge
 ) -> None:
     task = task_in(tmp_path, name, told)
     assert load(tmp_path / name, tmp_path).dataset == dataset

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.arena.rows import Reading
+from adacoder.arena.rows import RowsReader
 from support import instant_arena
 
 SAMPLES = 150
@@ -50,7 +50,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
         assert whole.startswith(before)  # nothing that was written is lost
     assert start(tmp_path).wait() == 0
     assert rows.read_text().startswith(whole)
-    found = list(Reading().rows(rows))
+    found = list(RowsReader().rows(rows))
     assert [row.right for row in found] == [True] * SAMPLES
     assert sorted(row.sample for row in found) == list(range(SAMPLES))
     assert all((tmp_path / str(row.journal)).is_file() for row in found)
@@ -64,7 +64,7 @@ def test_a_torn_row_is_done_again(tmp_path: Path) -> None:
     whole = rows.read_bytes()
     rows.write_bytes(whole[:-20])
     assert start(tmp_path).wait() == 0
-    assert len(list(Reading().rows(rows))) == SAMPLES
+    assert len(list(RowsReader().rows(rows))) == SAMPLES
 
 
 def test_what_holds_no_rows_is_left_as_it_is(tmp_path: Path) -> None:

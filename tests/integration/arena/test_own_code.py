@@ -13,9 +13,9 @@ from textwrap import dedent
 import pytest
 
 from adacoder.arena.cells import Bench, Plan
-from adacoder.arena.judge import Judge
+from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.own_code import tasks_of
-from adacoder.arena.rows import Judged, Reading, Row, RowsFile
+from adacoder.arena.rows import Judged, Row, RowsFile, RowsReader
 from adacoder.arena.runner import Runner
 from adacoder.arena.tasks import TaskSet
 from adacoder.domain import Candidate
@@ -123,7 +123,7 @@ async def test_half_of_the_examples_are_nowhere_to_be_seen(tmp_path: Path) -> No
 async def test_hidden_examples_judge(tmp_path: Path) -> None:
     found = await tasks(tmp_path)
     (task,) = found.tasks
-    judge = Judge(Settings())
+    judge = HiddenJudge(Settings())
     try:
         right = await judge.judge(task, Candidate("def area(a, b):\n    return b * a"))
         known = await judge.judge(task, Candidate("def area(a, b):\n    return 6"))
@@ -289,7 +289,7 @@ async def test_methods_properties_coroutines_and_decorated_functions_are_judged_
     assert set(found) == {"discounted", "fetched", "Cart.total", "Cart.dearest"}
     dearest = found["Cart.dearest"]
     assert len(dearest.target.examples) == 1  # with tests, one that is shown does
-    judge = Judge(Settings())
+    judge = HiddenJudge(Settings())
     try:
         assert await judge.unfit(found.values()) == []
         right = Candidate("@property\ndef dearest(self):\n    return sorted(self.prices)[-1]")
@@ -308,7 +308,7 @@ async def run(tasks: TaskSet, reply: str, kept: Path) -> tuple[list[Row], Script
     async def open_model(*_: object) -> ScriptedModel:
         return model
 
-    judge, service = Judge(settings), Service(open_model, Session(leases=Leases(9)))
+    judge, service = HiddenJudge(settings), Service(open_model, Session(leases=Leases(9)))
     rows = RowsFile(kept / "rows.jsonl")
     bench = Bench(service, judge, settings, kept / "journals", kept / "records")
     try:
@@ -316,7 +316,7 @@ async def run(tasks: TaskSet, reply: str, kept: Path) -> tuple[list[Row], Script
     finally:
         await asyncio.gather(judge.close(), service.close())
         await rows.close()
-    return [*Reading().rows(rows.path)], model
+    return [*RowsReader().rows(rows.path)], model
 
 
 @pytest.mark.isolation

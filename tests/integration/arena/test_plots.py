@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.arena.papers import PAPERS
+from adacoder.arena.papers import SETS
 from adacoder.arena.plots import draw
 from adacoder.arena.rows import Row
 from support.arena_rows import attempt, column
@@ -21,7 +21,12 @@ def _figures(model: str) -> list[Row]:
 @pytest.mark.parametrize("model", ["tame", "_a$x$y\n\\frac{<svg>"])
 def test_every_figure_is_drawn_whatever_its_names(tmp_path: Path, model: str) -> None:
     pytest.importorskip("matplotlib")
-    drawn = [found for spec in PAPERS if (found := spec.table(_figures(model))).plot and found.lines]
+    drawn = [
+        found
+        for specs in SETS.values()
+        for spec in specs
+        if (found := spec.table(_figures(model))).plot and found.lines
+    ]
     assert {found.plot for found in drawn} == {"lines", "bars", "circles"}
     for found in drawn:
         path = tmp_path / "figure.svg"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.arena.rows import Reading
+from adacoder.arena.rows import RowsReader
 from adacoder.models import backends
 from adacoder.models.base import Ask
 from adacoder.models.scripted import ScriptedModel
@@ -79,7 +79,7 @@ def test_the_model_that_is_right_wins_over_the_one_that_only_verifies(desk: Desk
     again = len(sent)
     assert desk.run("models", _tasks(desk), *RANK, "--rows", "rows.jsonl", "--json").objects[0] == told
     assert len(sent) == again  # the rows were kept
-    assert len(list(Reading().rows(desk.folder / "rows.jsonl"))) == 12
+    assert len(list(RowsReader().rows(desk.folder / "rows.jsonl"))) == 12
 
 
 def test_a_folder_of_own_code_is_ranked_on_hidden_examples(desk: Desk, sent: list[str]) -> None:

@@ -54,7 +54,8 @@ def test_a_row_of_a_newer_version_is_told_of(desk: Desk) -> None:
     newer = row(9).line().replace(f'"version":{VERSION}', f'"version":{VERSION + 1}', 1)
     path = desk.write(row(0).line() + newer, "arena.jsonl")
     ran = desk.run("tables", path)
-    assert ran.code == 0
+    assert ran.code == 2
+    assert "Summary" in ran.out
     assert f"A row has version {VERSION + 1}" in ran.err
 
 

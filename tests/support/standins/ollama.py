@@ -98,7 +98,8 @@ class StandIn(StandInServer):
 
     library: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
     """The models that can be downloaded: `token` megabytes at a time are told of, `load` seconds before the first and
-    `pause` before each; only where the `ending` is DONE the model is there afterwards."""
+    `pause` before each, and `until` holds all but the first; only where the `ending` is DONE the model is there
+    afterwards."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,6 +147,8 @@ class StandIn(StandInServer):
                 await asyncio.sleep(script.pause)
                 state = {"status": f"pulling {digest}", "digest": f"sha256:{digest}", "total": size}
                 await stream.send(_json({**state, **({"completed": there} if there else {})}) + "\n")
+                if there:
+                    await script.goes_on()
                 if script.ending is not Ending.DONE and there:
                     await self._happened(f"pulling {name}")
                     if script.ending is Ending.STALL:

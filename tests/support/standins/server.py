@@ -58,6 +58,8 @@ class Script:
     """Seconds to read the whole prompt; less where some of it is held from the one before. Known to some stand-ins."""
     pause: float = 0.0
     """Seconds before each token but the first."""
+    until: threading.Event | None = None
+    """Set when more than the first token may be sent; None: at once."""
     packet: int | None = None
     """Bytes sent at once, however that cuts lines and characters; None: a line at a time."""
     ending: Ending = Ending.DONE
@@ -71,6 +73,11 @@ class Script:
     """Sent instead of a stream; with a status other than 200, an error as the server writes it."""
     raw: Iterable[bytes] | None = None
     """Sent instead of a response, as it is; then the connection is closed."""
+
+    async def goes_on(self) -> None:
+        """Wait until more than the first token may be sent."""
+        while self.until is not None and not self.until.is_set():  # noqa: ASYNC110  # set by another thread
+            await asyncio.sleep(0.02)
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`."""
@@ -301,6 +308,8 @@ class StandInServer:
         last = endings.get(script.ending)
         for index, line in enumerate([*lines, *([] if last is None else [last])]):
             await asyncio.sleep(script.pause if index else 0)
+            if index:
+                await script.goes_on()
             await stream.send(line)
             if index == 0:
                 await self._happened(f"first byte {number}")

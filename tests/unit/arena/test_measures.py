@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder.arena import measures
-from adacoder.arena.compare import change, mcnemar, overlap, paired
+from adacoder.arena.compare import change, first_samples, mcnemar, overlap, paired
 from adacoder.arena.measures import Estimate, pass_at_k, wilson
 from support.arena_rows import attempt, column, designed, row
 
@@ -165,7 +165,7 @@ def test_designed_tests_and_levels() -> None:
 def test_a_pair_is_the_first_samples_of_a_task_that_both_have() -> None:
     one = [*column("a", "++-+"), row(2, strategy="a", sample=1)]
     other = column("b", "+-+?-")
-    found = paired(one, other)
+    found = paired(first_samples(one), first_samples(other))
     assert (found.both, found.only_first, found.only_second, found.neither) == (1, 1, 1, 0)
     assert found.p == 1.0
 

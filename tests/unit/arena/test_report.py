@@ -16,7 +16,7 @@ import pytest
 
 from adacoder.arena.cells import keep
 from adacoder.arena.html import journal_of, page
-from adacoder.arena.papers import PAPERS, tables
+from adacoder.arena.papers import SETS, tables
 from adacoder.arena.plots import PlotError, draw
 from adacoder.arena.rows import RowsError
 from support.arena_rows import column, row
@@ -169,4 +169,4 @@ def test_a_journal_is_not_written_through_a_link(link: str, tmp_path: Path) -> N
 def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(PlotError, match=r"pip install 'adacoder\[arena\]'"):
-        draw(PAPERS[0].table(column("direct", "+")), tmp_path / "figure.svg")
+        draw(SETS["adacoder"][0].table(column("direct", "+")), tmp_path / "figure.svg")

@@ -19,13 +19,12 @@ from adacoder.arena.rows import (
     VERSION,
     DesignedTests,
     Judged,
-    Reading,
     Row,
     RowAttempt,
     RowsError,
     RowsFile,
+    RowsReader,
     Spent,
-    merged,
     parse,
 )
 from adacoder.arena.tables import as_csv, markdown
@@ -75,18 +74,10 @@ async def test_a_row_of_a_newer_version_says_so(tmp_path: Path) -> None:
     await write(path, ROW)
     newer = json.dumps({**json.loads(ROW.line()), "version": VERSION + 1})
     path.write_text(path.read_text() + f"{newer}\n{newer}\n")
-    reading = Reading()
+    reading = RowsReader()
     assert list(reading.rows(path)) == [ROW]
     (told,) = reading.troubles
     assert "version 2" in told
-
-
-async def test_two_runs_merge_to_each_cell_once(tmp_path: Path) -> None:
-    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    other = replace(ROW, sample=1)
-    await write(one, ROW)
-    await write(two, replace(ROW, right=False), other)
-    assert list(merged([one, two])) == [ROW, other]
 
 
 async def test_only_one_run_writes(tmp_path: Path) -> None:
@@ -114,7 +105,7 @@ async def test_a_disk_that_is_full_leaves_whole_rows(tmp_path: Path, monkeypatch
     assert path.read_bytes() == before
     await file.add(replace(ROW, sample=1))  # when there is room again
     await file.close()
-    assert [row.sample for row in Reading().rows(path)] == [0, 1]
+    assert [row.sample for row in RowsReader().rows(path)] == [0, 1]
 
 
 ODD = [
@@ -169,11 +160,11 @@ async def test_what_is_no_row_is_named_by_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     await write(path, ROW)
     path.write_bytes(path.read_bytes() + b"[" * 100_000 + b"\n")
-    reading = Reading()
+    reading = RowsReader()
     assert list(reading.rows(path)) == [ROW]
     assert reading.troubles == (f"Line 2 of {path} is not a row of the arena, and was left out.",)
     path.write_bytes(b"\xff\xfe" + b"\n" + path.read_bytes())
-    reading = Reading()
+    reading = RowsReader()
     assert list(reading.rows(path)) == [ROW]
     assert reading.troubles == (
         f"2 lines are not rows of the arena, and were left out. The first is line 1 of {path}.",
@@ -187,7 +178,7 @@ def test_a_line_without_end_is_not_held_in_memory(tmp_path: Path) -> None:
         file.truncate(150 << 20)  # of zeros, on no disk
         file.seek(0, 2)
         file.write(b"\n" + ROW.line().encode())
-    reading = Reading()
+    reading = RowsReader()
     tracemalloc.start()
     try:
         assert list(reading.rows(path)) == [ROW, ROW]
@@ -208,7 +199,7 @@ def test_what_is_no_file_has_no_rows(kind: str, tmp_path: Path) -> None:
         case "loop":
             path.symlink_to(path)
     with pytest.raises(RowsError, match="cannot be read"):
-        list(Reading().rows(path))
+        list(RowsReader().rows(path))
     if kind != "nothing":
         with pytest.raises(RowsError, match=r"cannot be written|left as it is"):
             RowsFile(path)

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.arena.papers import PAPERS, SETS, tables
-from adacoder.arena.rows import VERSION, Reading, Row
+from adacoder.arena.papers import OWN, SETS, tables
+from adacoder.arena.rows import VERSION, Row, RowsReader
 from adacoder.arena.tables import Table, as_csv, comparison, markdown
 from adacoder.report import inline
 from adacoder.strategies import STRATEGIES
 from support.arena_rows import attempt, column, designed, row
+
+PAPERS = [spec for specs in SETS.values() if specs is not OWN for spec in specs]
 
 
 def _named(name: str, rows: list[Row]) -> Table:
@@ -66,7 +68,7 @@ def test_table_i_compares_each_framework_with_direct() -> None:
     }
     missing = "intervenor, self-collaboration on humaneval"
     made = "`adacoder arena humaneval --strategy intervenor,self-collaboration --model NAME` makes them."
-    assert found.notes == (f"AdaCoder, Table I: there are no rows of {missing}; {made}",)
+    assert found.notes == (f"AdaCoder, Table I: rows are missing for {missing}; {made}",)
 
 
 def test_tokens_are_compared_as_multiples() -> None:
@@ -167,7 +169,7 @@ def test_rows_of_a_newer_version_are_told_of(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     newer = row(1).line().replace(f'"version":{VERSION}', f'"version":{VERSION + 1}', 1)
     file.write_text(row(0).line() + newer, encoding="utf-8")
-    reading = Reading()
+    reading = RowsReader()
     assert [each.task for each in reading.rows(file)] == ["T/0"]
     assert reading.troubles == (
         f"A row has version {VERSION + 1}, this AdaCoder reads up to {VERSION}: update it to read that row.",
