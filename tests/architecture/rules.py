@@ -30,6 +30,7 @@ FLOORS: tuple[frozenset[str], ...] = (
 LIBRARY_HOMES = {
     "pygls": ("lsp/",),
     "lsprotocol": ("lsp/",),
+    "cattrs": ("lsp/from_proto.py",),
     "ollama": ("models/ollama.py",),
     "openai": ("models/openai.py",),
     "httpx": ("models/http.py", "models/response_guard.py", "models/ollama.py", "models/openai.py"),
@@ -322,7 +323,7 @@ def serving_is_light(package: Path) -> list[str]:
 def answering_needs_little(package: Path) -> list[str]:
     """Invariant 7: of ours a server that can answer `initialize` has imported only what speaks the protocol."""
     early = {"messages", "visible", "aside", "lsp"}
-    acting = ("handlers", "work", "jobs", "shown", "actions", "snapshot", "mirror")
+    acting = ("handlers", "client_state", "jobs", "showing", "snapshot", "connection.mirror")
     rooms = sorted(frozenset.union(*FLOORS) - early - {"__main__"})
     late = tuple(f"adacoder.{name}" for name in (*rooms, *(f"lsp.{name}" for name in acting)))
     return _imported_of(late, package, "adacoder.lsp.stdio", "adacoder.lsp.stdio.create()")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +16,22 @@ from lsprotocol import types
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.domain import JSON, AdaCoderError, Edit, Example, Outcome, Span, TargetError
-from adacoder.lsp.evidence import states
-from adacoder.lsp.mirror import encoding_of
-from adacoder.lsp.snapshot import ParametersError, Snapshot, take
+from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Span, TargetError
+from adacoder.lsp.connection.mirror import encoding_of
+from adacoder.lsp.from_proto import CheckParams, DocumentParams
+from adacoder.lsp.requests import reads
+from adacoder.lsp.showing.evidence import states
+from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.lsp.to_proto import range_of_span
+from adacoder.lsp.uri import Uri
 from adacoder.project import Project
 from adacoder.pytext import Lines, error_line
 from adacoder.source.locate import Documented, documented, out_of_reach
-from adacoder.source.text import PositionEncoding, range_of
 from adacoder.task import Task
 
 if TYPE_CHECKING:
-    from adacoder.lsp.evidence import Evidence
     from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.showing.evidence import Evidence
 
 _AT_A_TIME = 16
 """Maximum docstrings in progress for one request. The evaluator decides how many of them run at once."""
@@ -42,66 +45,59 @@ class Listed:
     one: Documented
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The parameters of `adacoder/check`."""
-
-    uris: tuple[str, ...]
-    ids: frozenset[str] | None
-    """Ids to check. None: all."""
-    covers: bool
-    token: types.ProgressToken | None
-
-
-async def examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+@reads(DocumentParams)
+async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
     """`adacoder/examples` `{textDocument: {uri}}`: the docstrings of a document and their examples.
 
     Each example comes with its place and last known state.
     """
-    uri = _document(params)
-    answer = await _about(ls, uri, lambda snapshot: _items(snapshot, ls))
+    answer = await _about(ls, params.uri, lambda snapshot: _items(snapshot, ls))
     if answer["reason"] is None:
-        snapshot = take(ls.workspace, uri)
+        snapshot = take(ls.workspace, params.uri)
         if await aside(error_line, snapshot.text) is not None:  # if it parses, do not ask at each keystroke
             answer["reason"] = await _unparsed(ls, snapshot)
     return answer
 
 
-async def evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+@reads(DocumentParams)
+async def on_evidence(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
     """`adacoder/evidence` `{textDocument: {uri}}`: the latest evidence of its functions, and whether it still holds."""
-    uri = _document(params)
-    return await _about(ls, uri, lambda snapshot: _evidence(snapshot, ls))
+    return await _about(ls, params.uri, lambda snapshot: _evidence(snapshot, ls))
 
 
-async def check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+@reads(CheckParams)
+async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
     """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples on the current text.
 
     With a token, each result is sent as it arrives, and the answer has none. Cancelling the request ends the run.
     """
-    asked = _read_check(params)
     results: list[JSON] = []
     reasons: list[str] = []
 
     def keep(result: dict[str, JSON]) -> None:
-        if asked.token is None:
+        if params.partial_result_token is None:
             results.append(result)
         else:
-            ls.progress(types.ProgressParams(asked.token, {"version": report.VERSION, "results": [result]}))
+            value = {"version": report.VERSION, "results": [result]}
+            ls.progress(types.ProgressParams(params.partial_result_token, value))
 
-    for uri in asked.uris:
+    for uri in _uris(params):
         try:
-            await _check_document(ls, uri, asked, keep)
+            await _check_document(ls, uri, params, keep)
         except TargetError as error:
             reasons.append(str(error))
     return {"results": results, "reason": " ".join(reasons) or None}
 
 
-async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Callable[[dict[str, JSON]], None]) -> None:
+async def _check_document(
+    ls: AdaCoderServer, uri: Uri, params: CheckParams, keep: Callable[[dict[str, JSON]], None]
+) -> None:
     """Check the requested docstrings of one document, several at a time."""
     snapshot = take(ls.workspace, uri)
     listed = await asyncio.to_thread(_listed, snapshot)
-    wanted = [each for each in listed if asked.ids is None or not asked.ids.isdisjoint(_ids(each))]
-    missing = (asked.ids or frozenset()) - {name for each in listed for name in _ids(each)}
+    asked = frozenset(params.ids or ())
+    wanted = [each for each in listed if params.ids is None or not asked.isdisjoint(_ids(each))]
+    missing = asked - {name for each in listed for name in _ids(each)}
     gone = [name for name in sorted(missing) if _uri_of(name) == uri]
     unparsed = None if wanted else await _unparsed(ls, snapshot)
     for name in gone:
@@ -118,12 +114,12 @@ async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Call
     async def run(each: Listed) -> None:
         async with places:
             outcome = await service.check(
-                Task(each.one.target, settings, project), each.one.unreadable, covers=asked.covers
+                Task(each.one.target, settings, project), each.one.unreadable, covers=params.coverage
             )
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
         if not await asyncio.to_thread(_is_still, snapshot, ls):
             answer["coverage"] = None  # its line numbers belong to a text that is gone
-        ls.work.shown.found(snapshot, outcome, is_inserted=False)
+        ls.state.shown.found(snapshot, outcome, is_inserted=False)
         keep({"id": each.id, **answer, "results": _results(each, outcome)})
 
     async with asyncio.TaskGroup() as group:
@@ -176,7 +172,7 @@ def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
 
 
 async def _about(
-    ls: AdaCoderServer, uri: str, items: Callable[[Snapshot], Sequence[dict[str, JSON]]]
+    ls: AdaCoderServer, uri: Uri, items: Callable[[Snapshot], Sequence[dict[str, JSON]]]
 ) -> dict[str, Any]:
     """Answer a request about one document, which is read off the event loop."""
     try:
@@ -198,18 +194,18 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     found: list[tuple[int, dict[str, JSON]]] = []
     for each in _listed(snapshot):
         target = each.one.target
-        placed = ls.work.shown.evidence.at(snapshot.uri, target.qualname)
+        placed = ls.state.shown.evidence.at(snapshot.uri, target.qualname)
         known = placed.evidence.states if placed is not None and placed.evidence.is_about(target.source) else ()
         item: dict[str, JSON] = {
             "id": each.id,
             "qualifiedName": target.qualname,
             "kind": "function" if target.is_function else "module" if target.qualname == "__doc__" else "class",
-            "range": _range(target.definition, snapshot.text, encoding),
+            "range": range_of_span(target.definition, snapshot.text, encoding),
             "isStub": target.is_stub,
             "examples": [
                 {
                     "id": name,
-                    "range": _range(_span(example, lines), snapshot.text, encoding),
+                    "range": range_of_span(_span(example, lines), snapshot.text, encoding),
                     "source": example.source,
                     "want": example.want,
                     "state": known[index] if index < len(known) else "unknown",
@@ -224,7 +220,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
             "id": None,
             "qualifiedName": definition.qualname,
             "kind": "class" if definition.is_class else "function",
-            "range": _range(definition.span, snapshot.text, encoding),
+            "range": range_of_span(definition.span, snapshot.text, encoding),
             "isStub": False,
             "examples": [],
             "reason": reason,
@@ -238,7 +234,7 @@ def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     found: list[dict[str, JSON]] = []
     for each in _listed(snapshot):
         target = each.one.target
-        placed = ls.work.shown.evidence.at(snapshot.uri, target.qualname)
+        placed = ls.state.shown.evidence.at(snapshot.uri, target.qualname)
         if placed is not None and placed.evidence.is_of_text:
             found.append(_evidence_item(each, placed.evidence))
     return found
@@ -275,8 +271,15 @@ def _ids(each: Listed) -> list[str]:
     return [each.id, *_example_ids(each)]
 
 
-def _uri_of(name: str) -> str:
-    return name.rpartition("#")[0]
+def _uris(params: CheckParams) -> list[Uri]:
+    """The documents to check."""
+    if params.ids is not None:
+        return [*dict.fromkeys(map(_uri_of, params.ids))]
+    return [] if params.uri is None else [params.uri]
+
+
+def _uri_of(name: str) -> Uri:
+    return Uri(name.rpartition("#")[0])
 
 
 def _span(example: Example, lines: Lines) -> Span:
@@ -285,40 +288,3 @@ def _span(example: Example, lines: Lines) -> Span:
     last = min(example.line + count, len(lines)) - 1
     first = lines[example.line]
     return Span(lines.starts[example.line] + len(first) - len(first.lstrip(" \t")), lines.end(last))
-
-
-def _range(span: Span, text: str, encoding: PositionEncoding) -> JSON:
-    start, end = range_of(Edit(span.start, span.end, ""), text, encoding)
-    return {"start": _position(start), "end": _position(end)}
-
-
-def _position(at: tuple[int, int]) -> JSON:
-    return {"line": at[0], "character": at[1]}
-
-
-def _document(params: object) -> str:
-    members = params if isinstance(params, Mapping) else {}
-    document = members.get("textDocument")
-    uri = document.get("uri") if isinstance(document, Mapping) else None
-    if not isinstance(uri, str):
-        raise ParametersError("'textDocument' must be an object with the 'uri' of a document.")
-    return uri
-
-
-def _read_check(params: object) -> Check:
-    """Read and check the parameters."""
-    members = params if isinstance(params, Mapping) else {}
-    ids, covers, token = members.get("ids"), members.get("coverage", False), members.get("partialResultToken")
-    if not isinstance(covers, bool):
-        raise ParametersError("'coverage' must be true or false.")
-    if isinstance(token, bool) or not (token is None or isinstance(token, int | str)):
-        raise ParametersError("'partialResultToken' must be a text or a whole number.")
-    if ids is None:
-        return Check((_document(params),), None, covers, token)
-    if not isinstance(ids, list) or not all(isinstance(each, str) and "#" in each for each in ids):
-        raise ParametersError("'ids' must be a list of ids that 'adacoder/examples' has given.")
-    return Check(_unique(map(_uri_of, ids)), frozenset(ids), covers, token)
-
-
-def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))

@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from adacoder.lsp.client import Client
-from adacoder.lsp.configuration import Configuration
+from adacoder.lsp.connection.client import Client
+from adacoder.lsp.connection.configuration import Configuration
 
 if TYPE_CHECKING:
-    from adacoder.lsp.work import Work
+    from adacoder.lsp.client_state import ClientState
     from adacoder.service import Service
 
 
@@ -32,12 +32,12 @@ class AdaCoderServer(Client):
         self._is_at_work = False
 
     @cached_property
-    def work(self) -> Work:
-        """The work for the client, created on first use."""
-        from adacoder.lsp.work import Work
+    def state(self) -> ClientState:
+        """The state of the client, created on first use."""
+        from adacoder.lsp.client_state import ClientState
 
         self._is_at_work = True
-        return Work(self, self.configuration, self.service)
+        return ClientState(self, self.configuration, self.service)
 
     async def service(self) -> Service:
         """The Service. Its import takes long, so only messages that need it wait for it."""
@@ -57,7 +57,7 @@ class AdaCoderServer(Client):
         for task in self._working:
             task.cancel()
         if self._is_at_work:
-            await self.work.close()
+            await self.state.close()
         if self._service is not None:
             await self._service.close()
 

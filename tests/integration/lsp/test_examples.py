@@ -212,9 +212,9 @@ async def test_a_run_can_be_cancelled(editor: Client) -> None:
 @pytest.mark.parametrize(
     ("method", "params", "problem"),
     [
-        ("examples", {}, "'textDocument'"),
-        ("evidence", {"textDocument": {"uri": 3}}, "'textDocument'"),
-        ("check", None, "'textDocument'"),
+        ("examples", {}, "'uri'"),
+        ("evidence", {"textDocument": {"uri": 3}}, "'uri'"),
+        ("check", None, "'uri'"),
         ("check", {"ids": "f"}, "'ids'"),
         ("check", {"ids": ["f"]}, "'ids'"),
         ("check", {"ids": [], "coverage": 1}, "'coverage'"),

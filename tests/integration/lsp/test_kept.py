@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from integration.lsp.client import FULL, Client, ResponseError
 from integration.lsp.texts import BODY, GOOD, NO_EXAMPLES, SHOUT, SHOUTED, STUB, UNENDING, WRONG, thinking, told_of
@@ -295,20 +297,27 @@ def read(path: str) -> str:
 # Questions, and clients
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def vs_code(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
+    """An editor that calls itself VS Code."""
+    async with Client.started(tmp_path_factory.mktemp("vs_code"), name="Visual Studio Code") as client:
+        yield client
+
+
 @pytest.mark.parametrize("answer", ["Insert", "Discard", "Show difference", None, "an error"])
-async def test_vs_code_is_asked_beside_the_text(tmp_path: Path, answer: str | None) -> None:
+async def test_vs_code_is_asked_beside_the_text(vs_code: Client, answer: str | None) -> None:
+    editor = vs_code
+    editor.received.clear()
     asked: list[Any] = []
 
     def reply(params: Any) -> Any:
         asked.append(params)
         return 3 if answer == "an error" else answer and {"title": answer}
 
-    async with (
-        StandIn([SHOUT]) as standin,
-        Client.started(tmp_path, told_of(standin), name="Visual Studio Code") as editor,
-    ):
+    async with StandIn([SHOUT]) as standin:
+        editor.settings = told_of(standin)
         editor.answers["window/showMessageRequest"] = reply
-        uri = await editor.write("text.py", NO_EXAMPLES)
+        uri = await editor.write(f"text_{answer}.py", NO_EXAMPLES)
         await editor.execute("generate", {"uri": uri, "qualifiedName": "shout"})
         await editor.until(lambda: asked)
         if answer == "Insert":
@@ -321,9 +330,8 @@ async def test_vs_code_is_asked_beside_the_text(tmp_path: Path, answer: str | No
         assert editor.text(uri) == (SHOUTED if answer == "Insert" else NO_EXAMPLES)
 
 
-@pytest.mark.parametrize("name", ["Neovim", "Eglot", "emacs", "helix", "Sublime Text LSP", ""])
-async def test_nobody_is_asked_where_the_next_key_would_answer(tmp_path: Path, name: str) -> None:
-    async with StandIn([SHOUT]) as standin, Client.started(tmp_path, told_of(standin), name=name) as editor:
+async def test_nobody_is_asked_where_the_next_key_would_answer(tmp_path: Path) -> None:
+    async with StandIn([SHOUT]) as standin, Client.started(tmp_path, told_of(standin), name="Eglot") as editor:
         uri = await editor.write("text.py", NO_EXAMPLES)
         await editor.execute("generate", {"uri": uri, "qualifiedName": "shout"})
         assert "its result is kept" in (await editor.told())[1]
@@ -376,7 +384,8 @@ async def test_a_job_begins_when_its_command_has_been_answered(editor: Client) -
 
 SOON = """
 import sys
-from adacoder.lsp import progress, stdio
+from adacoder.lsp import stdio
+from adacoder.lsp.connection import progress
 
 progress._LONG = 0.1
 sys.exit(stdio.serve())

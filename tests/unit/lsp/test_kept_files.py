@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from adacoder.domain import Candidate, Edit
-from adacoder.lsp.kept import MOST, KeptResult
-from adacoder.lsp.kept_files import KeptFiles
+from adacoder.lsp.jobs.kept_files import KeptFiles
+from adacoder.lsp.jobs.results import MOST_KEPT, KeptResult
+from adacoder.lsp.uri import Uri
 
 SOURCE = 'def f(x):\n    """Twice.\n    """\n    return x\n'
 AT = SOURCE.index("    return")
@@ -37,7 +38,7 @@ def result(place: Path, job_id: str = "j", body: str = "    return 2 * x\n", **m
     source = SOURCE[:AT] + body
     candidate = Candidate("def f(x):\n    return 2 * x", ("import math",), ("A = 1",))
     values = {"candidate": candidate, "additions": edits, "written": source, "score": "2/2 examples", "reach": (2,)}
-    about = (job_id, place.as_uri(), place, "f", "def f(x):", SOURCE)
+    about = (job_id, Uri(place.as_uri()), place, "f", "def f(x):", SOURCE)
     return KeptResult(*about, **{**values, **more})
 
 
@@ -82,15 +83,15 @@ def test_workspaces_have_nothing_of_each_other(place: Path, tmp_path: Path, monk
 
 
 def test_there_are_never_too_many_nor_too_much(files: KeptFiles, place: Path, tmp_path: Path) -> None:
-    for number in range(MOST + 3):
+    for number in range(MOST_KEPT + 3):
         files.save(result(place, str(number)))
-    assert [each.job_id for each in files.load()] == [str(number) for number in range(3, MOST + 3)]
+    assert [each.job_id for each in files.load()] == [str(number) for number in range(3, MOST_KEPT + 3)]
     files.save(result(place, "long", "#" * (1 << 18)))
     assert "long" not in [each.job_id for each in files.load()]
-    for number in range(MOST):
+    for number in range(MOST_KEPT):
         files.save(result(place, f"large {number}", f"    return {'#' * 200_000}\n"))
     assert sum(each.stat().st_size for each in (tmp_path / "storage" / "kept").iterdir()) <= 1 << 22
-    assert files.load()[-1].job_id == f"large {MOST - 1}"
+    assert files.load()[-1].job_id == f"large {MOST_KEPT - 1}"
 
 
 def test_the_result_of_a_file_that_is_gone_is_removed(files: KeptFiles, place: Path, tmp_path: Path) -> None:
