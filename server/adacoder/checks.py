@@ -18,7 +18,7 @@ from adacoder.domain import AdaCoderError, Attempt, Example, Module, Outcome, St
 from adacoder.privacy.access import Access
 from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program, turns_for_all
-from adacoder.sandbox.judge import unparsed
+from adacoder.sandbox.verdict import unparsed
 from adacoder.source.locate import Documented
 from adacoder.task import Task, current
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from adacoder.privacy.names import Wishes
+    from adacoder.privacy.private_names import Wishes
     from adacoder.project import Project
     from adacoder.settings import Settings
     from adacoder.source.examples import UnreadableExample

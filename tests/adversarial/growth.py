@@ -38,8 +38,8 @@ from adacoder.pytext import (
     string_interiors,
 )
 from adacoder.replies.blocks import Block, marked_blocks, runs
+from adacoder.replies.companions import dependencies
 from adacoder.replies.completion import completion
-from adacoder.replies.dependencies import dependencies
 from adacoder.replies.extract import extract
 from adacoder.replies.filters import UNWRAPPING, is_thinking
 from adacoder.replies.repetition import is_repetition

@@ -300,7 +300,7 @@ def demo(*, keep: bool, **values: object) -> int:
 @_examination
 def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:
     """Show what works here, and how to fix the rest."""
-    from adacoder.cli.health import show_health
+    from adacoder.cli.doctor_report import show_health
 
     return _await(show_health(values, as_json=as_json, probes_speed=not no_probe))
 
@@ -472,7 +472,7 @@ def tables(
 
     Several files of rows are merged; each cell counts once.
     """
-    from adacoder.cli.tables import TableOptions, show_tables
+    from adacoder.cli.row_tables import TableOptions, show_tables
 
     return show_tables(rows, TableOptions(() if "all" in sets else sets, form, ks, html, plots, plot_format))
 

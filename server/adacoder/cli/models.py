@@ -19,7 +19,7 @@ from adacoder.arena.rows import Row, RowsFile, RowsReader
 from adacoder.arena.tables import Table, TableCell, TableLine
 from adacoder.cli.arena import fit, wanted_tasks
 from adacoder.cli.choices import Choices, Told
-from adacoder.cli.tables import show
+from adacoder.cli.row_tables import show
 from adacoder.cli.terminal import complain, console, moving_line
 from adacoder.domain import AdaCoderError
 from adacoder.models import catalog

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.connection.progress import new_token, progress
 from adacoder.lsp.from_proto import PullParams
+from adacoder.lsp.language_server import AdaCoderServer
 from adacoder.lsp.requests import reads
-from adacoder.lsp.server import AdaCoderServer
 from adacoder.lsp.snapshot import first_folder
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
     from adacoder.lsp.jobs.results import KeptResult
-    from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.language_server import AdaCoderServer
     from adacoder.source.skim import Skimmed
 
 

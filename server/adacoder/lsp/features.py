@@ -19,7 +19,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from adacoder.lsp.connection.habits import Habits
 from adacoder.lsp.connection.pygls_fixes import OWN
 from adacoder.lsp.identifiers import COMMAND, KINDS
-from adacoder.lsp.server import AdaCoderServer
+from adacoder.lsp.language_server import AdaCoderServer
 
 NOTIFICATIONS = {
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: "handlers:on_configuration",

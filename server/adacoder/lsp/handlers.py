@@ -35,7 +35,7 @@ from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.lsp.jobs.batch import Batch
-    from adacoder.lsp.server import AdaCoderServer, Answer
+    from adacoder.lsp.language_server import AdaCoderServer, Answer
 
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:

@@ -12,7 +12,7 @@ from adacoder.lsp.connection.progress import new_token, progress
 from adacoder.lsp.snapshot import Snapshot, first_folder, take
 
 if TYPE_CHECKING:
-    from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.language_server import AdaCoderServer
     from adacoder.lsp.uri import Uri
 
 

@@ -13,7 +13,7 @@ from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.lsp.uri import Uri
 
 if TYPE_CHECKING:
-    from adacoder.lsp.server import AdaCoderServer, Answer
+    from adacoder.lsp.language_server import AdaCoderServer, Answer
     from adacoder.settings import Settings
 
 P = TypeVar("P")

@@ -17,7 +17,7 @@ from pygls.io_ import StdinAsyncReader
 
 from adacoder.aside import in_a_process
 from adacoder.lsp.features import register
-from adacoder.lsp.server import AdaCoderServer
+from adacoder.lsp.language_server import AdaCoderServer
 
 if TYPE_CHECKING:
     from pygls.io_ import AsyncReader

@@ -17,8 +17,8 @@ from adacoder.pytext import definitions, indent_width, logical_lines, normalize,
 from adacoder.replies.extract import candidate
 from adacoder.replies.filters import ends_in_fence_line, is_inside_fence, is_thinking, unwrapped
 from adacoder.replies.find import find
+from adacoder.replies.free_names import free_names, words
 from adacoder.replies.laziness import is_lazy
-from adacoder.replies.names import free_names, words
 
 if TYPE_CHECKING:
     from adacoder.domain import Candidate, Target

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.pytext import Lines, dedent, definitions, normalize, statements
 from adacoder.replies.blocks import Block
-from adacoder.replies.dependencies import dependencies
+from adacoder.replies.companions import dependencies
 
 if TYPE_CHECKING:
     from adacoder.domain import Target

@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from adacoder.domain import Example, FailureKind, Level, Verdict
 from adacoder.messages import Named
-from adacoder.privacy.names import NO_WISHES, Wishes
+from adacoder.privacy.private_names import NO_WISHES, Wishes
 from adacoder.sandbox.child.worker import OUT_OF_MEMORY
 from adacoder.sandbox.environment.imports_ahead import NOTHING_AHEAD, ImportsAhead
 from adacoder.sandbox.environment.startup_code import note
 from adacoder.sandbox.environment.visible_paths import VisiblePaths, files_of, find_visible
-from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.importers import Apart, Importers
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import remove_left
-from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.pool import Taken, TemplatePool
 from adacoder.sandbox.probe import Proof, probe
 from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
+from adacoder.sandbox.unavailable import IsolationRefused, SandboxError
+from adacoder.sandbox.verdict import Judge
 from adacoder.sandbox.wire import HungUpError, ProtocolError, WorkerLine
 from adacoder.traces import Trace
 

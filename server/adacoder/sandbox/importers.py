@@ -15,12 +15,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from adacoder.sandbox.child.launcher import children
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.held import shares_memory
 from adacoder.sandbox.isolation import MOST_MEMORY, MOST_THREADS
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.pool import Taken
 from adacoder.sandbox.process import Evaluation, Recipe, TemplateProcess, forked
+from adacoder.sandbox.unavailable import SandboxError
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:

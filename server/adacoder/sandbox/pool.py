@@ -8,10 +8,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.isolation import MOST_MEMORY
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.process import Evaluation, Recipe, TemplateProcess
+from adacoder.sandbox.unavailable import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

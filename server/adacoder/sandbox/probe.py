@@ -20,16 +20,16 @@ from adacoder.domain import JSON, Isolation, Level, Module
 from adacoder.sandbox import probe_record
 from adacoder.sandbox.environment.interpreter import describe
 from adacoder.sandbox.environment.visible_paths import VisiblePaths
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.isolation.bubblewrap import Bubblewrap, Features
-from adacoder.sandbox.isolation.installed import environment, program_of_others, program_of_system
 from adacoder.sandbox.isolation.locks import Locks, locks
 from adacoder.sandbox.isolation.lsm import Landlocked
 from adacoder.sandbox.isolation.none import Unconfined
 from adacoder.sandbox.isolation.scratch import SHORT, scratch
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
+from adacoder.sandbox.isolation.system_programs import environment, program_of_others, program_of_system
 from adacoder.sandbox.process import Evaluation, Permit, Recipe, TemplateProcess
 from adacoder.sandbox.program import Program
+from adacoder.sandbox.unavailable import SandboxError
 from adacoder.sandbox.wire import HungUpError, Imported, ProtocolError, WorkerLine
 
 if TYPE_CHECKING:

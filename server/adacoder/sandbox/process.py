@@ -16,11 +16,11 @@ from adacoder.sandbox.child.launcher import children
 from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.environment.imports_ahead import Ahead
 from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.held import memory, shares_memory, threads, waited
 from adacoder.sandbox.isolation import LIMITS, MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.isolation.seccomp import OWN_PID
+from adacoder.sandbox.unavailable import SandboxError
 from adacoder.sandbox.wire import Channel, HungUpError, ProtocolError, WorkerLine, channel_pair
 
 if TYPE_CHECKING:

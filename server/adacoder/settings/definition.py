@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adacoder.domain import Level
 from adacoder.messages import Named, Text, snake_case
-from adacoder.privacy.names import Wishes
+from adacoder.privacy.private_names import Wishes
 from adacoder.settings import values as of
 from adacoder.settings.values import Setting, setting
 

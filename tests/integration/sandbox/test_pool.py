@@ -14,9 +14,9 @@ import pytest
 from adacoder.domain import FailureKind, Level
 from adacoder.sandbox import pool, process
 from adacoder.sandbox.environment.interpreter import describe
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import PROCESSORS, Host
 from adacoder.sandbox.probe import probe
+from adacoder.sandbox.unavailable import SandboxError
 from support.evaluating import Workspace, examples, parent_of, processes_in, program, until, workspace
 from support.levels import LEVELS, NONE
 from support.paths import TESTS

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.isolation import syscalls
 from adacoder.sandbox.isolation.syscalls import NEWEST, Machine
+from adacoder.sandbox.unavailable import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

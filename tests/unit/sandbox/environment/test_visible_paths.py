@@ -17,7 +17,7 @@ from adacoder.project import is_wide
 from adacoder.sandbox.environment import visible_paths
 from adacoder.sandbox.environment.interpreter import Interpreter, describe
 from adacoder.sandbox.environment.visible_paths import VisiblePaths, find_visible
-from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.unavailable import SandboxError
 
 SECRET = (
     *(".env", "sub/.env", "packages/a/.env.local", "deploy/id_rsa", "deploy/prod.env", "a/b/c/d/e/.env"),

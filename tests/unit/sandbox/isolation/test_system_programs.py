@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from adacoder.sandbox.isolation import installed
-from adacoder.sandbox.isolation.installed import program_of_others, program_of_system
+from adacoder.sandbox.isolation import system_programs
+from adacoder.sandbox.isolation.system_programs import program_of_others, program_of_system
 
 FOLDER, FILE = stat.S_IFDIR | 0o755, stat.S_IFREG | 0o755
 SYSTEM = "/usr/bin" + os.pathsep + "/bin"
@@ -30,7 +30,7 @@ def owned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[Path, tuple[i
         owner, mode = found.get(path, (0, FILE if path.name == "tool" else FOLDER))
         return SimpleNamespace(st_uid=owner, st_mode=mode)
 
-    monkeypatch.setattr(installed, "_FOLDERS", (str(folder),))
+    monkeypatch.setattr(system_programs, "_FOLDERS", (str(folder),))
     monkeypatch.setattr(Path, "lstat", lstat)
     monkeypatch.setenv("PATH", f"/nowhere{os.pathsep}{folder}/")
     return found

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import definitions, logical_lines, normalize, parsed, statements
-from adacoder.replies.names import parameters
+from adacoder.replies.free_names import parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

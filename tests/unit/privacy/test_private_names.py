@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adacoder.privacy.names import Wishes, privacy_reason
+from adacoder.privacy.private_names import Wishes, privacy_reason
 
 _PRIVATE = """
 .env .env.local .env.production .env.prod.local .env.staging .env.test .env-prod .env_backup .ENV prod.env

@@ -30,7 +30,7 @@ from adacoder.source.locate import Documented, documented, out_of_reach
 from adacoder.task import Task
 
 if TYPE_CHECKING:
-    from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.language_server import AdaCoderServer
     from adacoder.lsp.showing.evidence import Evidence
 
 _AT_A_TIME = 16
