@@ -16,7 +16,7 @@ from adacoder.sandbox.child.launcher import children
 from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.environment.imports_ahead import Ahead
 from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
-from adacoder.sandbox.held import memory, shares_memory, threads, waited
+from adacoder.sandbox.held import computed, memory, shares_memory, threads, waited
 from adacoder.sandbox.isolation import LIMITS, MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.isolation.seccomp import OWN_PID
@@ -124,6 +124,10 @@ class Evaluation:
     def waited(self) -> float:
         """Seconds for which it had to wait for a processor; 0 if unknown."""
         return 0.0 if self.pid is None else waited(self.pid)
+
+    def computed(self) -> float:
+        """Seconds of processor time that it used; 0 if unknown."""
+        return 0.0 if self.pid is None else computed(self.pid)
 
     @property
     def pid(self) -> int | None:
