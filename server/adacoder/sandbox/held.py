@@ -40,9 +40,9 @@ def threads(pid: int) -> int:
 
 
 def waited(pid: int) -> float:
-    """Seconds for which a thread of a process had to wait for a processor: the thread that waited longest; 0 if unknown.
+    """Seconds for which the thread of a process that waited longest had to wait for a processor; 0 if unknown.
 
-    A sum would let code wait for itself: 100 threads that use the processors for a moment wait 100 moments.
+    A sum would let code wait for itself: 100 threads that share a processor for a second wait 99 seconds.
     """
     nanoseconds = [0]
     with suppress(OSError):  # the process has ended, or this kernel does not count them
