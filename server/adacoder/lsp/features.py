@@ -100,7 +100,8 @@ async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
 
 
 def _prepare(ls: AdaCoderServer) -> None:
-
+    for handler in (*NOTIFICATIONS.values(), *FEATURES.values()):
+        found(handler)
     gc.freeze()  # imported objects live as long as the process
     ls.protocol.prepare()
 
