@@ -95,13 +95,13 @@ class Results:
     def end(self, ended: EndedJob | EndedBatch) -> None:
         """Store the end of a job, or of a batch in place of the previous batch.
 
-        If there are too many, forget the oldest insertion, else the oldest end.
+        If there are too many, forget the oldest insertion, else the oldest end. An end is never forgotten at once.
         """
         if isinstance(ended, EndedBatch):
             self._ended = {key: each for key, each in self._ended.items() if isinstance(each, EndedJob)}
         self._ended[ended.id] = ended
         if len(self._ended) > _MOST_ENDED:
-            insertions = (each.id for each in self._jobs() if each.mode is None)
+            insertions = (each.id for each in self._jobs() if each.mode is None and each is not ended)
             del self._ended[next(insertions, next(iter(self._ended)))]
 
     def ended(self, job_id: str | None) -> EndedJob | EndedBatch | None:
