@@ -388,7 +388,7 @@ def arena(
     """Compare models and workflows on tasks with hidden tests.
 
     TASKS is a file of a benchmark's tasks (HumanEval, MBPP, their -ET and EvalPlus variants, LiveCodeBench), or a
-    folder of your own code: every function with examples that pass, half of which are hidden then.
+    folder of your own code. Every function whose examples pass is then a task, with half of its examples hidden.
 
     Exit codes: 0 every cell has a row, 2 some have none, 130 interrupted.
     """
