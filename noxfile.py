@@ -46,7 +46,7 @@ def tests(session: nox.Session) -> None:
 def plain(session: nox.Session) -> None:
     """The arena without any extra: it works, and what needs one says what to install."""
     session.install("-e", ".", "hypothesis>=6.150", "pytest>=9", "pytest-asyncio>=1.3", "pytest-xdist>=3.8")
-    commands = (f"tests/integration/cli/test_{name}.py" for name in ("arena", "tables", "models"))
+    commands = (f"tests/integration/cli/test_{name}.py" for name in ("arena", "row_tables", "models"))
     session.run("pytest", *WORKERS, *(session.posargs or ("tests/unit/arena", *commands)))
 
 

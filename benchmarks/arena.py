@@ -30,7 +30,7 @@ from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
 from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.rows import RowsFile
-from adacoder.arena.runner import Progress, Runner
+from adacoder.arena.runner import Runner, RunProgress
 from adacoder.domain import Reply
 from adacoder.models.backend import Session
 from adacoder.models.base import Leases
@@ -65,7 +65,7 @@ async def many(folder: Path, cells: int) -> Report:
         assert canonical is not None
         return ScriptedModel(then=Reply(f"```python\n{canonical.text}```\n"), name="instant", window=Window(1 << 17))
 
-    def hear(standing: Progress) -> None:
+    def hear(standing: RunProgress) -> None:
         if standing.done > standing.done_before and standing.done % (standing.total // 10) == 0:
             memory.append(round(psutil.Process().memory_info().rss / 2**20, 1))
 

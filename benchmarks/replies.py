@@ -33,7 +33,7 @@ from recorded import Recorded, plain, replies_in, tasks_in
 from adacoder.arena.cells import Bench, Cell, Plan
 from adacoder.arena.judge import PASSED, HiddenJudge
 from adacoder.arena.rows import RowsFile, RowsReader
-from adacoder.arena.runner import Progress, Runner
+from adacoder.arena.runner import Runner, RunProgress
 from adacoder.arena.tasks import ArenaTask, TaskSet
 from adacoder.domain import Reply
 from adacoder.models.backend import Session
@@ -143,7 +143,7 @@ async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> di
     return counts
 
 
-def tell(standing: Progress) -> None:
+def tell(standing: RunProgress) -> None:
     """Report progress now and then."""
     if standing.done % 250 == 0:
         print(f"{standing.done} of {standing.total} cells", file=sys.stderr, flush=True)

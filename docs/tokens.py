@@ -1,16 +1,21 @@
-"""Renew `privacy/gitleaks.txt`, the forms of keys and tokens, from a `gitleaks.toml`: `tokens.py PATH [VERSION]`."""
+"""Renew the forms of keys and tokens in `privacy/`.
+
+`tokens.py PATH [VERSION]` makes `gitleaks.txt` of a `gitleaks.toml`. `tokens.py` makes `detectors.txt` of the package
+detect-secrets, if that is installed.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parents[1] / "server" / "adacoder" / "privacy" / "gitleaks.txt"
+FOLDER = Path(__file__).parents[1] / "server" / "adacoder" / "privacy"
 _parser = vars(re)["_parser"]  # typeshed leaves it out
 
 LEFT_OUT = frozenset(
@@ -36,6 +41,17 @@ _AFTER_NAME = r"""(?:[ \t\w.-]{0,20})[\s'"]{0,3}"""
 _BEFORE_NAME = r"[\w.-]{0,50}?"
 _BEGIN, _END = r"\b", "(?![A-Za-z0-9])"
 
+DETECTORS = (
+    ("[forms]", "mailchimp.MailchimpDetector", 0),
+    ("[forms]", "softlayer.SoftlayerDetector", 1),
+    ("[passages]", "aws.AWSKeyDetector", 1),
+)
+"""Patterns of detect-secrets that find what no other list finds: their section, class and number. The others are known,
+or they match words (Artifactory's passwords, Cloudant's keys), what opens nothing (Twilio's accounts, tokens without a
+signature), or more than real tokens (AWS, Slack, Telegram, Twilio's keys)."""
+_RANDOM = 3.0
+"""Minimum entropy of what a pattern of detect-secrets matches, in bits per character."""
+
 _HEAD = """\
 # Forms of keys and tokens, made by docs/tokens.py of gitleaks.toml{version}. Do not edit: renew it.
 #
@@ -48,6 +64,13 @@ _HEAD = """\
 {license}
 #
 # Rules that are not taken: {left_out}.
+"""
+_DETECTORS_HEAD = """\
+# Forms of keys and tokens, made by docs/tokens.py of detect-secrets {version}. Do not edit: renew it.
+#
+# Each line has what `forms.txt` describes. These facts are taken from detect-secrets,
+# https://github.com/Yelp/detect-secrets, Copyright Yelp Inc. and others, under the Apache License, Version 2.0:
+# https://www.apache.org/licenses/LICENSE-2.0
 """
 _LICENSE = """\
 MIT License
@@ -230,10 +253,34 @@ def _better(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
     return max(one, other, key=lambda signs: min(map(len, signs), default=0))
 
 
+def detectors(patterns_of: Callable[[str], tuple[str, Sequence[re.Pattern[str]]]], version: str) -> str:
+    """Return the data file for the plugins of detect-secrets. `patterns_of` gives what a class finds, and how."""
+    parts = [_DETECTORS_HEAD.format(version=version)]
+    for section, name, number in DETECTORS:
+        kind, patterns = patterns_of(name)
+        found = patterns[number]
+        pattern = _shape(found.pattern, ignores_case=bool(found.flags & re.IGNORECASE))
+        signs = ("|" if section == "[passages]" else " ").join(sorted(_signs(_parser.parse(pattern))))
+        rule = Rule(re.sub(r"\W+", "-", kind.lower()), _RANDOM, signs, pattern)
+        parts += [rule.line] if section in parts else [section, rule.line]
+    return "\n".join(parts) + "\n"
+
+
+def _installed(name: str) -> tuple[str, Sequence[re.Pattern[str]]]:
+    module, _, found = name.partition(".")
+    plugin = getattr(import_module(f"detect_secrets.plugins.{module}"), found)
+    return plugin.secret_type, plugin.denylist
+
+
 def main() -> None:
     """Renew the data."""
+    if len(sys.argv) == 1:
+        made = detectors(_installed, metadata.version("detect-secrets"))
+        (FOLDER / "detectors.txt").write_text(made, encoding="utf-8")
+        return
     path, *version = sys.argv[1:]
-    TARGET.write_text(data(Path(path).read_text(encoding="utf-8"), *version), encoding="utf-8")
+    made = data(Path(path).read_text(encoding="utf-8"), *version)
+    (FOLDER / "gitleaks.txt").write_text(made, encoding="utf-8")
 
 
 if __name__ == "__main__":

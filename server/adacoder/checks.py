@@ -9,6 +9,7 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
@@ -17,7 +18,7 @@ from adacoder.domain import AdaCoderError, Attempt, Example, Module, Outcome, St
 from adacoder.privacy.access import Access
 from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program, turns_for_all
-from adacoder.sandbox.judge import unparsed
+from adacoder.sandbox.verdict import unparsed
 from adacoder.source.locate import Documented
 from adacoder.task import Task, current
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from adacoder.privacy.names import Wishes
+    from adacoder.privacy.private_names import Wishes
     from adacoder.project import Project
     from adacoder.settings import Settings
     from adacoder.source.examples import UnreadableExample
@@ -97,11 +98,11 @@ class Checks:
             AdaCoderError: nothing could be run.
         """
         found: dict[Path, str] = {}
-        access = Access((project.folder, *(path.parent for path in texts)), settings.wishes)
+        access = cache(lambda folder: Access((project.folder, folder), settings.wishes))
         modules: dict[Host, dict[Path, str]] = {}
         for path, text in texts.items():
             try:
-                access.require(path)
+                access(path.parent).require(path)
             except AdaCoderError as error:
                 found[path] = str(error)
                 continue

@@ -1,7 +1,7 @@
 """Make text visible: replace control and format characters by escapes.
 
 Almost every message may contain text from candidates, models, servers or repositories. So messages are not escaped one
-by one, but where all of them leave the program: `Visible`, `cli/screen.py` and `lsp/display.py`.
+by one, but where all of them leave the program: `Visible`, `cli/screen.py` and `lsp/connection/display.py`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import pytest
 
 from adacoder.domain import Level
 from adacoder.sandbox.child.worker import OUTPUT_LIMIT
-from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.unavailable import SandboxError
 from adversarial.attack import Harm
 from adversarial.scene import TOKEN, Scene, scene
 from support.evaluating import until, workspace

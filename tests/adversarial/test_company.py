@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.sandbox.environment.interpreter import find
-from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.unavailable import SandboxError
 from adversarial.attack import Harm
 from adversarial.attacks import ATTACKS
 from adversarial.isolated import assert_it_came_to_nothing, let_loose, set_up

@@ -15,7 +15,7 @@ import pytest
 
 from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.environment.real_paths import real
-from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.unavailable import SandboxError
 from support.evaluating import Workspace, workspace
 from support.layouts import (
     PACKAGES,

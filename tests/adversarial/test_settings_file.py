@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from lsprotocol import types
 
-from adacoder.lsp.configuration import Configuration
+from adacoder.lsp.connection.configuration import Configuration
 from adacoder.privacy.access import Access, AccessDenied
 from adacoder.settings import Settings, from_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from adacoder.lsp.client import Client
+    from adacoder.lsp.connection.client import Client
 
 _LIMITS = {resource.RLIMIT_CPU: 20, resource.RLIMIT_AS: 400 << 20, resource.RLIMIT_CORE: 0}
 _READ = """

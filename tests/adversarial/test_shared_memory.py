@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 from adacoder.domain import Level
-from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.unavailable import SandboxError
 from adversarial.test_importers import hosted, verdict
 from support.evaluating import workspace
 from support.layouts import BASE_PYTHON

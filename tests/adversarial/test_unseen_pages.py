@@ -111,6 +111,21 @@ def zeros():
     os.close(device)
 
 
+def system_v():
+    LIBC.shmat.restype = ctypes.c_void_p
+    made = check(LIBC.shmget(0, 8 << 20, 0o1600))
+    try:
+        ctypes.memset(check(LIBC.shmat(made, None, 0)), 1, 8 << 20)
+    finally:
+        LIBC.shmctl(made, 0, None)
+
+
+def posix():
+    made = os.open("/dev/shm/own-%d" % os.getpid(), os.O_RDWR | os.O_CREAT)
+    os.unlink("/dev/shm/own-%d" % os.getpid())
+    page(written(made))
+
+
 def protected(protection=READ):
     address = mapped(8 << 20, READ | WRITE, PRIVATE | ANONYMOUS)
     ctypes.memset(address, 1, 8 << 20)
@@ -147,6 +162,8 @@ FILES = {
     "a page of shared memory": "all_but_a_page(mapped(8 << 20, READ | WRITE, SHARED | ANONYMOUS))",
     "shared memory below other memory": "over(mapped(8 << 20, READ | WRITE, SHARED | ANONYMOUS))",
     "a page of zeros": "zeros()",
+    "shared memory of System V": "system_v()",
+    "a page of POSIX shared memory": "posix()",
 }
 OF_IMPORTS = "a file", "a deleted file", "a page of a deleted file", "a file in memory", "a page of shared memory"
 MEMORY = {

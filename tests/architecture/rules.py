@@ -30,6 +30,7 @@ FLOORS: tuple[frozenset[str], ...] = (
 LIBRARY_HOMES = {
     "pygls": ("lsp/",),
     "lsprotocol": ("lsp/",),
+    "cattrs": ("lsp/from_proto.py",),
     "ollama": ("models/ollama.py",),
     "openai": ("models/openai.py",),
     "httpx": ("models/http.py", "models/response_guard.py", "models/ollama.py", "models/openai.py"),
@@ -81,7 +82,7 @@ RUNNING = frozenset(
 STARTING = {
     "create_subprocess_exec": ("aside.py", "sandbox/probe.py", "sandbox/process.py"),
     "execv": ("sandbox/child/launcher.py",),
-    "which": ("sandbox/environment/choice.py", "sandbox/isolation/installed.py"),
+    "which": ("sandbox/environment/choice.py", "sandbox/isolation/system_programs.py"),
 }
 """Where programs are started and looked for; the interpreter that is looked for runs inside, and `aside.py` starts
 nothing but AdaCoder itself."""
@@ -322,7 +323,7 @@ def serving_is_light(package: Path) -> list[str]:
 def answering_needs_little(package: Path) -> list[str]:
     """Invariant 7: of ours a server that can answer `initialize` has imported only what speaks the protocol."""
     early = {"messages", "visible", "aside", "lsp"}
-    acting = ("handlers", "work", "jobs", "shown", "actions", "snapshot", "mirror")
+    acting = ("handlers", "client_state", "jobs", "showing", "snapshot", "connection.mirror")
     rooms = sorted(frozenset.union(*FLOORS) - early - {"__main__"})
     late = tuple(f"adacoder.{name}" for name in (*rooms, *(f"lsp.{name}" for name in acting)))
     return _imported_of(late, package, "adacoder.lsp.stdio", "adacoder.lsp.stdio.create()")
@@ -426,7 +427,7 @@ def hidden_tests_reach_only_the_judge(package: Path) -> list[str]:
             if (
                 name.startswith("adacoder.arena")
                 and file.room != "arena"
-                and file.place not in ("cli/arena.py", "cli/commands.py", "cli/models.py", "cli/tables.py")
+                and file.place not in ("cli/arena.py", "cli/commands.py", "cli/models.py", "cli/row_tables.py")
             ):
                 found.append(f"{file.place} imports {name}")
     return found
@@ -486,22 +487,6 @@ READERS = {
 """Who opens files, and which."""
 
 
-SHARED_CLASS_NAMES = frozenset(
-    {
-        *("Calls", "Cell", "Constant", "Definition", "Finding", "Form", "Found", "Judge", "Kind", "Known", "Listing"),
-        *("Place", "Ranking", "Reading", "Server", "Shown", "Standing", "Statement", "View", "Work"),
-    }
-)
-"""Names that classes of other rooms still share, without their underscores. No new one may come."""
-SHARED_FILE_NAMES = frozenset(
-    {
-        *("dependencies.py", "errors.py", "examples.py", "health.py", "imports.py", "installed.py", "judge.py"),
-        *("names.py", "server.py", "tables.py", "work.py"),
-    }
-)
-"""Names that files of other rooms still share. No new one may come."""
-
-
 def classes_have_names_of_their_own(package: Path) -> list[str]:
     """No two classes have the same name, with or without an underscore."""
     places: dict[str, list[str]] = {}
@@ -509,7 +494,7 @@ def classes_have_names_of_their_own(package: Path) -> list[str]:
         for node in file.nodes:
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(file.place)
-    return _shared(places, SHARED_CLASS_NAMES)
+    return _shared(places)
 
 
 def files_have_names_of_their_own(package: Path) -> list[str]:
@@ -520,13 +505,11 @@ def files_have_names_of_their_own(package: Path) -> list[str]:
         if name != "__init__.py":
             places.setdefault(name, []).append(file.place)
     tests = [f"{name} is named like a test" for name in places if name.startswith("test_")]
-    return _shared(places, SHARED_FILE_NAMES) + tests
+    return _shared(places) + tests
 
 
-def _shared(places: dict[str, list[str]], known: frozenset[str]) -> list[str]:
-    return [
-        f"{name} is in {', '.join(found)}" for name, found in places.items() if len(found) > 1 and name not in known
-    ]
+def _shared(places: dict[str, list[str]]) -> list[str]:
+    return [f"{name} is in {', '.join(found)}" for name, found in places.items() if len(found) > 1]
 
 
 def files_are_read_in_one_place(package: Path) -> list[str]:

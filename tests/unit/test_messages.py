@@ -15,7 +15,7 @@ import adacoder
 from adacoder import report
 from adacoder.domain import AdaCoderError, Outcome, Status
 from adacoder.journal import Journal
-from adacoder.lsp.display import displayed
+from adacoder.lsp.connection.display import displayed
 from adacoder.messages import Named, Remedy, Text, joined, remedies
 from adacoder.models import errors
 from adacoder.models.errors import OPENAI, BadReply, ModelError, ModelMissing, NoChat, NotRunning, OutOfMemory

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from adacoder.lsp.display import displayed
+from adacoder.lsp.connection.display import displayed
 from adacoder.visible import Visible, in_a_message, visible
 
 EVERYTHING = "".join(map(chr, range(sys.maxunicode + 1)))

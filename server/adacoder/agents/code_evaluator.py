@@ -24,8 +24,8 @@ from adacoder.domain import (
 )
 from adacoder.journal import Evaluated, Journal, Traced
 from adacoder.pytext import CountedLines, Lines, normalize
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
+from adacoder.sandbox.unavailable import SandboxError
 from adacoder.source.class_examples import running
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import Documented

@@ -69,8 +69,8 @@ class Column:
 
 
 @dataclass
-class Progress:
-    """Progress of a run."""
+class RunProgress:
+    """RunProgress of a run."""
 
     total: int
     """Cells of the whole comparison."""
@@ -109,7 +109,7 @@ class Progress:
         self.columns.setdefault((row.model, row.strategy), Column()).count(row)
 
 
-Hear = Callable[[Progress], None]
+Hear = Callable[[RunProgress], None]
 """Called whenever the progress of a run changes."""
 
 
@@ -126,14 +126,14 @@ class Runner:
     """Cells at a time for each server; None: the carrier decides."""
     hear: Hear = lambda progress: None
 
-    async def run(self) -> Progress:
+    async def run(self) -> RunProgress:
         """Do all cells that have no row. Return the final progress.
 
         Raises:
             RowsError: a row cannot be written.
             AdaCoderError: cells cannot be carried out.
         """
-        progress = Progress(len(self.plan))
+        progress = RunProgress(len(self.plan))
         if self.rows.done:
             mine = {cell.key for cell in self.plan.cells(self.plan.models)}
             for row in RowsReader().rows(self.rows.path):
@@ -158,7 +158,7 @@ class Runner:
 class _ServerCells:
     """The cells of a server. As many are under way as the server has slots."""
 
-    def __init__(self, runner: Runner, name: str, progress: Progress, cells: Iterator[Cell]) -> None:
+    def __init__(self, runner: Runner, name: str, progress: RunProgress, cells: Iterator[Cell]) -> None:
         self._runner = runner
         self._name = name
         self._progress = progress

@@ -19,7 +19,7 @@ from adacoder.arena.hub import NAMES, download
 from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.own_code import tasks_of
 from adacoder.arena.rows import RowsFile
-from adacoder.arena.runner import Carrier, Progress, Runner
+from adacoder.arena.runner import Carrier, Runner, RunProgress
 from adacoder.arena.tasks import TasksError, TaskSet
 from adacoder.cli import COULD_NOT_RUN, INTERRUPTED
 from adacoder.cli.choices import Choices, Told
@@ -84,7 +84,7 @@ class _Comparison:
     def __init__(self, wanted: Wanted, settings: Settings) -> None:
         self._wanted = wanted
         self._settings = settings
-        self._progress: Progress | None = None
+        self._progress: RunProgress | None = None
 
     @property
     def kept(self) -> str:
@@ -131,11 +131,11 @@ class _Comparison:
             await rows.close()
         return self._end(progress, rows)
 
-    def _hear(self, progress: Progress, shown: _ProgressLine) -> None:
+    def _hear(self, progress: RunProgress, shown: _ProgressLine) -> None:
         self._progress = progress
         shown.show(progress)
 
-    def _end(self, progress: Progress, rows: RowsFile) -> int:
+    def _end(self, progress: RunProgress, rows: RowsFile) -> int:
         out = console()
         for (model, strategy), column in progress.columns.items():
             out.print(
@@ -175,7 +175,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
         found = await asyncio.to_thread(load, path, _real(folder))
     name, number = next(iter(Counter(task.id for task in found.tasks).most_common(1)), ("", 0))
     if number > 1:
-        raise TasksError(f"{path} has {number} tasks named '{name}': give each task a name of its own.")
+        raise TasksError(f"{path} has {number} tasks named '{name}': give each task its own name.")
     tasks = [task for task in found.tasks if fnmatchcase(task.id, only)]
     if not tasks:
         raise TasksError(f"No task in {path} is named '{only}'.")
@@ -226,7 +226,7 @@ class _ProgressLine:
     def __exit__(self, *_: object) -> None:
         self._line.hide()
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: RunProgress) -> None:
         """Show the current progress."""
         lines = told(progress)
         if self._console.is_terminal:
@@ -236,7 +236,7 @@ class _ProgressLine:
             self._console.print(" · ".join(lines))
 
 
-def told(progress: Progress) -> Sequence[str]:
+def told(progress: RunProgress) -> Sequence[str]:
     """Lines on the progress of a comparison. Urgent information is never at the end of a long line."""
     parts = [f"{progress.done:,} of {counted(progress.total, 'cell')}"]
     if progress.eta is not None:

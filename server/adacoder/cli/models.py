@@ -19,7 +19,7 @@ from adacoder.arena.rows import Row, RowsFile, RowsReader
 from adacoder.arena.tables import Table, TableCell, TableLine
 from adacoder.cli.arena import fit, wanted_tasks
 from adacoder.cli.choices import Choices, Told
-from adacoder.cli.tables import show
+from adacoder.cli.row_tables import show
 from adacoder.cli.terminal import complain, console, moving_line
 from adacoder.domain import AdaCoderError
 from adacoder.models import catalog
@@ -94,7 +94,7 @@ async def _installed(settings: Settings) -> Sequence[str]:
     """
     found = [model.name for model in catalog.rank(await catalog.installed(settings.host)) if not model.is_too_large]
     if not found:
-        raise AdaCoderError("No model that fits this machine is installed: name some with --model.")
+        raise AdaCoderError("No installed model fits this machine: name models with --model.")
     return [f"ollama:{name}" for name in found]
 
 

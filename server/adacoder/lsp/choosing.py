@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from adacoder.domain import AdaCoderError
-from adacoder.lsp.progress import new_token, progress
-from adacoder.lsp.server import AdaCoderServer
+from adacoder.lsp.connection.progress import new_token, progress
+from adacoder.lsp.from_proto import PullParams
+from adacoder.lsp.language_server import AdaCoderServer
+from adacoder.lsp.requests import reads
 from adacoder.lsp.snapshot import first_folder
 
 if TYPE_CHECKING:
@@ -62,15 +63,13 @@ def _recommendation(each: Recommended, found: Listing[Described]) -> dict[str, A
     return {"name": each.name, "bytes": each.size, "fits": each.fits, "installed": installed}
 
 
-async def on_pull(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+@reads(PullParams, lambda ls, reason: {"pulled": False, "reason": reason})
+async def on_pull(ls: AdaCoderServer, params: PullParams) -> dict[str, Any]:
     """`.pull` `{model}`: have Ollama download a model. Answers once that is done, or with the reason why it failed.
 
     Shows progress. Cancelling the progress or the request ends the download.
     """
-    model = argument.get("model") if isinstance(argument, Mapping) else None
-    if not (isinstance(model, str) and model.strip()):
-        return {"pulled": False, "reason": "'model' must name a model."}
-    name = model.strip().removeprefix("ollama:")
+    name = params.model.removeprefix("ollama:")
     settings = await ls.configuration.settings(first_folder(ls.workspace))
     title = f"AdaCoder: downloading {name}"
     token = await new_token(ls, title)
@@ -90,10 +89,7 @@ async def on_pull(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
         await asyncio.wait({work})
     if work.cancelled():
         return {"pulled": False, "reason": f"The download of '{name}' was cancelled."}
-    try:
-        work.result()
-    except AdaCoderError as error:
-        return {"pulled": False, "reason": str(error)}
+    work.result()
     return {"pulled": True, "reason": None}
 
 

@@ -1,4 +1,4 @@
-"""Handlers of the server: they read parameters, take a snapshot, and delegate.
+"""Handlers of the server: they receive parameters and snapshots, and delegate.
 
 A command on a function answers at once with `{accepted, jobId, reason}`, since editors block on commands. The request
 `adacoder/run` waits for its job and answers with the object that `--json` prints, plus `applied` and `failureReason`.
@@ -9,122 +9,86 @@ because editors show errors twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from adacoder.domain import AdaCoderError, TargetError
-from adacoder.lsp import showing
-from adacoder.lsp.actions import FileState, code_actions
-from adacoder.lsp.choosing import on_models, on_pull, on_strategies
-from adacoder.lsp.docstrings import docstring_for, insert_docstring
-from adacoder.lsp.jobs import Job
-from adacoder.lsp.server import AdaCoderServer
-from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, read_place, read_uri, take
-from adacoder.lsp.work import MOMENT
+from adacoder.domain import AdaCoderError
+from adacoder.lsp.from_proto import (
+    DifferenceParams,
+    DoctorParams,
+    DocumentParams,
+    FunctionPlace,
+    InsertParams,
+    JobParams,
+    RunParams,
+    ScopeParams,
+)
+from adacoder.lsp.jobs.docstrings import docstring_for, insert_docstring
+from adacoder.lsp.jobs.jobs import Job
+from adacoder.lsp.requests import on_document, reads
+from adacoder.lsp.showing.actions import FileState, code_actions
+from adacoder.lsp.snapshot import Snapshot, find, take
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
-    from adacoder.lsp.batch import Batch
-    from adacoder.lsp.server import AdaCoderServer, Answer
+    from adacoder.lsp.jobs.batch import Batch
+    from adacoder.lsp.language_server import AdaCoderServer, Answer
 
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
     """`workspace/didChangeConfiguration`: keep the new settings."""
     ls.configuration.pushed(params.settings)
-    ls.work.shown.configured()
+    ls.state.shown.configured()
 
 
+@on_document(restored=True)
 async def on_code_action(
-    ls: AdaCoderServer, params: types.CodeActionParams
+    ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
 ) -> list[types.CodeAction | types.Command] | None:
-    """`textDocument/codeAction`: the actions for the function at the beginning of the range.
-
-    The search runs off the event loop, since the text may contain anything.
-    """
-    await ls.work.restored(MOMENT)
-    try:
-        snapshot = take(ls.workspace, params.text_document.uri)
-    except TargetError:
-        return None
-    line, client = min(params.range.start.line, params.range.end.line), ls.client_capabilities
-    state = FileState(
-        running={job.target.qualname: job.id for job in ls.work.jobs.of(snapshot.uri)},
-        kept=ls.work.kept.of_file(snapshot.path),
-        last_job=partial(ls.work.shown.journals.last, snapshot.uri),
-        failing=ls.work.shown.evidence.failing(snapshot.uri),
-        memory=ls.work.jobs.memory,
+    """`textDocument/codeAction`: the actions for the function at the beginning of the range."""
+    line, client, results = (
+        min(params.range.start.line, params.range.end.line),
+        ls.client_capabilities,
+        ls.state.results,
     )
-    async with ls.work.reading:
-        return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, state) or None
+    state = FileState(
+        running={job.target.qualname: job.id for job in ls.state.jobs.of(snapshot.uri)},
+        kept=results.of_file(snapshot.path),
+        last_job=partial(results.last, snapshot.uri),
+        failing=ls.state.shown.evidence.failing(snapshot.uri),
+        earlier=results.candidates,
+    )
+    return await ls.state.read(code_actions, snapshot, line, params.context, client, state) or None
 
 
-async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+@reads(RunParams)
+async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
     """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, workDoneToken?}`.
 
     Cancelling the request cancels the job. The answer then comes after the job's clean-up.
     """
-    place, mode, apply, token = _read_run(params)
-    candidate = _read_candidate(params, mode)
+
+    def job(snapshot: Snapshot) -> Job:
+        target = find(snapshot, params)
+        token, reply = params.work_done_token, params.candidate
+        return Job(params.mode, snapshot, target, params.apply, announced=False, token=token, reply=reply)
+
     try:
-        job = await _started(ls, place, mode, apply=apply, announced=False, token=token, candidate=candidate)
+        started = await _started(ls, params, job)
     except AdaCoderError as error:
         return _not_started(str(error))
-    job.may_begin.set()
-    return await ls.work.jobs.result(job)
+    started.may_begin.set()
+    return await ls.state.jobs.result(started)
 
 
-async def on_examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/examples` `{textDocument: {uri}}`: the examples of a document."""
-    from adacoder.lsp.examples import examples
-
-    return await examples(ls, params)
-
-
-async def on_check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run a document's examples."""
-    from adacoder.lsp.examples import check
-
-    return await check(ls, params)
-
-
-async def on_evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/evidence` `{textDocument: {uri}}`: the latest evidence of a document's functions."""
-    from adacoder.lsp.examples import evidence
-
-    return await evidence(ls, params)
-
-
-async def on_kept(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+@reads(ScopeParams)
+async def on_kept(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
     """`adacoder/kept` `{textDocument?: {uri}}`: the kept results of a document, or all kept results."""
-    document = params.get("textDocument") if isinstance(params, Mapping) else None
-    await ls.work.restored()
-    return {"items": ls.work.offering.listed(None if document is None else read_uri(document))}
-
-
-def _read_candidate(params: object, mode: Mode) -> str | None:
-    """The candidate to begin with instead of the current function."""
-    text = params.get("candidate") if isinstance(params, Mapping) else None
-    if text is not None and (not isinstance(text, str) or mode not in (Mode.FIX, Mode.REPAIR)):
-        raise ParametersError("'candidate' must be a text, and goes with the modes 'fix' and 'repair'.")
-    return text
-
-
-def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.ProgressToken | None]:
-    """Read and check the parameters."""
-    members = params if isinstance(params, Mapping) else {}
-    document = members.get("textDocument")
-    place = read_place({**members, **document} if isinstance(document, Mapping) else {})
-    mode, apply, token = members.get("mode"), members.get("apply"), members.get("workDoneToken")
-    if mode not in list(Mode):
-        raise ParametersError(f"'mode' must be one of {', '.join(Mode)}.")
-    if not isinstance(apply, bool):
-        raise ParametersError("'apply' must be true or false.")
-    if isinstance(token, bool) or not (token is None or isinstance(token, int | str)):
-        raise ParametersError("'workDoneToken' must be a text or a whole number.")
-    return place, Mode(mode), apply, token
+    await ls.state.restored()
+    return {"items": ls.state.offering.listed(params.uri)}
 
 
 def _not_started(reason: str) -> dict[str, Any]:
@@ -140,31 +104,14 @@ def _not_started(reason: str) -> dict[str, Any]:
     return {"status": "error", "reason": reason, "summary": reason, **nothing}
 
 
-def _starter(mode: Mode) -> Answer:
-    """The command that starts a job in `mode`."""
-
-    async def start(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-        async def job() -> Job:
-            return await _started(ls, read_place(argument), mode, apply=mode is not Mode.CHECK, announced=True)
-
-        return await _accepted(ls, job)
-
-    return start
+def _rejected(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
+    """The answer to a command that starts nothing."""
+    ls.show(reason, warning=True)
+    return {"accepted": False, "jobId": None, "reason": reason}
 
 
-async def _accepted(ls: AdaCoderServer, start: Callable[[], Awaitable[Job | Batch]]) -> dict[str, Any]:
-    """Answer a command that starts a job. The job begins after the answer."""
-    try:
-        job = await start()
-    except AdaCoderError as error:
-        ls.show(str(error), warning=True)
-        return {"accepted": False, "jobId": None, "reason": str(error)}
-    _begin_after_answer(ls, job)
-    return {"accepted": True, "jobId": job.id, "reason": None}
-
-
-def _begin_after_answer(ls: AdaCoderServer, job: Job | Batch) -> None:
-    """Let `job` begin once its command has been answered. Cancelling the command cancels the job.
+def _accepted(ls: AdaCoderServer, job: Job | Batch) -> dict[str, Any]:
+    """The answer to a command that starts a job. The job begins after it. Cancelling the command cancels the job.
 
     Some clients leave a request unread if it arrives together with an answer.
     """
@@ -175,84 +122,83 @@ def _begin_after_answer(ls: AdaCoderServer, job: Job | Batch) -> None:
         job.may_begin.set()
 
     ls.protocol.after_answer(begin)
+    return {"accepted": True, "jobId": job.id, "reason": None}
 
 
-async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+def _starter(mode: Mode) -> Answer:
+    """The command that starts a job in `mode`."""
+
+    @reads(FunctionPlace, _rejected)
+    async def start(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
+        def job(snapshot: Snapshot) -> Job:
+            return Job(mode, snapshot, find(snapshot, place), apply=mode is not Mode.CHECK, announced=True)
+
+        return _accepted(ls, await _started(ls, place, job))
+
+    return start
+
+
+on_generate, on_fix = _starter(Mode.GENERATE), _starter(Mode.FIX)
+on_check, on_repair = _starter(Mode.CHECK), _starter(Mode.REPAIR)
+on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_EXAMPLES)
+
+
+async def _started(ls: AdaCoderServer, place: FunctionPlace, of: Callable[[Snapshot], Job]) -> Job:
+    """Start a job on a function of the current text, which is read off the event loop."""
+    snapshot = take(ls.workspace, place.uri)
+    ls.state.restore()
+    async with ls.state.looking_up:
+        job = await asyncio.to_thread(of, snapshot)
+        ls.state.jobs.start(job)
+        return job
+
+
+@reads(InsertParams, _rejected)
+async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
     """`.insert` `{jobId, candidate?}`: insert the kept result of a job, or the n-th candidate that it evaluated."""
-
-    async def job() -> Job:
-        await ls.work.restored()
-        result = ls.work.offering.result(_job_id(argument))
-        number = argument.get("candidate")
-        async with ls.work.looking_up:
-            return await ls.work.offering.insertion(
-                result if number is None else await ls.work.offering.chosen(result, number)
-            )
-
-    return await _accepted(ls, job)
+    await ls.state.restored()
+    offering = ls.state.offering
+    result = offering.result(params.job_id)
+    async with ls.state.looking_up:
+        chosen = result if params.candidate is None else await offering.chosen(result, params.candidate)
+        return _accepted(ls, await offering.insertion(chosen))
 
 
-async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+@reads(DifferenceParams)
+async def on_difference(ls: AdaCoderServer, params: DifferenceParams) -> dict[str, Any]:
     """`.difference` `{jobId, show?}`: the change that a job's kept result would make. Shown unless `show` is false."""
-    shows = not (isinstance(argument, Mapping) and argument.get("show") is False)
-    await ls.work.restored()
+    await ls.state.restored()
     try:
-        found = await ls.work.offering.difference(ls.work.offering.result(_job_id(argument)), shows=shows)
+        found = await ls.state.offering.difference(ls.state.offering.result(params.job_id), shows=params.show)
         return {**found, "reason": None}
     except AdaCoderError as error:
-        if shows:
+        if params.show:
             ls.show(str(error), warning=True)
         return {"difference": None, "reason": str(error)}
 
 
-async def on_discard(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+@reads(JobParams)
+async def on_discard(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
     """`.discard` `{jobId}`: discard the kept result of a job."""
-    job_id = _job_id(argument) or ""
-    await ls.work.restored()
-    was_kept = ls.work.kept.get(job_id) is not None
-    ls.work.kept.drop(job_id)
-    return {"discarded": was_kept}
+    await ls.state.restored()
+    result = ls.state.results.kept(params.job_id)
+    if result is not None:
+        ls.state.results.drop(result.job_id)
+    return {"discarded": result is not None}
 
 
-async def _started(
-    ls: AdaCoderServer,
-    place: FunctionPlace,
-    mode: Mode,
-    *,
-    apply: bool,
-    announced: bool,
-    token: types.ProgressToken | None = None,
-    candidate: str | None = None,
-) -> Job:
-    """Start a job on a function of the current text, which is read off the event loop."""
-    snapshot = take(ls.workspace, place.uri)
-    ls.work.restore()
-    async with ls.work.looking_up:
-        target = await asyncio.to_thread(find, snapshot, place)
-        job = Job(mode, snapshot, target, apply, announced, token, reply=candidate)
-        ls.work.jobs.start(job)
-        return job
-
-
-async def on_generate_all(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+@reads(DocumentParams, _rejected)
+async def on_generate_all(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
     """`.generateAll` `{uri}`: write all stubs of a file in sequence."""
-
-    async def batch() -> Batch:
-        async with ls.work.looking_up:
-            return await ls.work.batches.start(take(ls.workspace, read_uri(argument)))
-
-    return await _accepted(ls, batch)
+    async with ls.state.looking_up:
+        return _accepted(ls, await ls.state.batches.start(take(ls.workspace, params.uri)))
 
 
-async def on_write_docstring(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+@reads(FunctionPlace, _rejected)
+async def on_write_docstring(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
     """`.writeDocstring`: insert a docstring skeleton into a function that has no docstring. Uses no model."""
-    try:
-        place = read_place(argument)
-        snapshot = take(ls.workspace, place.uri)
-        name, edit = await asyncio.to_thread(docstring_for, snapshot, place)
-    except AdaCoderError as error:
-        ls.show(str(error), warning=True)
-        return {"accepted": False, "jobId": None, "reason": str(error)}
+    snapshot = take(ls.workspace, place.uri)
+    name, edit = await asyncio.to_thread(docstring_for, snapshot, place)
 
     def begin(is_cancelled: bool) -> None:
         if not is_cancelled:
@@ -262,81 +208,37 @@ async def on_write_docstring(ls: AdaCoderServer, argument: Any) -> dict[str, Any
     return {"accepted": True, "jobId": None, "reason": None}
 
 
-async def on_cancel(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+@reads(JobParams)
+async def on_cancel(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
     """`.cancel` `{jobId?}`: cancel that job. Without an id, cancel all earlier requests and checks on save."""
-    job_id = _job_id(argument)
-    if job_id is None:
-        ls.work.saving.cancel()
-    async with ls.work.looking_up:
-        return {"cancelled": [*ls.work.batches.cancel(job_id), *ls.work.jobs.cancel(job_id)]}
+    if params.job_id is None:
+        ls.state.saving.cancel()
+    async with ls.state.looking_up:
+        return {"cancelled": [*ls.state.batches.cancel(params.job_id), *ls.state.jobs.cancel(params.job_id)]}
 
 
-async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+@reads(ScopeParams)
+async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
     """`.status` `{uri?}`: the running jobs with their latest progress and, with `uri`, the document's Python."""
-    uri = _uri(argument)
-    if uri is None:
-        return {"jobs": [*ls.work.batches.status(), *ls.work.jobs.status()]}
+    if params.uri is None:
+        return {"jobs": [*ls.state.batches.status(), *ls.state.jobs.status()]}
     from adacoder.lsp.health import interpreter_for
 
-    return {"jobs": [*ls.work.batches.status(), *ls.work.jobs.status()], "interpreter": await interpreter_for(ls, uri)}
+    interpreter = await interpreter_for(ls, params.uri)
+    return {"jobs": [*ls.state.batches.status(), *ls.state.jobs.status()], "interpreter": interpreter}
 
 
-async def on_doctor(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+@reads(DoctorParams, lambda ls, reason: {"ok": False, "findings": [], "reason": reason})
+async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
     """`.doctor` `{probe?, uri?}`: examine whether AdaCoder works in a document's folder, or in the first folder.
 
     By default each model writes some tokens to measure its speed, unless a job is running, which would have to wait.
     """
     from adacoder.lsp.health import examine
 
-    probe = argument.get("probe", True) if isinstance(argument, Mapping) else True
-    if not isinstance(probe, bool):
-        return {"ok": False, "findings": [], "reason": "'probe' must be true or false."}
-    findings = await examine(ls, _uri(argument), probes_speed=probe and not ls.work.jobs.status())
+    findings = await examine(ls, params.uri, probes_speed=params.probe and not ls.state.jobs.status())
     return {
         "ok": all(finding.ok is not False for finding in findings),
         "findings": [finding.json() for finding in findings],
         "reason": None,
     }
-
-
-def _job_id(argument: Any) -> str | None:
-    return _text(argument, "jobId")
-
-
-def _uri(argument: Any) -> str | None:
-    return _text(argument, "uri")
-
-
-def _text(argument: Any, key: str) -> str | None:
-    value = argument.get(key) if isinstance(argument, Mapping) else None
-    return value if isinstance(value, str) else None
-
-
-NOTIFICATIONS: Mapping[str, Callable[[AdaCoderServer, Any], None]] = {
-    types.WORKSPACE_DID_CHANGE_CONFIGURATION: on_configuration,
-    **showing.NOTIFICATIONS,
-}
-FEATURES: Mapping[str, Answer] = {types.TEXT_DOCUMENT_CODE_ACTION: on_code_action, **showing.FEATURES}
-REQUESTS: Mapping[str, Answer] = {
-    "run": on_run,
-    "examples": on_examples,
-    "check": on_check,
-    "evidence": on_evidence,
-    "kept": on_kept,
-}
-COMMANDS: Mapping[str, Answer] = {
-    **{mode: _starter(mode) for mode in Mode},
-    "generateAll": on_generate_all,
-    "writeDocstring": on_write_docstring,
-    "insert": on_insert,
-    "difference": on_difference,
-    "discard": on_discard,
-    "cancel": on_cancel,
-    "status": on_status,
-    "models": on_models,
-    "pull": on_pull,
-    "strategies": on_strategies,
-    "doctor": on_doctor,
-    "clear": showing.on_clear,
-    "journal": showing.on_journal,
-}

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from adacoder.doctor import Finding, interpreter
 from adacoder.doctor import examine as examination
 from adacoder.domain import JSON, AdaCoderError
-from adacoder.lsp.progress import new_token, progress
+from adacoder.lsp.connection.progress import new_token, progress
 from adacoder.lsp.snapshot import Snapshot, first_folder, take
 
 if TYPE_CHECKING:
-    from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.language_server import AdaCoderServer
+    from adacoder.lsp.uri import Uri
 
 
-async def examine(server: AdaCoderServer, uri: str | None, *, probes_speed: bool) -> list[Finding]:
+async def examine(server: AdaCoderServer, uri: Uri | None, *, probes_speed: bool) -> list[Finding]:
     """Examine the folder of a document, else the first workspace folder.
 
     With `probes_speed`, measure models and show progress. Cancelling the progress keeps the findings so far.
@@ -25,7 +26,7 @@ async def examine(server: AdaCoderServer, uri: str | None, *, probes_speed: bool
     folder = snapshot.folder if snapshot else first_folder(server.workspace)
     near, scope = (snapshot.path.parent, snapshot.uri) if snapshot else (folder, None)
     settings = await server.configuration.settings(near, scope, top=folder)
-    title = "AdaCoder: examining what works here"
+    title = "AdaCoder: checking what works here"
     token = await new_token(server, title) if probes_speed else None
 
     async def collect() -> None:
@@ -47,7 +48,7 @@ async def examine(server: AdaCoderServer, uri: str | None, *, probes_speed: bool
     return findings
 
 
-def _snapshot(server: AdaCoderServer, uri: str | None) -> Snapshot | None:
+def _snapshot(server: AdaCoderServer, uri: Uri | None) -> Snapshot | None:
     if uri is None:
         return None
     try:
@@ -56,7 +57,7 @@ def _snapshot(server: AdaCoderServer, uri: str | None) -> Snapshot | None:
         return None
 
 
-async def interpreter_for(server: AdaCoderServer, uri: str) -> dict[str, JSON]:
+async def interpreter_for(server: AdaCoderServer, uri: Uri) -> dict[str, JSON]:
     """The finding about the Python that runs a document's examples, including the reason for its choice."""
     try:
         snapshot = take(server.workspace, uri)

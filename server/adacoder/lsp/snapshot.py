@@ -9,27 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
 from pygls.uris import to_fs_path, uri_scheme
 
-from adacoder.domain import AdaCoderError, Target, TargetError
+from adacoder.domain import Target, TargetError
 from adacoder.project import folder_of
 
 if TYPE_CHECKING:
     from pygls.workspace import Workspace
 
-
-class ParametersError(AdaCoderError):
-    """Invalid parameters from a client."""
+    from adacoder.lsp.from_proto import FunctionPlace
+    from adacoder.lsp.uri import Uri
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A Python file and the texts of all other open Python files."""
 
-    uri: str
+    uri: Uri
     path: Path
     text: str
     version: int | None
@@ -44,57 +42,7 @@ class Snapshot:
         return self.text == other.text and self.overlays == other.overlays
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionPlace:
-    """A client's reference to a function."""
-
-    uri: str
-    version: int | None = None
-    """The version of the text that the client saw."""
-    line: int | None = None
-    """0-based."""
-    qualname: str | None = None
-
-
-def read_uri(value: object) -> str:
-    """Read `{uri}`.
-
-    Raises:
-        ParametersError: it is missing or not a string.
-    """
-    uri = value.get("uri") if isinstance(value, Mapping) else None
-    if not isinstance(uri, str):
-        raise ParametersError("'uri' is missing: name the document.")
-    return uri
-
-
-def read_place(value: object) -> FunctionPlace:
-    """Read `{uri, version?, position | qualifiedName}`.
-
-    Raises:
-        ParametersError: a member is missing or has the wrong type.
-    """
-    members = value if isinstance(value, Mapping) else {}
-    uri, version = read_uri(members), members.get("version")
-    position, qualname = members.get("position"), members.get("qualifiedName")
-    if version is not None and not _is_whole(version):
-        raise ParametersError("'version' must be a whole number.")
-    if qualname is not None and not isinstance(qualname, str):
-        raise ParametersError("'qualifiedName' must be a text, such as 'Class.method'.")
-    line = position.get("line") if isinstance(position, Mapping) else None
-    if position is not None and (not _is_whole(line) or line < 0):
-        raise ParametersError("'position' must have a 'line', counted from 0.")
-    if line is None and qualname is None:
-        raise ParametersError("Neither 'position' nor 'qualifiedName' says which function is meant.")
-    return FunctionPlace(uri, version, line, qualname)
-
-
-def _is_whole(value: object) -> TypeGuard[int]:
-    """True for a whole number. A bool is excluded, although Python counts it as an int."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def take(workspace: Workspace, uri: str) -> Snapshot:
+def take(workspace: Workspace, uri: Uri) -> Snapshot:
     """Take a snapshot of the document `uri`. A file that is not open is read from disk.
 
     Raises:
@@ -104,7 +52,7 @@ def take(workspace: Workspace, uri: str) -> Snapshot:
     if path is None:
         kind = "A notebook cell" if "notebook" in (uri_scheme(uri) or "") else "This text"
         raise TargetError(f"{kind} is not a file that Python can import: save it as a .py file first.")
-    document = workspace.text_documents.get(unquote(uri))
+    document = workspace.text_documents.get(uri)
     if document is None:
         from adacoder.source.text import read
 

@@ -6,9 +6,10 @@ import asyncio
 import gc
 import logging
 import os
+import re
 import sys
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -16,8 +17,7 @@ from pygls.io_ import StdinAsyncReader
 
 from adacoder.aside import in_a_process
 from adacoder.lsp.features import register
-from adacoder.lsp.framing import messages
-from adacoder.lsp.server import AdaCoderServer
+from adacoder.lsp.language_server import AdaCoderServer
 
 if TYPE_CHECKING:
     from pygls.io_ import AsyncReader
@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 _STREAM_LIMIT = 1 << 20
 """Maximum bytes to read ahead."""
+
+_LENGTH = re.compile(rb"^Content-Length: *([0-9]{1,9}) *\r?$", re.IGNORECASE | re.MULTILINE)
 
 _SLICE = 0.001
 """Seconds after which a thread yields to the event loop, which needs several turns for each message."""
@@ -111,7 +113,7 @@ async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -
     async with in_a_process():  # until the last job has ended
         try:
             async with _reader(server, stdin, must_block=must_block) as reader:
-                async for content in messages(reader, server.protocol.refuse):
+                async for content in messages(reader):
                     server.protocol.receive(content)
                     if server.protocol.stopping.is_set():
                         break
@@ -119,6 +121,27 @@ async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -
             log.error("The client's messages break off: %s", error)
         finally:
             await server.close()
+
+
+async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
+    """Yield the contents of all messages until the end of the stream.
+
+    pygls ignores a broken header and waits for the next one. A client would wait with it. Empty lines before a header
+    are no header: some clients end each message with one.
+
+    Raises:
+        asyncio.IncompleteReadError: the stream ends in the middle of a message.
+        ValueError: a header does not give the length of its message.
+    """
+    header = b""
+    while line := await reader.readline():
+        header += line
+        if line.strip() or not header.strip():
+            continue
+        if (length := _LENGTH.search(header)) is None:
+            raise ValueError(f"a header has no 'Content-Length': {header[:80]!r}")
+        yield await reader.readexactly(int(length[1]))
+        header = b""
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from adacoder.models.address import address
 from adacoder.models.errors import BadReply, ModelError, ModelMissing
-from adacoder.models.names import canonical, family_and_tag, is_cloud, may_chat
+from adacoder.models.model_names import canonical, family_and_tag, is_cloud, may_chat
 from adacoder.models.numbers import count
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.server import Deadlines, Facts, Running

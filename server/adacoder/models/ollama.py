@@ -31,7 +31,7 @@ from adacoder.models.errors import (
     NotRunning,
     Stalled,
 )
-from adacoder.models.names import canonical, may_chat, suggestions
+from adacoder.models.model_names import canonical, may_chat, suggestions
 from adacoder.models.numbers import count, seconds
 from adacoder.models.server import Chat, Connection, Deadlines, End, Facts, Part, Pulled, Running, Thinking
 from adacoder.thoughts import has_thoughts

@@ -22,7 +22,7 @@ from adacoder.models.errors import (
     NoModel,
 )
 from adacoder.models.examination import NAMES_SHOWN, Examination, Finding, context
-from adacoder.models.names import is_cloud
+from adacoder.models.model_names import is_cloud
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.server import Deadlines, Facts, Running, Thinking, permitted
 from adacoder.models.speed import Speed

@@ -26,7 +26,7 @@ from adacoder.models.errors import (
     NotInstalled,
     OtherServer,
 )
-from adacoder.models.names import may_chat
+from adacoder.models.model_names import may_chat
 from adacoder.models.numbers import count, seconds
 from adacoder.models.server import Chat, Connection, Deadlines, End, Facts, Part, Running, Thinking
 from adacoder.models.window import Bound

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from adacoder.models.errors import CloudRefused
-from adacoder.models.names import is_cloud
+from adacoder.models.model_names import is_cloud
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.server import Pulled
 

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 from adacoder.domain import AdaCoderError
 from adacoder.messages import Named
 from adacoder.privacy.contents import READING, found_in
-from adacoder.privacy.names import HIDDEN_BY_WISH, NO_WISHES, Wishes, is_importable, privacy_reason
+from adacoder.privacy.private_names import HIDDEN_BY_WISH, NO_WISHES, Wishes, is_importable, privacy_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,8 +1,8 @@
 """Secrets by content: private keys, tokens of well-known services, and values that are secret by name and letters.
 
-Only this module knows how secrets look. The forms are data, in `forms.txt` and `gitleaks.txt`. Each form has a bounded
-length, and literal texts of which every match contains at least one. So the search is fast, and linear in the length of
-the text.
+Only this module knows how secrets look. The forms are data, in `forms.txt`, `gitleaks.txt` and `detectors.txt`. Each
+form has a bounded length, and literal texts of which every match contains at least one. So the search is fast, and
+linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_BYTES = 64 * 1024
 LARGEST = 4 * 1024 * 1024
 """Maximum size of a file that is searched at all, in bytes."""
 _MOST_KEPT = 50_000
-_LISTS = ("forms.txt", "gitleaks.txt")
+_LISTS = ("forms.txt", "gitleaks.txt", "detectors.txt")
 _TELLS_OF_THE_REST = frozenset({"a secret of Kubernetes", "a vault of Ansible"})
 """Kinds whose match is only a marker; the secret follows it."""
 _BEGIN = r"\b"

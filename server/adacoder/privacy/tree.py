@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adacoder.privacy.contents import found_in_file
-from adacoder.privacy.names import (
+from adacoder.privacy.private_names import (
     HIDDEN_BY_WISH,
     NO_WISHES,
     Secrecy,
@@ -55,7 +55,7 @@ _KEPT = 1024
 
 _NAMED = "its name"
 _DOOR = "it is a socket or a pipe, not a file"
-_DATA = "it holds too much to search"
+_DATA = "it is too large to search"
 _STORED = "it lies in a folder of secrets"
 
 
@@ -77,7 +77,7 @@ def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = Non
 
 
 @dataclass(frozen=True, slots=True)
-class _Listing:
+class _FolderEntries:
     """Relevant entries of one folder."""
 
     state: tuple[int, int, int] | None
@@ -101,14 +101,14 @@ class _Tree:
         self._folder = folder
         self._wishes = wishes
         self._levels = levels
-        self._listings: dict[str, _Listing] = {}
+        self._listings: dict[str, _FolderEntries] = {}
         self._held: dict[str, dict[str, str]] = {}
         """Secrets found in the files of each folder."""
         self._due = 0.0
 
     def hidden(self) -> Mapping[Path, str]:
         """See the function `hidden`."""
-        listings: dict[str, _Listing] = {}
+        listings: dict[str, _FolderEntries] = {}
         found: dict[str, str] = {}
         held: dict[str, dict[str, str]] = {}
         now = time.monotonic()
@@ -148,22 +148,24 @@ class _Tree:
         self._due = self._due if known else now + LOOK_AGAIN_SECONDS
         return {Path(path): found[path] for path in sorted(found)}
 
-    def _listing(self, path: str, parts: tuple[str, ...], within: Secrecy) -> _Listing:
+    def _listing(self, path: str, parts: tuple[str, ...], within: Secrecy) -> _FolderEntries:
         known = self._listings.get(path)
         try:
             state = _state(path)
             return known if known is not None and known.state == state else self._listed(path, state, parts, within)
         except OSError:
-            return _Listing(None)  # it is gone, or unreadable, and then it is unreadable in confinement as well
+            return _FolderEntries(None)  # it is gone, or unreadable, and then it is unreadable in confinement as well
 
-    def _listed(self, path: str, state: tuple[int, int, int], parts: tuple[str, ...], within: Secrecy) -> _Listing:
+    def _listed(
+        self, path: str, state: tuple[int, int, int], parts: tuple[str, ...], within: Secrecy
+    ) -> _FolderEntries:
         settled = state if time.time_ns() - state[2] > _UNSETTLED_NS else None
-        kinds: dict[str, _Kind] = {}
+        kinds: dict[str, _EntryKind] = {}
         with os.scandir(path) as entries:
             for entry in entries:
                 kinds[entry.name] = _kind(entry)
                 if len(kinds) > MOST_IN_FOLDER:
-                    return _Listing(settled, len(kinds))
+                    return _FolderEntries(settled, len(kinds))
         if _OF_AN_ENVIRONMENT in kinds:
             within = Secrecy.OPEN
         parent = os.path.basename(path)  # noqa: PTH119  # many
@@ -172,35 +174,35 @@ class _Tree:
         readable: list[str] = []
         for name, kind in kinds.items():
             own = (*parts, name)
-            why = _DOOR if kind is _Kind.DOOR else self._why(own, kind, parent, within)
-            if kind is _Kind.FOLDER and (why is None or self._wishes.reaches_into(own)):
+            why = _DOOR if kind is _EntryKind.DOOR else self._why(own, kind, parent, within)
+            if kind is _EntryKind.FOLDER and (why is None or self._wishes.reaches_into(own)):
                 if _is_walked(name, parent):
                     folders[name] = Secrecy.WHOLE if why else self._inside(own, within)
             elif why is not None:
                 hidden[name] = why
-            elif kind is _Kind.FILE and is_readable(name) and not self._wishes.shows(own):
+            elif kind is _EntryKind.FILE and is_readable(name) and not self._wishes.shows(own):
                 readable.append(name)
         is_hidden = bool(parts) and within is not Secrecy.OPEN and bool(hidden) and len(hidden) == len(kinds)
-        return _Listing(settled, len(kinds), folders, hidden, tuple(readable), is_hidden)
+        return _FolderEntries(settled, len(kinds), folders, hidden, tuple(readable), is_hidden)
 
     def _inside(self, parts: tuple[str, ...], within: Secrecy) -> Secrecy:
         """Secrecy of the contents of a folder to walk."""
         return Secrecy.OPEN if self._wishes.shows(parts) else max(within, secrecy(parts[-1]))
 
-    def _why(self, parts: tuple[str, ...], kind: _Kind, parent: str, within: Secrecy) -> str | None:
+    def _why(self, parts: tuple[str, ...], kind: _EntryKind, parent: str, within: Secrecy) -> str | None:
         """Reason to hide an entry; None if it is not hidden."""
         name = parts[-1]
         if self._wishes.shows(parts):
             return None
         if self._wishes.hides(parts):
             return HIDDEN_BY_WISH
-        if kind is not _Kind.FILE and secrecy(name) is Secrecy.WHOLE:
+        if kind is not _EntryKind.FILE and secrecy(name) is Secrecy.WHOLE:
             return _NAMED
         if within is Secrecy.WHOLE:
-            return _STORED if kind is not _Kind.FOLDER else None
+            return _STORED if kind is not _EntryKind.FOLDER else None
         if parent and is_private_entry(parent, name):
             return _NAMED
-        if kind is _Kind.FOLDER:
+        if kind is _EntryKind.FOLDER:
             return None
         if is_private(name):
             return _NAMED
@@ -212,7 +214,7 @@ def _state(path: str) -> tuple[int, int, int]:
     return found.st_dev, found.st_ino, found.st_ctime_ns
 
 
-class _Kind(Enum):
+class _EntryKind(Enum):
     FOLDER = auto()
     FILE = auto()
     LINK = auto()
@@ -220,15 +222,15 @@ class _Kind(Enum):
     """A socket, a named pipe or a device: a program may listen behind it."""
 
 
-def _kind(entry: os.DirEntry[str]) -> _Kind:
+def _kind(entry: os.DirEntry[str]) -> _EntryKind:
     try:
         if entry.is_symlink():
-            return _Kind.LINK
+            return _EntryKind.LINK
         if entry.is_dir(follow_symlinks=False):
-            return _Kind.FOLDER
-        return _Kind.FILE if entry.is_file(follow_symlinks=False) else _Kind.DOOR
+            return _EntryKind.FOLDER
+        return _EntryKind.FILE if entry.is_file(follow_symlinks=False) else _EntryKind.DOOR
     except OSError:
-        return _Kind.FILE  # it is gone; a replacement would change the state of the folder
+        return _EntryKind.FILE  # it is gone; a replacement would change the state of the folder
 
 
 def _is_walked(name: str, parent: str) -> bool:

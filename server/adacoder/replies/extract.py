@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Candidate, Ended
 from adacoder.pytext import dedent, definitions, leaves_string_open, normalize
+from adacoder.replies.companions import dependencies, is_as_in_module
 from adacoder.replies.decorators import changes_results, may_be_kept, new_decorators
-from adacoder.replies.dependencies import dependencies, is_as_in_module
 from adacoder.replies.filters import LONGEST_ANSWER, answer, unwrapped
 from adacoder.replies.find import find
+from adacoder.replies.free_names import free_names
 from adacoder.replies.laziness import is_lazy
-from adacoder.replies.names import free_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from adacoder.domain import Reply, Target
     from adacoder.replies.blocks import Block
-    from adacoder.replies.dependencies import Dependency
+    from adacoder.replies.companions import Dependency
     from adacoder.replies.find import Found
 
 

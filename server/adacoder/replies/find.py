@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Span
 from adacoder.pytext import definitions, logical_lines
 from adacoder.replies.blocks import Block, code_blocks, is_patch, runs
-from adacoder.replies.dependencies import is_in_module
+from adacoder.replies.companions import is_in_module
 from adacoder.replies.elision import filled
+from adacoder.replies.free_names import parameters
 from adacoder.replies.laziness import is_lazy
-from adacoder.replies.names import parameters
 from adacoder.replies.passages import (
     is_another_language,
     is_body,

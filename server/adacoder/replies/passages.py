@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Span
 from adacoder.pytext import dedent, indented, logical_lines, normalize, parsed, statements
 from adacoder.replies.blocks import Block, is_prose
-from adacoder.replies.names import free_names, parameters
+from adacoder.replies.free_names import free_names, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

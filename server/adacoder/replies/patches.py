@@ -7,13 +7,14 @@ of models holds one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import Lines, dedent, definitions, normalize, statements
 from adacoder.replies.blocks import Block
-from adacoder.replies.dependencies import dependencies
+from adacoder.replies.companions import dependencies
 
 if TYPE_CHECKING:
     from adacoder.domain import Target
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 _MOST_HUNKS = 50
 """Maximum number of places that a patch for one function changes."""
 _FILE = re.compile(r"(?:\+\+\+ (?!/dev/null)|\*\*\* (?:Update|Add) File: )(?:[ab]/)?(?P<path>\S+)")
-_PLACE = re.compile(r"@@(?: -(?P<line>\d+)[^@]*@@)?(?P<anchor>.*)")
+_PLACE = re.compile(
+    r"@@(?: -\d+(?:,(?P<old>\d{1,6}))? \+(?P<line>\d+)(?:,(?P<new>\d{1,6}))? @@| -(?P<about>\d+)[^@]*@@)?(?P<anchor>.*)"
+)
 _ASIDE = re.compile(r"--- .*|diff --git .*|index [0-9a-f]+\.\..*|\\ No newline.*|[a-z]+ file mode .*")
+_MARKS = ("+", "-", " ")
 _ENDS = re.compile(r"\*\*\* .*|[ \t]*(?:`{3,}|~{3,}).*")
 _SEARCH = re.compile(r"<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b.*")
 _DIVIDER = re.compile(r"={5,}")
@@ -38,11 +42,16 @@ class _Hunk:
     anchor: str = ""
     """A line above the place."""
     line: int = 0
-    """First line of the place, 1-based; 0 if the patch does not give it."""
+    """First line of the place once the hunks before it are applied, 1-based; 0 if the patch does not give it."""
     lines: list[tuple[str, str]] = field(default_factory=list)
     """Its lines, each with its mark: blank for context, `-` or `+`."""
     ended: bool = False
     """True if something follows, so that the hunk cannot go on."""
+
+    def take(self, line: str) -> None:
+        """Add a line of the patch."""
+        if not line.startswith("\\"):
+            self.lines.append((line[:1] if line[:1] in ("+", "-") else " ", line[1:]))
 
     @property
     def old(self) -> list[str]:
@@ -90,8 +99,9 @@ def patched(text: str, target: Target) -> list[Block]:
 def _hunks(text: str) -> Iterator[_Hunk]:
     hunk: _Hunk | None = None
     path = ""
-    lines = iter(text.split("\n"))
-    for line in lines:
+    lines = deque(text.split("\n"))
+    while lines:
+        line = lines.popleft()
         file, place = _FILE.match(line), _PLACE.fullmatch(line) if line.startswith("@@") else None
         begins = file or place or _SEARCH.fullmatch(line) or _ENDS.fullmatch(line)
         if begins or _ASIDE.fullmatch(line) or (hunk and line and line[0] not in " +-\t"):
@@ -102,23 +112,44 @@ def _hunks(text: str) -> Iterator[_Hunk]:
             if file:
                 path, hunk = file["path"], _Hunk(file["path"])
             elif place:
-                hunk = _Hunk(path, place["anchor"].strip().removesuffix("@@").strip(), int(place["line"] or 0))
+                anchor, at = place["anchor"].strip().removesuffix("@@").strip(), place["line"] or place["about"] or 0
+                hunk = _Hunk(path, anchor, int(at))
+                for _ in range(_counted(lines, int(place["old"] or 1), int(place["new"] or 1))):
+                    hunk.take(lines.popleft())
             elif _SEARCH.fullmatch(line):
                 yield _replacement(lines, path)
                 hunk = None
             elif hunk is not None and _ENDS.fullmatch(line):
                 hunk = None
         elif hunk is not None:
-            hunk.lines.append((line[:1] if line[:1] in ("+", "-") else " ", line[1:]))
+            hunk.take(line)
     if hunk is not None:
         yield hunk
 
 
-def _replacement(lines: Iterator[str], path: str) -> _Hunk:
+def _counted(lines: Iterable[str], old: int, new: int) -> int:
+    """Return how many of `lines` a unified hunk with these numbers of lines has; 0 if `lines` contradict the numbers.
+
+    Within them, a removed line such as `--- x` is no header of a file.
+    """
+    count = 0
+    for line in lines:
+        if old == new == 0:
+            return 0 if line[:1] in _MARKS and not (_ASIDE.fullmatch(line) or _FILE.match(line)) else count
+        if line[:1] not in ("", *_MARKS, "\\") or min(old, new) < 0:
+            return 0
+        if line[:1] != "\\":
+            old, new = old - (line[:1] != "+"), new - (line[:1] != "-")
+        count += 1
+    return count if old == new >= 0 else 0  # blank context at the end of a reply is lost
+
+
+def _replacement(lines: deque[str], path: str) -> _Hunk:
     """Read the rest of a SEARCH/REPLACE block."""
     hunk = _Hunk(path)
     mark = "-"
-    for line in lines:
+    while lines:
+        line = lines.popleft()
         if _REPLACED.fullmatch(line):
             hunk.ended = True
             break
@@ -135,6 +166,7 @@ def _trim(hunk: _Hunk) -> None:
         hunk.lines.pop()
     while hunk.lines and hunk.lines[0][0] == " " and not hunk.lines[0][1].strip():
         del hunk.lines[0]
+        hunk.line += 1
 
 
 def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | None:
@@ -162,16 +194,16 @@ def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | N
 
 
 def _place(hunk: _Hunk, old: Sequence[str], lines: Sequence[str], target: Target) -> int | None:
-    """Find the only place of `old`. The anchor, the target and the line number decide between several."""
+    """Find the only place of `old`. The line number, the anchor and the target decide between several."""
     module, bare = [line.strip() for line in lines], [line.strip() for line in old]
     places = [at for at in range(len(module) - len(bare) + 1) if module[at] == bare[0] and _stands(bare, module, at)]
     anchored = [at for at in places if hunk.anchor and any(hunk.anchor in line for line in module[:at])]
     where = Lines(normalize(target.text))
     own = range(where.line_at(target.definition.start), where.line_at(target.definition.end) + 1)
     for narrowed in (
+        [at for at in places if at == hunk.line - 1],
         anchored,
         [at for at in anchored or places if at in own],
-        [at for at in places if at == hunk.line - 1],
     ):
         if len(places) > 1 and narrowed:
             places = narrowed
@@ -187,8 +219,8 @@ def _indent(line: str) -> str:
 
 
 def _moved(line: str, theirs: str, ours: str) -> str:
-    if not line.strip():
-        return ""
+    if theirs == ours or not line.strip():
+        return line if theirs == ours else ""
     return ours + line[len(theirs) :] if line.startswith(theirs) else ours + line.lstrip()
 
 

@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from adacoder.domain import Example, FailureKind, Level, Verdict
 from adacoder.messages import Named
-from adacoder.privacy.names import NO_WISHES, Wishes
+from adacoder.privacy.private_names import NO_WISHES, Wishes
 from adacoder.sandbox.child.worker import OUT_OF_MEMORY
 from adacoder.sandbox.environment.imports_ahead import NOTHING_AHEAD, ImportsAhead
 from adacoder.sandbox.environment.startup_code import note
 from adacoder.sandbox.environment.visible_paths import VisiblePaths, files_of, find_visible
-from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.importers import Apart, Importers
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import remove_left
-from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.pool import Taken, TemplatePool
 from adacoder.sandbox.probe import Proof, probe
 from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
+from adacoder.sandbox.unavailable import IsolationRefused, SandboxError
+from adacoder.sandbox.verdict import Judge
 from adacoder.sandbox.wire import HungUpError, ProtocolError, WorkerLine
 from adacoder.traces import Trace
 
@@ -52,6 +52,12 @@ _WATCHED_SECONDS = 0.03
 """Seconds between two checks of an evaluation."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """Maximum number of concurrent evaluations of all Hosts that share `turns`."""
+_MOST_TIMES = 20
+"""Maximum time of an evaluation that waits for a processor, in timeouts."""
+_UNFINISHED = 1.25
+"""Factor for the time that a process waited, because the kernel does not count a wait before its end."""
+_EXPIRING_SECONDS = 0.1
+"""Seconds between two checks of an evaluation whose timeout is over."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
 """Minimum seconds between two searches for private files that docstrings may see, and the maximum share of the time
@@ -184,7 +190,7 @@ class Host:
             finally:
                 # Right after the verdict, which need not wait for it.
                 asyncio.get_running_loop().call_soon(taken.give_back)
-        raise SandboxError("Private files keep changing while code runs: try again when they are still.")
+        raise SandboxError("Private files keep changing while code runs: try again when they no longer change.")
 
     def _judge(self, finding: Proof, program: Program, examples: Sequence[Example]) -> Judge:
         asked = [example for example in examples if not example.skipped]
@@ -326,9 +332,9 @@ class Host:
             return finding
         level = finding.isolation.level
         if level is Level.NONE:
-            what, accept = "Nothing here can isolate the code that a model wrote", "accept the risk"
+            what, accept = "Nothing on this machine can isolate code", "accept the risk"
         else:
-            what = f"Code can only be isolated at the level '{level}' here, and '{self._least}' is the least accepted"
+            what = f"Isolation here only reaches the level '{level}', but '{self._least}' is required"
             accept = "accept it"
         remedy = f"{finding.remedy}, or " if finding.remedy else ""
         raise IsolationRefused(f"{what} ({finding.reason}): {remedy}{accept} with `", Named("isolation", level), "`.")
@@ -345,7 +351,7 @@ class Host:
         """
         line = taken.line
         try:
-            async with asyncio.timeout(seconds), _bounded(taken):
+            async with _timeout(taken, seconds), _bounded(taken):
                 if not judge.loaded(await line.load(program, _limit(seconds))):
                     return
                 for example in judge.examples:
@@ -356,7 +362,8 @@ class Host:
                 judge.ended(await line.end(program))
                 _has_too_much(taken, judge)
         except TimeoutError:
-            judge.timed_out(seconds)
+            if not _has_too_much(taken, judge):
+                judge.timed_out(seconds)
         except HungUpError:
             status = await taken.status()
             if not taken.gone and not _has_too_much(taken, judge):
@@ -384,6 +391,35 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
     else:
         return False
     return True
+
+
+@asynccontextmanager
+async def _timeout(taken: Taken, seconds: float) -> AsyncIterator[None]:
+    """Raise TimeoutError after `seconds`. The time in which an evaluation waits for a processor does not count, because
+    it shows how busy the machine is.
+
+    An evaluation that has used the processors for `seconds` gets no more time. So the kernel's limit never comes first
+    for code that uses one processor, and its end has the right reason.
+    """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    timer: asyncio.TimerHandle
+
+    def expire() -> None:
+        nonlocal timer
+        now = loop.time()
+        end = began + min(seconds + _UNFINISHED * taken.waited(), _MOST_TIMES * seconds)
+        if now < end and taken.computed() < seconds:
+            timer = loop.call_at(min(end, now + _EXPIRING_SECONDS), expire)
+        else:
+            limit.reschedule(now)
+
+    async with asyncio.timeout(None) as limit:
+        timer = loop.call_at(began + seconds, expire)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
 @asynccontextmanager

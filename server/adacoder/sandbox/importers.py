@@ -15,12 +15,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from adacoder.sandbox.child.launcher import children
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.held import shares_memory
 from adacoder.sandbox.isolation import MOST_MEMORY, MOST_THREADS
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.pool import Taken
 from adacoder.sandbox.process import Evaluation, Recipe, TemplateProcess, forked
+from adacoder.sandbox.unavailable import SandboxError
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ MOST = 8
 _MOST_ROOTS = 2
 """Number of most recent import roots whose processes are kept while idle."""
 _REAP_SECONDS = 5.0
-_LEFT = "The sandbox broke: something of an evaluation was left."
+_LEFT = "The sandbox broke: an evaluation left something behind."
 _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
 """Errors raised if a process misbehaves."""
 _WATCHED_SECONDS = 0.1

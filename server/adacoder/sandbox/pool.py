@@ -8,10 +8,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.isolation import MOST_MEMORY
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.process import Evaluation, Recipe, TemplateProcess
+from adacoder.sandbox.unavailable import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -199,6 +199,14 @@ class Taken:
     def threads(self) -> int:
         """Number of its threads; 0 if unknown."""
         return self._evaluation.threads()
+
+    def waited(self) -> float:
+        """Seconds for which it had to wait for a processor; 0 if unknown."""
+        return self._evaluation.waited()
+
+    def computed(self) -> float:
+        """Seconds of processor time that it used; 0 if unknown."""
+        return self._evaluation.computed()
 
     def has_too_much_memory(self) -> bool:
         """True if it holds more memory than an evaluation may."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adacoder.domain import Level
 from adacoder.messages import Named, Text, snake_case
-from adacoder.privacy.names import Wishes
+from adacoder.privacy.private_names import Wishes
 from adacoder.settings import values as of
 from adacoder.settings.values import Setting, setting
 
@@ -112,7 +112,8 @@ class Settings:
     timeout: float = setting(
         10.0,
         of.number(0.1, 600),
-        "Time limit for one run of a function's examples, including the import of its module, in seconds.",
+        "Time limit for one run of a function's examples, including the import of its module, in seconds. "
+        "Waiting for a processor does not count.",
         option="SECONDS",
     )
     interpreter: Path | None = setting(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from adacoder.privacy.access import Access
-from adacoder.privacy.names import Wishes
+from adacoder.privacy.private_names import Wishes
 from adacoder.project import pyproject_file
 
 _MOST_BYTES = 512 * 1024

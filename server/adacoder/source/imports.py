@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from adacoder.domain import Span
 from adacoder.privacy.access import Access
-from adacoder.privacy.names import NO_WISHES, Wishes
+from adacoder.privacy.private_names import NO_WISHES, Wishes
 from adacoder.pytext import Lines
 from adacoder.source.importing.exports import may_come_from
 from adacoder.source.importing.installed import InstalledModules

@@ -142,7 +142,7 @@ _DISTANCE = 200
 """Maximum characters between arguments and their result, and to check above a call."""
 
 
-class _Kind(Enum):
+class _StatementKind(Enum):
     RESULT = auto()
     EQUATION = auto()
     """A result after `=`."""
@@ -153,7 +153,7 @@ class _Kind(Enum):
 class _CallResult:
     """The result or exception of a call."""
 
-    kind: _Kind
+    kind: _StatementKind
     text: str
     """The result as Python displays it, or the name of the exception."""
     end: int
@@ -161,7 +161,7 @@ class _CallResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
+class _ProseExample:
     """An example found in a docstring."""
 
     offset: int
@@ -180,7 +180,7 @@ def informal(docstring: Literal, first_line: int, calls: Calls) -> tuple[Example
     lines = docstring.value[:_LONGEST].split("\n")
     text = "\n".join(line if len(line) <= _LONGEST_LINE else "" for line in lines)
     stated = sorted([*_called(text, calls), *_described(text, calls)], key=lambda each: each.offset)
-    outcomes: dict[str, list[_Statement]] = {}
+    outcomes: dict[str, list[_ProseExample]] = {}
     for each in stated:
         outcomes.setdefault(each.call, []).append(each)
     return tuple(
@@ -190,9 +190,9 @@ def informal(docstring: Literal, first_line: int, calls: Calls) -> tuple[Example
     )
 
 
-def _example(stated: _Statement, line: int) -> Example:
+def _example(stated: _ProseExample, line: int) -> Example:
     call, outcome = f"{stated.call}\n", f"{stated.outcome.text}\n"
-    if stated.outcome.kind is not _Kind.EXCEPTION:
+    if stated.outcome.kind is not _StatementKind.EXCEPTION:
         return Example(call, outcome, line, informal=True)
     return Example(
         call,
@@ -204,9 +204,9 @@ def _example(stated: _Statement, line: int) -> Example:
     )
 
 
-def _called(text: str, calls: Calls) -> list[_Statement]:
+def _called(text: str, calls: Calls) -> list[_ProseExample]:
     """Examples stated as a call and its outcome."""
-    stated: list[_Statement] = []
+    stated: list[_ProseExample] = []
     end = 0
     if calls.name not in text:  # the usual case, and compiling a pattern takes time
         return stated
@@ -223,9 +223,9 @@ def _called(text: str, calls: Calls) -> list[_Statement]:
         if outcome is None or not _is_whole(text, outcome.end, before) or not calls.takes(_arguments(call)):
             continue
         if call.args or outcome.text != "None" or not _is_signature(text, after):
-            stated.append(_Statement(match.start(), ast.unparse(call), outcome))
+            stated.append(_ProseExample(match.start(), ast.unparse(call), outcome))
         end = outcome.end
-    certain = [each for each in stated if each.outcome.kind is not _Kind.EQUATION]
+    certain = [each for each in stated if each.outcome.kind is not _StatementKind.EQUATION]
     return certain if len(certain) < len(stated) and _is_recurrence(text, calls.name) else stated
 
 
@@ -277,7 +277,7 @@ def _raised(text: str, start: int) -> _CallResult | None:
     kind = getattr(builtins, match["name"], None) if match else None
     if match is None or not isinstance(kind, type) or not issubclass(kind, Exception):
         return None
-    return _CallResult(_Kind.EXCEPTION, match["name"], match.end())
+    return _CallResult(_StatementKind.EXCEPTION, match["name"], match.end())
 
 
 def _result(text: str, start: int, calls: Calls, *, is_code: bool) -> _CallResult | None:
@@ -287,7 +287,9 @@ def _result(text: str, start: int, calls: Calls, *, is_code: bool) -> _CallResul
     last = None if result is None or not calls.gives(result.node) else _last_of_chain(text, result)
     if relation is None or last is None:
         return None
-    return _CallResult(_Kind.EQUATION if relation["sign"] == "=" else _Kind.RESULT, last.text, last.end)
+    return _CallResult(
+        _StatementKind.EQUATION if relation["sign"] == "=" else _StatementKind.RESULT, last.text, last.end
+    )
 
 
 def _last_of_chain(text: str, result: Constant) -> Constant | None:
@@ -300,7 +302,7 @@ def _last_of_chain(text: str, result: Constant) -> Constant | None:
     return result
 
 
-def _described(text: str, calls: Calls) -> Iterator[_Statement]:
+def _described(text: str, calls: Calls) -> Iterator[_ProseExample]:
     """Examples stated as arguments and a result, without a call."""
     for pattern, finds_result in ((_FOR, _result_of_sentence), (_INPUT, _result_of_output)):
         for match in islice(pattern.finditer(text), _MOST):
@@ -309,7 +311,7 @@ def _described(text: str, calls: Calls) -> Iterator[_Statement]:
             result = finds_result(text, end) if call is not None else None
             if call is None or result is None or not calls.gives(result.node) or not _is_whole(text, result.end, ""):
                 continue
-            yield _Statement(match.start(), call, _CallResult(_Kind.RESULT, result.text, result.end))
+            yield _ProseExample(match.start(), call, _CallResult(_StatementKind.RESULT, result.text, result.end))
 
 
 def _given(text: str, start: int) -> tuple[Arguments, int]:

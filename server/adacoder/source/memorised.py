@@ -51,7 +51,7 @@ def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) 
     return f"{how}: nothing is computed for {so} nothing about other inputs."
 
 
-class _Constant(NamedTuple):
+class _AnswerConstant(NamedTuple):
     """A constant of a candidate that may choose an answer or be an answer."""
 
     words: tuple[str, ...]
@@ -65,7 +65,7 @@ class _Code:
     """The constants of a candidate, except in arithmetic, thresholds and errors."""
 
     def __init__(self, placed: Splice) -> None:
-        self.constants: list[_Constant] = []
+        self.constants: list[_AnswerConstant] = []
         self.tables: list[list[tuple[str, ...]]] = []
         """The words of each entry of its sequences and strings, in order."""
         lines = Lines(placed.text)
@@ -86,7 +86,7 @@ class _Code:
             lines = range(node.lineno, max(end, node.lineno) + 1)
         match node:
             case ast.Constant(value=value):
-                self.constants.append(_Constant(_words(str(value)), chooses, lines))
+                self.constants.append(_AnswerConstant(_words(str(value)), chooses, lines))
                 if isinstance(value, str):
                     self.tables += [[(each,) for each in _words(value)], [(each,) for each in value.lower()]]
             case ast.Raise() | ast.JoinedStr() | ast.Expr(value=ast.Constant()) | ast.Slice():
@@ -200,7 +200,7 @@ class _LineConstants(NamedTuple):
     choosing: frozenset[str]
     others: frozenset[str]
     """Single words in places where they choose nothing, such as arguments of calls."""
-    longer: list[_Constant]
+    longer: list[_AnswerConstant]
     """Strings of several words in such places."""
 
 

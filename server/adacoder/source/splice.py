@@ -47,7 +47,7 @@ def splice(target: Target, candidate: Candidate) -> Splice:
     function = find_function(candidate.function, target.name)
     if function is None:
         return Splice((), target.text, target.definition)
-    place = _Place.of(target)
+    place = _BodyPlace.of(target)
     body = _body(target, function)
     decorators = "".join(f"{each}\n" for each in candidate.decorators)
     needed = dependencies(target, candidate, decorators + place.at_column_zero(body))
@@ -124,7 +124,7 @@ def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _BodyPlace:
     """The position and layout of a target's body."""
 
     target: Target
@@ -136,7 +136,7 @@ class _Place:
     """Indentation of one level."""
 
     @classmethod
-    def of(cls, target: Target) -> _Place:
+    def of(cls, target: Target) -> _BodyPlace:
         text, docstring = target.text, target.docstring_span
         beside = _ON_HEADER_LINE.fullmatch(text, target.header.end, docstring.start) is not None
         lines = Lines(text)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adacoder.domain import Edit, Target
-    from adacoder.privacy.names import Wishes
+    from adacoder.privacy.private_names import Wishes
 
 _SCRIPT = re.compile(r"^# /// script\b", re.MULTILINE)
 """Start of inline script metadata, which declares a script's own dependencies."""

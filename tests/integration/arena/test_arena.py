@@ -13,7 +13,7 @@ from adacoder.arena.formats import load
 from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.measures import INVARIANCE, refinements
 from adacoder.arena.rows import DesignedTests, RowsFile, RowsReader
-from adacoder.arena.runner import Progress, Runner
+from adacoder.arena.runner import Runner, RunProgress
 from adacoder.models.backend import Session
 from adacoder.models.base import Leases
 from adacoder.models.errors import ModelError, NotRunning, OnlyThought
@@ -76,8 +76,8 @@ class Hall:
         return {path: path.read_text() for path in found}
 
     async def run(
-        self, *strategies: str, samples: int = 1, hear: Callable[[Progress], None] = lambda _: None
-    ) -> Progress:
+        self, *strategies: str, samples: int = 1, hear: Callable[[RunProgress], None] = lambda _: None
+    ) -> RunProgress:
         async def open_model(*_: object) -> ScriptedModel:
             return self.model
 
@@ -152,7 +152,7 @@ async def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
     class Stop(Exception):
         pass
 
-    def stop(standing: Progress) -> None:
+    def stop(standing: RunProgress) -> None:
         if standing.done == 3:
             raise Stop
 

@@ -21,8 +21,8 @@ from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, Coverage, Example, Failure, FailureKind, Outcome, SourceLine, Status, Verdict
 from adacoder.journal import Journal
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
+from adacoder.sandbox.unavailable import SandboxError
 from adacoder.source.locate import locate
 from adacoder.task import current
 from support.commandline import STUB, Desk

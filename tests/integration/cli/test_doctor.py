@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.cli import health
+from adacoder.cli import doctor_report
 from support.commandline import MODEL, Desk
 from support.standins.ollama import Model, StandIn
 
@@ -130,4 +130,4 @@ def test_what_a_server_says_commands_no_terminal(desk: Desk) -> None:
 def test_the_widest_name_is_known(desk: Desk, tmp_path: Path) -> None:
     with StandIn(answers).in_thread() as standin:
         (result,) = desk.run("doctor", "--json", "--host", standin.host).objects
-    assert max(len(each["name"]) for each in result["findings"]) == health._NAME_WIDTH
+    assert max(len(each["name"]) for each in result["findings"]) == doctor_report._NAME_WIDTH

@@ -91,8 +91,6 @@ class Client:
     registered: dict[str, Any] = field(default_factory=dict)
     """What the server asked to be told of, with its options."""
     stderr: str = ""
-    refused: Callable[[Any], None] = lambda answer: None
-    """Called with each error answer that has no id."""
 
     def __post_init__(self) -> None:
         self._ids = itertools.count(1)
@@ -283,8 +281,6 @@ class Client:
             self.received.append(message)
             if "id" in message:
                 self._answering.append(asyncio.create_task(self._answer(message)))
-        elif message["id"] is None:
-            self.refused(message)
         elif (future := self._waiting.pop(message["id"], None)) is not None and not future.done():
             if "error" in message:
                 future.set_exception(ResponseError(message["error"]))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from lsprotocol import types
 
-from adacoder.lsp.actions import code_actions
-from adacoder.lsp.snapshot import Snapshot
 from integration.lsp.client import Client
 from integration.lsp.texts import STUB
 
@@ -179,36 +175,3 @@ async def test_examples_are_suggested_only_where_there_are_none(editor: Client) 
 async def test_what_is_no_file_offers_nothing(editor: Client, uri: str) -> None:
     await editor.open(uri, TEXT)
     assert await editor.actions(uri, "def stub") == []
-
-
-# What editors declare
-
-
-def snapshot(text: str) -> Snapshot:
-    return Snapshot("file:///w/a.py", Path("/w/a.py"), text, 7, Path("/w"), {})
-
-
-def offered(capabilities: types.ClientCapabilities, line: int, only: list[str] | None = None) -> list[Any]:
-    context = types.CodeActionContext(diagnostics=[], only=only)
-    return code_actions(snapshot(TEXT), line, context, capabilities)
-
-
-async def test_an_editor_that_knows_no_literals_gets_commands() -> None:
-    command, *_ = offered(types.ClientCapabilities(), TEXT[: TEXT.index("def stub")].count("\n"))
-    assert isinstance(command, types.Command)
-    assert (command.command, command.title) == (
-        "adacoder.server.generate",
-        "AdaCoder: generate function 'stub'",
-    )
-
-
-async def test_what_an_editor_does_not_know_is_left_out() -> None:
-    literals = types.ClientCodeActionLiteralOptions(types.ClientCodeActionKindOptions([]))
-    plain = types.ClientCapabilities(
-        text_document=types.TextDocumentClientCapabilities(
-            code_action=types.CodeActionClientCapabilities(code_action_literal_support=literals)
-        )
-    )
-    action, *_ = offered(plain, TEXT[: TEXT.index("def stub")].count("\n"))
-    assert action.tags is None
-    assert offered(plain, 0, ["refactor"]) == []

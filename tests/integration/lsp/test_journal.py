@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from integration.lsp.client import FULL, Client
-from integration.lsp.texts import BODY, GOOD, STUB, WRONG, told_of
+from integration.lsp.texts import BODY, GOOD, NO_EXAMPLES, STUB, WRONG, told_of
 from support.standins.ollama import StandIn
 
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="module")]
@@ -85,6 +85,26 @@ async def test_of_which_job(editor: Client) -> None:
     assert (await editor.execute("journal", {"jobId": latest["jobId"]}))["journal"] == answer["journal"]
     assert await editor.execute("journal", {"jobId": "unknown"}) is None
     assert (await editor.execute("journal"))["journal"] == answer["journal"]
+
+
+async def test_insertions_do_not_displace_the_journal_of_the_job_whose_result_they_insert(tmp_path: Path) -> None:
+    async with (
+        StandIn(["```\n>>> shout(\"Ada\")\n'ADA!'\n```"]) as standin,
+        Client.started(tmp_path, told_of(standin)) as editor,
+    ):
+        editor.answers["workspace/applyEdit"] = lambda params: {"applied": False}
+        uri = await editor.write("words.py", NO_EXAMPLES)
+        job = (await editor.execute("suggestExamples", {"uri": uri, "qualifiedName": "shout"}))["jobId"]
+        await editor.told()
+        for _ in range(18):
+            editor.received.clear()
+            insertion = await editor.execute("insert", {"jobId": job})
+            await editor.told()
+        found = await editor.execute("journal", {"uri": uri})
+        assert found["jobId"] == job
+        assert (await editor.execute("journal", {"uri": uri, "format": "markdown"}))["jobId"] == job
+        ended = await editor.execute("journal", {"jobId": insertion["jobId"]})
+        assert (ended["applied"], ended["kept"]) == (False, True), "the control: they are stored as well"
 
 
 async def test_what_was_written_goes_with_the_server(tmp_path: Path) -> None:

@@ -21,8 +21,9 @@ from pygls.workspace import TextDocument
 
 from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict
-from adacoder.lsp import edits, mirror
-from adacoder.lsp.kept import KeptResults
+from adacoder.lsp.connection import mirror
+from adacoder.lsp.jobs import edits
+from adacoder.lsp.jobs.results import Results
 from adacoder.lsp.stdio import create
 from adacoder.source.splice import splice
 from adacoder.task import Mode, Task
@@ -266,7 +267,7 @@ class Session:
         self.compare()
         kept = [
             result.candidate.function
-            for result in self.server.work.kept.of_file(self.folder / "a.py")
+            for result in self.server.state.results.of_file(self.folder / "a.py")
             if result.candidate
         ]
         for body in self.service.verified:
@@ -274,7 +275,7 @@ class Session:
                 raise ViolationError(f"{body} is lost")
         for job in self.jobs:
             await self.command("discard", jobId=job)
-        if self.server.work.kept.of_file(self.folder / "a.py"):
+        if self.server.state.results.of_file(self.folder / "a.py"):
             raise ViolationError("what is discarded is kept")
         await self.server.close()
 
@@ -343,7 +344,7 @@ async def all_of(seeds: Iterable[int], folder: Path) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who never answers holds nothing up for long."""
     monkeypatch.setattr(edits, "_EDITING", 0.05)
-    monkeypatch.setattr("adacoder.lsp.documents._PATIENCE", 0.05)
+    monkeypatch.setattr("adacoder.lsp.showing.documents._PATIENCE", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -378,6 +379,6 @@ async def test_what_is_broken_shows(tmp_path: Path, broken: str, monkeypatch: py
             monkeypatch.setattr(edits.Insertion, "_brought_up_to_date", blind)
             monkeypatch.setattr(edits.Insertion, "_taken", lambda self, finding: finding.snapshot)
         case _:
-            monkeypatch.setattr(KeptResults, "add", lambda self, result: None)
+            monkeypatch.setattr(Results, "keep", lambda self, result: None)
     with pytest.raises((ViolationError, IndexError, ValueError)):
         await all_of(range(300), tmp_path)

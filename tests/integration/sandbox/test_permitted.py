@@ -15,9 +15,9 @@ from adacoder.domain import Level
 from adacoder.sandbox import probe
 from adacoder.sandbox.environment.interpreter import describe
 from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.isolation.none import Unconfined
 from adacoder.sandbox.process import Recipe, TemplateProcess
+from adacoder.sandbox.unavailable import SandboxError
 from support import layouts
 from support.evaluating import workspace
 from support.levels import needs_full

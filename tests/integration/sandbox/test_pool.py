@@ -14,9 +14,9 @@ import pytest
 from adacoder.domain import FailureKind, Level
 from adacoder.sandbox import pool, process
 from adacoder.sandbox.environment.interpreter import describe
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import PROCESSORS, Host
 from adacoder.sandbox.probe import probe
+from adacoder.sandbox.unavailable import SandboxError
 from support.evaluating import Workspace, examples, parent_of, processes_in, program, until, workspace
 from support.levels import LEVELS, NONE
 from support.paths import TESTS
@@ -527,7 +527,8 @@ async def test_an_interpreter_that_cannot_start_is_told_apart_from_a_candidate(
 @pytest.mark.parametrize(
     "mess",
     [
-        "os.mkdir('locked', 0)",
+        "os.mkdir('locked', 0); time.sleep(0.2)",
+        "os.mkdir('locked', 0o300); open('locked/own', 'w').close(); time.sleep(0.2)",
         "[open(str(i), 'w').close() for i in range(1000)]",
         "[(os.mkdir('d'), os.chdir('d')) for _ in range(1200)]",
         "os.symlink('/', 'root'); os.symlink('root', 'again'); os.mkdir('d'); os.link('root', 'd/hard')",
@@ -535,7 +536,7 @@ async def test_an_interpreter_that_cannot_start_is_told_apart_from_a_candidate(
     ],
 )
 async def test_a_scratch_folder_is_empty_again(mess: str, best: Level, tmp_path: Path) -> None:
-    text = "import os\n" + GOOD.replace("return", f"found = os.listdir('.')\n    {mess}\n    return len(found) +")
+    text = "import os, time\n" + GOOD.replace("return", f"found = os.listdir('.')\n    {mess}\n    return len(found) +")
     async with workspace(tmp_path, best=best) as ws:
         for _ in range(4):
             verdict = await ws.evaluate(text)
@@ -545,9 +546,10 @@ async def test_a_scratch_folder_is_empty_again(mess: str, best: Level, tmp_path:
 async def test_on_disk_an_evaluation_cannot_write_without_end(tmp_path: Path) -> None:
     many = "[open(str(i), 'w').close() for i in range(1 << 30)]"
     large = "[open(str(i), 'wb').write(b'x' * (8 << 20)) for i in range(1 << 30)]"
+    locked = "os.makedirs('a/b', 0o300); " + large.replace("str(i)", "'a/b/%d' % i")
     some = "[open(str(i), 'wb').write(b'x' * (8 << 20)) for i in range(7)]"
     async with workspace(tmp_path, best=Level.LSM) as ws:
-        for mess in (many, large):
+        for mess in (many, large, f"import os; {locked}", f"import os; os.umask(0o477); {locked}"):
             failure = (await ws.evaluate(GOOD.replace("return", f"{mess}\n    return"), timeout=30)).failure
             assert failure is not None
             assert failure.kind is FailureKind.KILLED

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from adacoder.domain import Candidate, Edit
-from adacoder.lsp.kept import MOST, KeptResult
-from adacoder.lsp.kept_files import KeptFiles
+from adacoder.lsp.jobs.kept_files import KeptFiles
+from adacoder.lsp.jobs.results import MOST_KEPT, KeptResult
+from adacoder.lsp.uri import Uri
 
 SOURCE = 'def f(x):\n    """Twice.\n    """\n    return x\n'
 AT = SOURCE.index("    return")
@@ -37,14 +38,14 @@ def result(place: Path, job_id: str = "j", body: str = "    return 2 * x\n", **m
     source = SOURCE[:AT] + body
     candidate = Candidate("def f(x):\n    return 2 * x", ("import math",), ("A = 1",))
     values = {"candidate": candidate, "additions": edits, "written": source, "score": "2/2 examples", "reach": (2,)}
-    about = (job_id, place.as_uri(), place, "f", "def f(x):", SOURCE)
+    about = (job_id, Uri(place.as_uri()), place, "f", "def f(x):", SOURCE)
     return KeptResult(*about, **{**values, **more})
 
 
 def examples(place: Path, text: str = "    >>> f(1)\n    2\n", start: int = DOCUMENTED) -> KeptResult:
     edits = (Edit(start, start, text),)
     written = SOURCE[:start] + text + SOURCE[start:]
-    return result(place, candidate=None, additions=edits, written=written, score="to be read", reach=(1,))
+    return result(place, candidate=None, additions=edits, written=written, score="not reviewed", reach=(1,))
 
 
 def test_what_is_written_comes_back_the_oldest_first_and_is_unverified_until_it_ran(
@@ -54,7 +55,7 @@ def test_what_is_written_comes_back_the_oldest_first_and_is_unverified_until_it_
     for each in kept:
         files.save(each)
     one, other = files.load()
-    assert [one.score, other.score] == ["unverified", "to be read"], "no file says that anything is verified"
+    assert [one.score, other.score] == ["unverified", "not reviewed"], "no file says that anything is verified"
     assert (one.candidate, one.additions, one.written, one.reach) == (
         kept[0].candidate,
         kept[0].additions,
@@ -82,15 +83,15 @@ def test_workspaces_have_nothing_of_each_other(place: Path, tmp_path: Path, monk
 
 
 def test_there_are_never_too_many_nor_too_much(files: KeptFiles, place: Path, tmp_path: Path) -> None:
-    for number in range(MOST + 3):
+    for number in range(MOST_KEPT + 3):
         files.save(result(place, str(number)))
-    assert [each.job_id for each in files.load()] == [str(number) for number in range(3, MOST + 3)]
+    assert [each.job_id for each in files.load()] == [str(number) for number in range(3, MOST_KEPT + 3)]
     files.save(result(place, "long", "#" * (1 << 18)))
     assert "long" not in [each.job_id for each in files.load()]
-    for number in range(MOST):
+    for number in range(MOST_KEPT):
         files.save(result(place, f"large {number}", f"    return {'#' * 200_000}\n"))
     assert sum(each.stat().st_size for each in (tmp_path / "storage" / "kept").iterdir()) <= 1 << 22
-    assert files.load()[-1].job_id == f"large {MOST - 1}"
+    assert files.load()[-1].job_id == f"large {MOST_KEPT - 1}"
 
 
 def test_the_result_of_a_file_that_is_gone_is_removed(files: KeptFiles, place: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from adacoder.domain import AdaCoderError, Module
 from adacoder.privacy.access import Access, AccessDenied, leads_out, read_regular
-from adacoder.privacy.names import Wishes
+from adacoder.privacy.private_names import Wishes
 from adacoder.settings import Settings, from_project
 from adacoder.source.importing.project_files import text_of
 

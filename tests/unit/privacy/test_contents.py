@@ -48,7 +48,7 @@ def _part(kind: str, value: Any, chance: random.Random) -> str:
             return "q"
         case "IN":
             pattern = re.compile(_class(value), re.ASCII)
-            return chance.choice([each for each in _LETTERS + "+/=-_. \n?&*" if pattern.fullmatch(each)])
+            return chance.choice([each for each in _LETTERS + "+/=-_. \n?&*'\"" if pattern.fullmatch(each)])
         case "MAX_REPEAT" | "MIN_REPEAT":
             least, most, repeated = value
             count = min(max(least, min(int(most), 3 if least == 0 else least + 8)), int(most)) if least else 0
@@ -282,3 +282,25 @@ def test_the_list_of_forms_is_made_of_the_rules_of_gitleaks() -> None:
 def test_the_same_rules_make_the_same_list_in_any_order() -> None:
     one = [("b", "bbb-[0-9]{9}"), ("a", "aaa-[0-9]{9}")]
     assert tool().data(rules(*one)) == tool().data(rules(*reversed(one)))
+
+
+def test_the_list_of_detectors_is_made_of_the_patterns_that_no_other_list_has() -> None:
+    ones = (
+        [re.compile("known"), re.compile(r"(a|b)ws.{0,20}([0-9a-z]+)x", re.IGNORECASE)],
+        [re.compile("[0-9a-z]{32}-us[0-9]{1,2}")],
+        [re.compile("known"), re.compile("of/softlayer/[a-z]{9}")],
+    )
+    plugins = dict(zip(("aws", "mailchimp", "softlayer"), ones, strict=True))
+    made = tool().detectors(lambda name: (f"Kind: {name.partition('.')[0]}", plugins[name.partition(".")[0]]), "9.9")
+    lines = [line for line in made.split("\n") if not line.startswith("#")]
+    assert lines == [
+        "",
+        "[forms]",
+        "kind-mailchimp\t3\t-us\t[0-9a-z]{32}-us[0-9]{1,2}",
+        "kind-softlayer\t3\tof/softlayer/\tof/softlayer/[a-z]{9}",
+        "[passages]",
+        "kind-aws\t3\tws\t(?i:(?:a|b)ws.{0,20}(?:[0-9a-z]{1,200})x)",
+        "",
+    ]
+    assert "9.9" in made
+    assert "Apache License, Version 2.0" in made

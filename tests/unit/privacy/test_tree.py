@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adacoder.privacy import tree as tree_module
 from adacoder.privacy.contents import _forms, found_in, without_secrets
-from adacoder.privacy.names import NO_WISHES, Wishes
+from adacoder.privacy.private_names import NO_WISHES, Wishes
 from adacoder.privacy.tree import hidden
 
 _parser = vars(re)["_parser"]  # typeshed leaves it out

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import json
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from adacoder.domain import Candidate, Reply, Target
 from adacoder.replies.extract import extract
@@ -318,3 +321,33 @@ FETCH = "async def fetch(url, retries=3):\n    for _ in range(retries):\n       
 def test_methods_properties_and_coroutines(qualname: str, reply: str, function: str) -> None:
     found = extract(Reply(reply), locate(ELSEWHERE, Path("/w/stacks.py"), Path("/w"), qualname=qualname))
     assert found == Candidate(function)
+
+
+TEXTS = st.lists(st.sampled_from(["-- x", "++ y", "- a", "+ b", "@@ -1 +1 @@", " c", "    d", "\\ e"]), max_size=12)
+
+
+@settings(max_examples=150)
+@given(before=TEXTS, after=TEXTS, above=TEXTS, context=st.integers(1, 5))
+def test_a_unified_diff_gives_the_function_that_it_was_made_of(
+    before: list[str], after: list[str], above: list[str], context: int
+) -> None:
+    """Whatever lines are removed and added, even such as begin like a header of a file."""
+
+    def module(lines: list[str]) -> str:
+        within = "\n".join(["", *lines, ""])
+        ours = f'def clamp(value, least=0):\n    """Clamp."""\n    text = """{within}"""\n    return text\n'
+        return "NOTES = '''" + "\n".join(["", *above, ""]) + f"'''\n\n\n{ours}\n\nLAST = 1\n"
+
+    old, new = module(before), module(after)
+    assume(old != new)
+    one, other = (text.split("\n")[:-1] for text in (old, new))
+    diff = "\n".join(difflib.unified_diff(one, other, "a/numbers.py", "b/numbers.py", lineterm="", n=context))
+    found = read(f"{diff}\n", old)
+    assert found.function.strip() == target(new).source.strip()
+    assert not found.cut
+
+
+def test_a_header_of_a_file_ends_a_hunk_that_has_fewer_lines_than_it_says() -> None:
+    wrong = '@@ -9,9 +9,9 @@\n     """\n-    pass\n+    return max(value, least)\n'
+    other = "--- a/other.py\n+++ b/other.py\n@@ -1,2 +1,2 @@\n-x = 1\n+x = 2\n"
+    assert "return max(value, least)" in read(f"--- a/numbers.py\n+++ b/numbers.py\n{wrong}{other}").function

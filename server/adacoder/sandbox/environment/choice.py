@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.messages import Named, Text
 from adacoder.sandbox.environment.real_paths import beginning, is_environment, is_file, is_folder, is_installation, real
-from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.unavailable import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -106,7 +106,7 @@ def describe(path: Path) -> Interpreter:
     beneath = settings.get("home", "")
     ways = list(_ways(path, Path(beneath) if beneath.startswith("/") else None))
     prefixes = _prefixes(own, ways)
-    shown = _Shown([part for prefix in prefixes for part in _parts(prefix)])
+    shown = _InterpreterPaths([part for prefix in prefixes for part in _parts(prefix)])
     shown.folders |= dict.fromkeys(_apart(ways[0].real) if ways else ())
     for way in ways:
         shown.keep_links(way)
@@ -123,7 +123,7 @@ def describe(path: Path) -> Interpreter:
     return Interpreter(path, tuple(shown.folders), tuple(shown.links), tuple(shown.added), own_parts, tuple(packages))
 
 
-class _Shown:
+class _InterpreterPaths:
     """Paths of an interpreter that may be shown."""
 
     def __init__(self, parts: Sequence[Path]) -> None:

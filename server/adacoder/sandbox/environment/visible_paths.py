@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adacoder.privacy.names import NO_WISHES, Wishes
+from adacoder.privacy.private_names import NO_WISHES, Wishes
 from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.project import is_wide
 from adacoder.sandbox.environment.real_paths import OF_THE_SYSTEM, libraries, parts, project_of, real
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.isolation.paths import is_within
+from adacoder.sandbox.unavailable import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -147,7 +147,7 @@ def _other_names(places: Iterable[Path], root: Path) -> Iterator[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _VisibleFolders:
     """Result of a search of some folders."""
 
     shown: tuple[Path, ...] = ()
@@ -158,16 +158,18 @@ class _Found:
 class _Search:
     """A search for files to hide, repeated from time to time."""
 
-    def __init__(self, look: Callable[[], _Found], patience: int = _PATIENCE, watched: Path | None = None) -> None:
+    def __init__(
+        self, look: Callable[[], _VisibleFolders], patience: int = _PATIENCE, watched: Path | None = None
+    ) -> None:
         """A change of the folder `watched` is noticed at once."""
         self._look = look
         self._patience = patience
         self._watched = watched
         self._state = 0
-        self._known: _Found | None = None
+        self._known: _VisibleFolders | None = None
         self._looked = self._took = 0.0
 
-    def found(self, moment: float | None = None) -> _Found:
+    def found(self, moment: float | None = None) -> _VisibleFolders:
         """Return the last result if it is recent enough, else search again.
 
         `moment`: seconds for which the result of a cheap search is recent enough.
@@ -189,7 +191,7 @@ class _Search:
 
 
 @lru_cache(maxsize=_KEPT)
-def _visible_paths(interpreter: Interpreter, found: Sequence[_Found]) -> VisiblePaths:
+def _visible_paths(interpreter: Interpreter, found: Sequence[_VisibleFolders]) -> VisiblePaths:
     """Combine the results for an interpreter, which comes first, and for a project."""
     shown = dict.fromkeys(place for each in found[1:] for place in each.shown)
     hidden = [place for each in found for place in each.hidden]
@@ -201,10 +203,10 @@ def _project(root: Path, wishes: Wishes) -> _Search:
     """Search of a whole root."""
     wide = is_wide(root)
 
-    def look() -> _Found:
+    def look() -> _VisibleFolders:
         with suppress(TooLargeError):
-            return _Found() if wide else _Found((root,), tuple(hidden(root, wishes)))
-        return _Found()
+            return _VisibleFolders() if wide else _VisibleFolders((root,), tuple(hidden(root, wishes)))
+        return _VisibleFolders()
 
     return _Search(look, watched=root)
 
@@ -213,9 +215,9 @@ def _project(root: Path, wishes: Wishes) -> _Search:
 def _part(root: Path, package: str, wishes: Wishes) -> _Search:
     """Search of the part of a root that one package (or folder) needs, if the root is too large."""
 
-    def look() -> _Found:
+    def look() -> _VisibleFolders:
         own = _own_parts(root, package)
-        return _Found(tuple(own), tuple(_secrets_of_parts(own, wishes)))
+        return _VisibleFolders(tuple(own), tuple(_secrets_of_parts(own, wishes)))
 
     return _Search(look, watched=root)
 
@@ -224,14 +226,14 @@ def _part(root: Path, package: str, wishes: Wishes) -> _Search:
 def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
     """Search of installed files."""
 
-    def look() -> _Found:
+    def look() -> _VisibleFolders:
         secret: list[Path] = []
         for folder, levels in _looked_at(interpreter):
             with suppress(TooLargeError):  # installed files are needed by Python, however many there are
                 secret += hidden(folder, levels=levels)
         for folder in interpreter.added:
             secret += _secrets_of_other(folder, wishes)
-        return _Found(hidden=tuple(secret))
+        return _VisibleFolders(hidden=tuple(secret))
 
     return _Search(look, _PATIENCE_FOR_INSTALLED)
 
@@ -266,7 +268,7 @@ def _secrets_of_parts(own: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
         try:
             yield from hidden(part, wishes) if part.suffix != ".py" else ()
         except TooLargeError:
-            raise SandboxError(f"{part} holds too much to search for private files: move its data elsewhere.") from None
+            raise SandboxError(f"{part} is too large to search for private files: move its data elsewhere.") from None
 
 
 def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:

@@ -11,9 +11,10 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from adacoder.sandbox.held import deleted_bytes
 from adacoder.sandbox.isolation import SCRATCH_FILES, SCRATCH_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 
 SHORT = "/tmp"  # noqa: S108  # a socket's path may have at most 107 bytes, whatever TMPDIR says
@@ -31,6 +32,8 @@ _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 """Names that `tempfile` makes from the prefix."""
 _FOLDER_BYTES = 4096
 """Bytes that a folder takes on most file systems. Checking the size of each would take too long."""
+_MOST_LOCKED = 8
+"""Maximum number of nested folders that deny access to their owner. Each takes a descriptor while it is searched."""
 _MOST_SECONDS = 10.0
 """Seconds that one start spends on removing old folders. The next one continues."""
 
@@ -120,27 +123,53 @@ def is_overfull(folder: str, pid: int | None) -> bool:
     This takes some time.
     """
     size = 0 if pid is None else deleted_bytes(pid, str(Path(folder).parent))
-    count = 0
-    if size > SCRATCH_SIZE:
-        return True
+    try:
+        with closing(_sizes(os.path.realpath(folder))) as sizes:
+            for count, each in enumerate(sizes, 1):
+                size += each
+                if size > SCRATCH_SIZE or count > SCRATCH_FILES:
+                    return True
+    except OSError:
+        return True  # too deep, or closed again and again: harmless code makes no such folders
+    return size > SCRATCH_SIZE
+
+
+def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
+    """Size of each entry below a folder. `locked`: number of folders around it that were unlocked."""
     folders = [folder]
     while folders:
-        try:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    count += 1
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-                        size += _FOLDER_BYTES
-                    else:
-                        size += _size(entry)
-                    if size > SCRATCH_SIZE or count > SCRATCH_FILES:
-                        return True
-        except FileNotFoundError:
+        place = folders.pop()
+        if sys.platform == "linux" and locked < _MOST_LOCKED and not os.access(place, os.R_OK | os.X_OK):
+            yield from _sizes_of_locked(place, locked + 1)
             continue
-        except OSError:
-            return True  # too deep, or inaccessible: harmless code makes no such folders
-    return False
+        with suppress(FileNotFoundError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                    yield _FOLDER_BYTES
+                else:
+                    yield _size(entry)
+
+
+def _sizes_of_locked(folder: str, locked: int) -> Iterator[int]:
+    """As `_sizes`, for a folder that denies access to its owner. Meanwhile it is unlocked.
+
+    A link in its place is not followed, and a folder that was moved away is left alone.
+    """
+    try:
+        handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    opened = f"/proc/self/fd/{handle}"
+    try:
+        mode = stat.S_IMODE(os.fstat(handle).st_mode)
+        if os.readlink(opened) == folder:  # noqa: PTH115  # as all here
+            os.chmod(opened, stat.S_IRWXU)  # noqa: PTH101
+            yield from _sizes(folder, locked)
+    finally:
+        if os.readlink(opened) == folder:  # noqa: PTH115
+            os.chmod(opened, mode)  # noqa: PTH101
+        os.close(handle)
 
 
 def _size(entry: os.DirEntry[str]) -> int:

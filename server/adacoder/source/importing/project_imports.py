@@ -40,7 +40,7 @@ _FOR_TYPING_ALONE = "_typeshed"
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ProjectImport:
     """An import found in a file."""
 
     imported: ImportedName
@@ -165,7 +165,7 @@ def _only_defines(text: str) -> bool:
     )
 
 
-def _imports_of(name: str, text: str) -> Iterator[_Found]:
+def _imports_of(name: str, text: str) -> Iterator[_ProjectImport]:
     """Yield all imports in `text` that bind `name`, except in strings."""
     if name not in text:
         return
@@ -175,7 +175,7 @@ def _imports_of(name: str, text: str) -> Iterator[_Found]:
         for found in imported(match[0].strip()):
             if found.binds == name and not _is_in_string(text, match.start()):
                 above = _above(text, match)
-                yield _Found(found, any(_TYPE_CHECKING.match(line) for line in above))
+                yield _ProjectImport(found, any(_TYPE_CHECKING.match(line) for line in above))
 
 
 def _is_in_string(text: str, offset: int) -> bool:

@@ -55,7 +55,7 @@ class Dependencies:
 
 
 @dataclass(frozen=True, slots=True)
-class _Definition:
+class _Needed:
     text: str
     bound: Bindings
     uses: frozenset[str]
@@ -63,7 +63,7 @@ class _Definition:
     """Empty if our own Python cannot parse `text`."""
 
     @classmethod
-    def of(cls, text: str, target: Target, module: ModuleNames) -> _Definition:
+    def of(cls, text: str, target: Target, module: ModuleNames) -> _Needed:
         tree = parsed(text)
         statements = [] if tree is None else tree.body
         uses = _uses(text, statements, target, module, in_function=False)
@@ -81,7 +81,7 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
     module = module_names(target)
     statements = _statements_in(function)
     needed = _uses(function, statements, target, module, in_function=True)
-    offered = [_Definition.of(text, target, module) for text in candidate.definitions]
+    offered = [_Needed.of(text, target, module) for text in candidate.definitions]
     kept = _needed([each for each in offered if not _is_in_module(each, target, module)], needed)
     masking = _masking(kept, module)
     uses = needed.union(*(each.uses for each in kept))
@@ -106,7 +106,7 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
     )
 
 
-def _is_in_module(offered: _Definition, target: Target, module: ModuleNames) -> bool:
+def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool:
     """Return whether the module already has the same definition. The target never depends on itself."""
     names = offered.binds & module.bound.origins.keys()
     return target.qualname in offered.binds or any(
@@ -114,9 +114,9 @@ def _is_in_module(offered: _Definition, target: Target, module: ModuleNames) -> 
     )
 
 
-def _masking(kept: Sequence[_Definition], module: ModuleNames) -> list[_Definition]:
+def _masking(kept: Sequence[_Needed], module: ModuleNames) -> list[_Needed]:
     """Return the definitions that would mask a name of the module or a builtin, and the definitions that use these."""
-    found: list[_Definition] = []
+    found: list[_Needed] = []
     while True:
         names = frozenset[str]().union(*(each.binds for each in found))
         more = [
@@ -159,7 +159,7 @@ def _statements(names: Iterable[ImportedName], uses: frozenset[str]) -> tuple[st
     return tuple(statements_of([name for name in names if name.binds in uses]))
 
 
-def _needed(offered: Sequence[_Definition], needed: frozenset[str]) -> list[_Definition]:
+def _needed(offered: Sequence[_Needed], needed: frozenset[str]) -> list[_Needed]:
     """Return the definitions, in their order, that the function uses directly or indirectly."""
     kept: set[int] = set()
     while True:

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.isolation import syscalls
 from adacoder.sandbox.isolation.seccomp import MACHINES, OWN_PID, UnsupportedMachine, child_filter, template_filter
+from adacoder.sandbox.unavailable import SandboxError
 from support import bpf
 from support.bpf import ALLOW, KILL, Answer, Call
 

@@ -10,7 +10,7 @@ import pytest
 
 from adacoder.sandbox.environment.choice import look_up
 from adacoder.sandbox.environment.interpreter import describe, find
-from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.unavailable import SandboxError
 
 
 def installation(folder: Path) -> Path:

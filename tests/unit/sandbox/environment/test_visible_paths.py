@@ -17,7 +17,7 @@ from adacoder.project import is_wide
 from adacoder.sandbox.environment import visible_paths
 from adacoder.sandbox.environment.interpreter import Interpreter, describe
 from adacoder.sandbox.environment.visible_paths import VisiblePaths, find_visible
-from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.unavailable import SandboxError
 
 SECRET = (
     *(".env", "sub/.env", "packages/a/.env.local", "deploy/id_rsa", "deploy/prod.env", "a/b/c/d/e/.env"),
@@ -167,7 +167,7 @@ def test_of_what_is_too_large_to_search_only_the_module_s_own_is_shown(
     assert found.shown == (tmp_path / "pkg",)
     assert found.hidden == (tmp_path / "pkg/sub/.env",)
     monkeypatch.setattr(secrets_module, "MOST_ENTRIES", 2)
-    with pytest.raises(SandboxError, match=r"pkg holds too much to search"):
+    with pytest.raises(SandboxError, match=r"pkg is too large to search"):
         find_visible(here, tmp_path, module)
 
 

@@ -1,0 +1,315 @@
+"""Fixes for pygls 2.1.1, the newest release, where it does not follow the protocol.
+
+Each fix describes the fault that it corrects, with the issue if it is reported. `tests/unit/lsp/test_pygls_fixes.py`
+shows each fault in plain pygls. A test fails once a release has corrected its fault, and then that fix goes.
+
+Only this file, `workspace.py` and `mirror.py`, the fix for line ends, use private parts of pygls. `pyproject.toml` pins
+its version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from typing import Any
+
+import attrs
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.protocol.json_rpc import JsonRPCNotification, RPCMessage, RPCRequest
+
+from adacoder.lsp.connection.display import displayed
+from adacoder.lsp.connection.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+OWN = "adacoder/"
+"""Prefix of AdaCoder's own requests. Their parameters stay as they were sent."""
+ENDED = f"{OWN}ended"
+"""AdaCoder's only own notification."""
+
+Handled = Generator[Any, Any, Any]
+"""A built-in handler of pygls: a generator that yields the handlers to run inside it."""
+
+
+@attrs.define
+class RawRequest:
+    """A request whose parameters stay plain JSON.
+
+    pygls converts unknown parameters to nested namedtuples and renames some keys. Without parameters, it fails and
+    sends no answer.
+    """
+
+    id: Any
+    method: str
+    jsonrpc: str
+    params: Any = None
+
+
+@attrs.define
+class Malformed:
+    """A message whose content does not fit its method."""
+
+    data: dict[str, Any]
+    error: JsonRpcException
+    jsonrpc: str = "2.0"
+
+
+class Protocol(LanguageServerProtocol):
+    """pygls's protocol with the fixes."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.stopping = threading.Event()
+        """Set when the main loop must end."""
+        self.pause = 0.0
+        """Seconds to wait after an answer before sending the client a request."""
+        self._answered_at = 0.0
+        self._after: dict[int | str, Callable[[bool], None]] = {}
+        """Functions to call once a request is answered, by request id."""
+
+    @property
+    def was_shut_down(self) -> bool:
+        """True if the client has asked for `shutdown`."""
+        return self._shutdown
+
+    # Messages that cannot be read
+
+    def receive(self, content: bytes) -> None:
+        """Handle the content of a message. An invalid request gets an error answer, as JSON-RPC requires.
+
+        pygls stays silent. It also takes any object with a member `jsonrpc` for a message, even a nested one.
+        """
+        try:
+            data = json.loads(content)
+        except (ValueError, RecursionError):
+            data = None
+        problem = self._problem(data)
+        if problem is not None:
+            log.warning("%s", problem)
+            if (message_id := _id_of(data)) is not None:
+                self._send_response(message_id, error=_error(types.ErrorCodes.InvalidRequest, problem))
+        elif "method" in data or self._is_awaited(data):
+            try:
+                self.handle_message(self.structure_message(data))
+            except Exception:
+                log.exception("A message could not be handled")  # go on with the next one
+
+    def _problem(self, data: Any) -> str | None:
+        """Reason why JSON data is not a message, or None if it is."""
+        if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
+            return 'A message must be a JSON object with "jsonrpc": "2.0".'
+        if data.get("id") is not None and _id_of(data) is None:
+            return "The 'id' of a message must be a string or a whole number."
+        if not isinstance(data.get("method", ""), str) or not {"method", "result", "error"} & data.keys():
+            return "A message must have a 'method', a 'result' or an 'error'."
+        kind = self.get_message_type(data.get("method", ""))
+        if "id" in data and kind is not None and kind is not RawRequest and not hasattr(kind, "id"):
+            return f"'{data['method']}' is not a request: it has no 'id'."
+        return None
+
+    def _is_awaited(self, data: dict[str, Any]) -> bool:
+        """True for an answer to the server's request. pygls lets a client answer its own request by using its id."""
+        waiting = self._request_futures.get(data.get("id"))  # type: ignore[arg-type]  # None is never a key
+        return data.get("id") in self._result_types and waiting is not None and not waiting.done()
+
+    def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
+        """The type of a message. AdaCoder's own requests stay raw."""
+        if method == ENDED:
+            return JsonRPCNotification
+        return RawRequest if method.startswith(OWN) else super().get_message_type(method)
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Convert JSON to a message.
+
+        pygls never answers a malformed request and waits forever after a malformed answer. Both open a message box
+        (pygls#438).
+        """
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            return Malformed(data, error)
+
+    def _refuse(self, message: Malformed) -> None:
+        message_id, method = message.data.get("id"), message.data.get("method")
+        log.warning("A message is malformed: %s", message.data)
+        if message_id is None:
+            return
+        if method is None:
+            waiting = self._request_futures.pop(message_id, None)
+            if waiting is not None:
+                waiting.set_exception(message.error)
+            return
+        problem = f"The parameters of '{method}' do not match the protocol."
+        self._send_response(message_id, error=_error(types.ErrorCodes.InvalidParams, problem))
+
+    # Messages that people read
+
+    def _serialize_message(self, data: Any) -> dict[str, Any]:
+        """Convert a message to JSON. Its texts cannot trigger actions in an editor or hide characters from the user."""
+        return displayed(super()._serialize_message(data))
+
+    def prepare(self) -> None:
+        """Create the converters of an editor's usual messages. It takes 50 ms, so call it in a thread."""
+        for read in (types.CodeActionRequest, types.DidChangeTextDocumentNotification, types.ExecuteCommandRequest):
+            self._converter.get_structure_hook(read)
+        for written in (types.CodeAction, types.WorkDoneProgressCreateRequest, types.ApplyWorkspaceEditRequest):
+            self._converter.get_unstructure_hook(written)
+
+    # The order of messages
+
+    def handle_message(self, message: RPCMessage | Malformed) -> None:
+        """Handle a message if it is allowed now.
+
+        pygls answers requests before `initialize`. After `shutdown` it does not even refuse them (pygls#605).
+        """
+        if isinstance(message, Malformed):
+            self._refuse(message)
+        elif refusal := self._refusal(getattr(message, "method", None)):
+            if isinstance(message, RPCRequest):
+                self._send_response(message.id, error=refusal)
+        else:
+            super().handle_message(message)
+
+    def _refusal(self, method: str | None) -> types.ResponseError | None:
+        """The reason to refuse a request or notification now, if any."""
+        if method is None or method == types.EXIT:
+            return None
+        if self._shutdown:
+            return _error(types.ErrorCodes.InvalidRequest, "The server has been shut down.")
+        if self._workspace is None and method != types.INITIALIZE:
+            return _error(types.ErrorCodes.ServerNotInitialized, "The server is not initialized.")
+        if self._workspace is not None and method == types.INITIALIZE:
+            return _error(types.ErrorCodes.InvalidRequest, "The server is initialized already.")
+        return None
+
+    # The beginning and the end
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Handled:
+        """Initialize, with documents that split lines as the protocol specifies."""
+        result = yield from super().lsp_initialize(params)
+        theirs = self.workspace
+        self._workspace = Workspace(
+            theirs.root_uri,
+            workspace_folders=params.workspace_folders,
+            position_encoding=theirs.position_encoding,
+        )
+        return result
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: object) -> Handled:
+        """Cancel everything that still runs.
+
+        pygls fails if requests are in flight: their end changes the dictionary that it iterates over (pygls#606).
+        """
+        self._shutdown = True
+        for message_id, future in list(self._request_futures.items()):
+            if message_id != self.msg_id and not future.done():
+                future.cancel()
+        if (handler := self.fm.features.get(types.SHUTDOWN)) is not None:
+            yield handler, args, None
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: object) -> None:  # type: ignore[override]  # theirs waits for a handler; we have none
+        """Leave the main loop.
+
+        pygls raises SystemExit in the middle of it, while tasks and processes still run, and then loses the exit code.
+        """
+        self.stopping.set()
+
+    # Memory that would never be freed
+
+    def _execute_handler(
+        self,
+        msg_id: int | str,
+        handler: Callable[..., Any],
+        callback: Callable[[Future[Any]], None],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """Run a handler. pygls keeps the Future of every notification, so its memory grows with every keystroke."""
+        super()._execute_handler(msg_id, handler, callback, args, kwargs)
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
+
+    # Requests
+
+    async def rested(self) -> None:
+        """Wait until the client reads requests. Some clients do not read them right after an answer."""
+        if (left := self._answered_at + self.pause - time.monotonic()) > 0:
+            await asyncio.sleep(left)
+
+    async def ask(self, method: str, params: Any, *, seconds: float, at_once: bool = False) -> Any:
+        """Send a request to the client and return its answer.
+
+        An answer that comes too late is dropped. In pygls it meets a cancelled Future and opens a message box.
+        `at_once`: send the request before anything else happens, since it holds only for the current text.
+
+        Raises:
+            TimeoutError: no answer came in `seconds`.
+            JsonRpcException: the client answered with an error, or with something malformed.
+        """
+        if not at_once:
+            await self.rested()
+        message_id = str(uuid.uuid4())
+        answer = asyncio.wrap_future(self.send_request(method, params, msg_id=message_id))
+        try:
+            async with asyncio.timeout(seconds):  # Python 3.11's `wait_for` loses a cancellation that meets the answer
+                return await answer
+        finally:
+            self._request_futures.pop(message_id, None)
+
+    def after_answer(self, begin: Callable[[bool], None]) -> None:
+        """Call `begin` once the current request has been answered, with True if the answer is an error."""
+        if self.msg_id is not None:
+            self._after[self.msg_id] = begin
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
+        super()._send_response(msg_id, result, error)
+        self._answered_at = time.monotonic()
+        if (begin := self._after.pop(msg_id, None)) is not None:
+            begin(error is not None)
+
+    def cancel_with_request(self, task: asyncio.Task[Any]) -> None:
+        """Cancel `task`, which answers the current command, when the client cancels the command's request.
+
+        pygls cancels only its own Future for `workspace/executeCommand`, and the handler runs on.
+        """
+        if self.msg_id is not None and (future := self._request_futures.get(self.msg_id)):
+            future.add_done_callback(lambda ended: ended.cancelled() and task.cancel())
+
+
+class _ClientsFaults(logging.Filter):
+    """Keeps tracebacks only for the server's own faults.
+
+    pygls logs a traceback for every error answer and for every unreadable message. `Protocol` already logs those
+    messages in one line.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return False to drop a record. Remove the traceback of error answers."""
+        if record.exc_info and isinstance(record.exc_info[1], JsonRpcException):
+            record.exc_info = None
+        return not record.getMessage().startswith("Unable to deserialize message")
+
+
+logging.getLogger("pygls.protocol.json_rpc").addFilter(_ClientsFaults())
+
+
+def _id_of(data: Any) -> int | str | None:
+    """The id for an answer to `data`, or None if it has no valid id."""
+    found = data.get("id") if isinstance(data, dict) else None
+    return found if isinstance(found, int | str) and not isinstance(found, bool) else None
+
+
+def _error(code: types.ErrorCodes, message: str) -> types.ResponseError:
+    return types.ResponseError(code=code.value, message=message)

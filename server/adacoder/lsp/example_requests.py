@@ -1,0 +1,290 @@
+"""Requests for other kinds of clients, such as test explorers: list a document's examples, run them with results as
+they arrive, and get the latest evidence.
+
+A client refers to docstrings and examples by ids, which it gets from `adacoder/examples` and need not understand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from adacoder import report
+from adacoder.aside import aside
+from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Span, TargetError
+from adacoder.lsp.connection.mirror import encoding_of
+from adacoder.lsp.from_proto import CheckParams, DocumentParams
+from adacoder.lsp.requests import reads
+from adacoder.lsp.showing.evidence import states
+from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.lsp.to_proto import range_of_span
+from adacoder.lsp.uri import Uri
+from adacoder.project import Project
+from adacoder.pytext import Lines, error_line
+from adacoder.source.locate import Documented, documented, out_of_reach
+from adacoder.task import Task
+
+if TYPE_CHECKING:
+    from adacoder.lsp.language_server import AdaCoderServer
+    from adacoder.lsp.showing.evidence import Evidence
+
+_AT_A_TIME = 16
+"""Maximum docstrings in progress for one request. The evaluator decides how many of them run at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A docstring of a document and its id."""
+
+    id: str
+    one: Documented
+
+
+@reads(DocumentParams)
+async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
+    """`adacoder/examples` `{textDocument: {uri}}`: the docstrings of a document and their examples.
+
+    Each example comes with its place and last known state.
+    """
+    answer = await _about(ls, params.uri, lambda snapshot: _items(snapshot, ls))
+    if answer["reason"] is None:
+        snapshot = take(ls.workspace, params.uri)
+        if await aside(error_line, snapshot.text) is not None:  # if it parses, do not ask at each keystroke
+            answer["reason"] = await _unparsed(ls, snapshot)
+    return answer
+
+
+@reads(DocumentParams)
+async def on_evidence(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
+    """`adacoder/evidence` `{textDocument: {uri}}`: the latest evidence of its functions, and whether it still holds."""
+    return await _about(ls, params.uri, lambda snapshot: _evidence(snapshot, ls))
+
+
+@reads(CheckParams)
+async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
+    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples on the current text.
+
+    With a token, each result is sent as it arrives, and the answer has none. Cancelling the request ends the run.
+    """
+    results: list[JSON] = []
+    reasons: list[str] = []
+
+    def keep(result: dict[str, JSON]) -> None:
+        if params.partial_result_token is None:
+            results.append(result)
+        else:
+            value = {"version": report.VERSION, "results": [result]}
+            ls.progress(types.ProgressParams(params.partial_result_token, value))
+
+    for uri in _uris(params):
+        try:
+            await _check_document(ls, uri, params, keep)
+        except TargetError as error:
+            reasons.append(str(error))
+    return {"results": results, "reason": " ".join(reasons) or None}
+
+
+async def _check_document(
+    ls: AdaCoderServer, uri: Uri, params: CheckParams, keep: Callable[[dict[str, JSON]], None]
+) -> None:
+    """Check the requested docstrings of one document, several at a time."""
+    snapshot = take(ls.workspace, uri)
+    listed = await asyncio.to_thread(_listed, snapshot)
+    asked = frozenset(params.ids or ())
+    wanted = [each for each in listed if params.ids is None or not asked.isdisjoint(_ids(each))]
+    missing = asked - {name for each in listed for name in _ids(each)}
+    gone = [name for name in sorted(missing) if _uri_of(name) == uri]
+    unparsed = None if wanted else await _unparsed(ls, snapshot)
+    for name in gone:
+        keep(_unknown(name, unparsed))
+    if unparsed is not None:
+        raise TargetError(unparsed)
+    if not wanted:
+        return
+    settings = await ls.configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+    service = await ls.service()
+    places = asyncio.Semaphore(_AT_A_TIME)
+    project = Project(snapshot.folder, snapshot.overlays)
+
+    async def run(each: Listed) -> None:
+        async with places:
+            outcome = await service.check(
+                Task(each.one.target, settings, project), each.one.unreadable, covers=params.coverage
+            )
+        answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
+        if not await asyncio.to_thread(_is_still, snapshot, ls):
+            answer["coverage"] = None  # its line numbers belong to a text that is gone
+        ls.state.shown.found(snapshot, outcome, is_inserted=False)
+        keep({"id": each.id, **answer, "results": _results(each, outcome)})
+
+    async with asyncio.TaskGroup() as group:
+        for each in wanted:
+            group.create_task(run(each))
+
+
+async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
+    """The user's interpreter's reason why a document does not parse. None if it does, or if nothing may run."""
+    settings = await ls.configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+    service = await ls.service()
+    project = Project(snapshot.folder, snapshot.overlays)
+    try:
+        found = await service.unparsed({snapshot.path: snapshot.text}, settings, project)
+    except AdaCoderError:
+        return None
+    return found.get(snapshot.path)
+
+
+def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
+    """True if the document still has the text of `snapshot`."""
+    try:
+        return take(ls.workspace, snapshot.uri).text == snapshot.text
+    except AdaCoderError:
+        return False
+
+
+def _results(each: Listed, outcome: Outcome) -> list[JSON]:
+    """The result of each example."""
+    ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
+    found: list[JSON] = []
+    for name, example, state in zip(_example_ids(each), outcome.target.examples, states(outcome), strict=True):
+        result = ran.get(example)
+        got, error, hint = (None, None, "") if result is None else (result.got, result.error, result.hint)
+        found.append({"id": name, "state": state, "got": got, "error": error, "hint": hint or None})
+    return found
+
+
+def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
+    reason = unparsed or "There is no such example any more: ask for the document's examples again."
+    return {
+        "id": name,
+        "version": report.VERSION,
+        "status": "error",
+        "reason": reason,
+        "summary": reason,
+        "coverage": None,
+        "results": [],
+    }
+
+
+async def _about(
+    ls: AdaCoderServer, uri: Uri, items: Callable[[Snapshot], Sequence[dict[str, JSON]]]
+) -> dict[str, Any]:
+    """Answer a request about one document, which is read off the event loop."""
+    try:
+        snapshot = take(ls.workspace, uri)
+        found = await asyncio.to_thread(items, snapshot)
+    except AdaCoderError as error:
+        return {"textDocument": {"uri": uri, "version": None}, "items": [], "reason": str(error)}
+    return {
+        "textDocument": {"uri": uri, "version": snapshot.version},
+        "positionEncoding": encoding_of(ls.workspace),
+        "items": found,
+        "reason": None,
+    }
+
+
+def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
+    """Everything with a docstring, in order. An item whose examples cannot run has the reason."""
+    encoding, lines = encoding_of(ls.workspace), Lines(snapshot.text)
+    found: list[tuple[int, dict[str, JSON]]] = []
+    for each in _listed(snapshot):
+        target = each.one.target
+        placed = ls.state.shown.evidence.at(snapshot.uri, target.qualname)
+        known = placed.evidence.states if placed is not None and placed.evidence.is_about(target.source) else ()
+        item: dict[str, JSON] = {
+            "id": each.id,
+            "qualifiedName": target.qualname,
+            "kind": "function" if target.is_function else "module" if target.qualname == "__doc__" else "class",
+            "range": range_of_span(target.definition, snapshot.text, encoding),
+            "isStub": target.is_stub,
+            "examples": [
+                {
+                    "id": name,
+                    "range": range_of_span(_span(example, lines), snapshot.text, encoding),
+                    "source": example.source,
+                    "want": example.want,
+                    "state": known[index] if index < len(known) else "unknown",
+                }
+                for index, (name, example) in enumerate(zip(_example_ids(each), target.examples, strict=True))
+            ],
+            "reason": None if each.one.unreadable is None else str(each.one.unreadable),
+        }
+        found.append((target.definition.start, item))
+    for definition, reason in out_of_reach(snapshot.text):
+        item = {
+            "id": None,
+            "qualifiedName": definition.qualname,
+            "kind": "class" if definition.is_class else "function",
+            "range": range_of_span(definition.span, snapshot.text, encoding),
+            "isStub": False,
+            "examples": [],
+            "reason": reason,
+        }
+        found.append((definition.span.start, item))
+    return [item for _, item in sorted(found, key=lambda pair: pair[0])]
+
+
+def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
+    """Evidence for the document's docstrings. `isCurrent`: the text has not changed since."""
+    found: list[dict[str, JSON]] = []
+    for each in _listed(snapshot):
+        target = each.one.target
+        placed = ls.state.shown.evidence.at(snapshot.uri, target.qualname)
+        if placed is not None and placed.evidence.is_of_text:
+            found.append(_evidence_item(each, placed.evidence))
+    return found
+
+
+def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
+    return {
+        "id": each.id,
+        "qualifiedName": each.one.target.qualname,
+        "isCurrent": last.is_about(each.one.target.source),
+        "age": round(last.age, 1),
+        "evidence": dict(last.answer),
+    }
+
+
+def _listed(snapshot: Snapshot) -> list[Listed]:
+    """The docstrings of a document. If several have the same name, all ids but the first contain a number."""
+    count: Counter[str] = Counter()
+    found: list[Listed] = []
+    for one in documented(snapshot.text, snapshot.path, snapshot.folder):
+        name = one.target.qualname
+        count[name] += 1
+        number = f"~{count[name]}" if count[name] > 1 else ""
+        found.append(Listed(f"{snapshot.uri}#{name}{number}", one))
+    return found
+
+
+def _example_ids(each: Listed) -> list[str]:
+    return [f"{each.id}/{number}" for number, _ in enumerate(each.one.target.examples, 1)]
+
+
+def _ids(each: Listed) -> list[str]:
+    """The ids that select this docstring: each example builds on the earlier ones, so all of them run."""
+    return [each.id, *_example_ids(each)]
+
+
+def _uris(params: CheckParams) -> list[Uri]:
+    """The documents to check."""
+    if params.ids is not None:
+        return [*dict.fromkeys(map(_uri_of, params.ids))]
+    return [] if params.uri is None else [params.uri]
+
+
+def _uri_of(name: str) -> Uri:
+    return Uri(name.rpartition("#")[0])
+
+
+def _span(example: Example, lines: Lines) -> Span:
+    """The span of an example's statement, without leading white space."""
+    count = 1 if example.informal else example.source.count("\n")
+    last = min(example.line + count, len(lines)) - 1
+    first = lines[example.line]
+    return Span(lines.starts[example.line] + len(first) - len(first.lstrip(" \t")), lines.end(last))

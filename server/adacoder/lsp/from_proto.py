@@ -1,0 +1,249 @@
+"""Parameters of AdaCoder's own commands and requests, read from a client's JSON.
+
+Each class below lists the members of one kind of parameters. Members that are not listed are ignored, and
+`{textDocument: {uri}}` is read like `{uri}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, NewType, TypeVar
+
+from cattrs import ClassValidationError, Converter
+from cattrs.gen import make_dict_structure_fn, override
+from lsprotocol import types
+
+from adacoder.domain import AdaCoderError
+from adacoder.lsp.uri import Uri
+from adacoder.task import Mode
+
+T = TypeVar("T")
+Line = NewType("Line", int)
+"""The line of a position, counted from 0."""
+Ids = NewType("Ids", tuple[str, ...])
+"""Ids from an answer of `adacoder/examples`."""
+ModelName = NewType("ModelName", str)
+
+
+class ParametersError(AdaCoderError):
+    """Invalid parameters from a client."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentParams:
+    """A document."""
+
+    uri: Uri
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeParams:
+    """A document, or none in particular."""
+
+    uri: Uri | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionPlace:
+    """A client's reference to a function."""
+
+    uri: Uri
+    version: int | None = None
+    """The version of the text that the client saw."""
+    line: Line | None = None
+    qualname: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.line is None and self.qualname is None:
+            raise ParametersError("No function is named: give 'position' or 'qualifiedName'.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunParams(FunctionPlace):
+    """A job for which the client waits."""
+
+    mode: Mode
+    apply: bool
+    candidate: str | None = None
+    """The candidate to begin with instead of the current function."""
+    work_done_token: types.ProgressToken | None = None
+
+    def __post_init__(self) -> None:
+        FunctionPlace.__post_init__(self)
+        if self.candidate is not None and self.mode not in (Mode.FIX, Mode.REPAIR):
+            raise ParametersError("'candidate' needs the mode 'fix' or 'repair'.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckParams:
+    """Docstrings of one document, or docstrings and examples by id."""
+
+    uri: Uri | None = None
+    ids: Ids | None = None
+    coverage: bool = False
+    partial_result_token: types.ProgressToken | None = None
+
+    def __post_init__(self) -> None:
+        if self.uri is None and self.ids is None:
+            raise ParametersError("'uri' is missing: name the document.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobParams:
+    """A job, or none in particular."""
+
+    job_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertParams(JobParams):
+    """A kept result, or a candidate of its job."""
+
+    candidate: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceParams(JobParams):
+    """A kept result whose difference is wanted."""
+
+    show: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalParams(JobParams):
+    """A job, or the last job on a document or function."""
+
+    uri: Uri | None = None
+    qualname: str | None = None
+    format: str | None = None
+    show: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearParams(ScopeParams):
+    """A document, or a function in it."""
+
+    qualname: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorParams(ScopeParams):
+    """An examination."""
+
+    probe: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullParams:
+    """A model to download."""
+
+    model: ModelName
+
+
+_MEMBERS = {
+    "line": "position",
+    "qualname": "qualifiedName",
+    "job_id": "jobId",
+    "work_done_token": "workDoneToken",
+    "partial_result_token": "partialResultToken",
+}
+"""Names of members that differ from their fields' names."""
+
+
+def read(kind: type[T], value: object) -> T:
+    """Read parameters of a kind.
+
+    Raises:
+        ParametersError: a member is missing or has the wrong type.
+    """
+    members = value if isinstance(value, Mapping) else {}
+    document = members.get("textDocument")
+    try:
+        return _CONVERTER.structure({**members, **document} if isinstance(document, Mapping) else members, kind)
+    except ClassValidationError as error:
+        raise ParametersError(_sentence(error)) from None
+
+
+def _sentence(error: ClassValidationError) -> str:
+    """The first problem in one sentence."""
+    of_members, of_all = error.group_exceptions()
+    if not of_members:
+        return str(of_all[0])
+    problem, note = of_members[0]
+    member = _MEMBERS.get(note.name, note.name)
+    if not isinstance(problem, KeyError):
+        return f"'{member}' must {problem}."
+    return "'uri' is missing: name the document." if member == "uri" else f"'{member}' is missing."
+
+
+def _exactly(kind: type, what: str) -> Any:
+    """A hook for values of a JSON type. It rejects a bool as a number, although Python counts it as an int."""
+
+    def hook(value: object, as_kind: type) -> Any:
+        if type(value) is not kind:
+            raise ValueError(f"be {what}")
+        return as_kind(value)
+
+    return hook
+
+
+def _line(value: object, _: object) -> Line:
+    line = value.get("line") if isinstance(value, Mapping) else None
+    if type(line) is not int or line < 0:
+        raise ValueError("have a 'line', counted from 0")
+    return Line(line)
+
+
+def _mode(value: object, _: object) -> Mode:
+    for mode in Mode:
+        if mode == value:
+            return mode
+    raise ValueError(f"be one of {', '.join(Mode)}")
+
+
+def _token(value: object, _: object) -> types.ProgressToken | None:
+    if value is None or type(value) in (int, str):
+        return value  # type: ignore[return-value]
+    raise ValueError("be a string or a whole number")
+
+
+def _ids(value: object, _: object) -> Ids:
+    if isinstance(value, list) and all(isinstance(each, str) and "#" in each for each in value):
+        return Ids(tuple(value))
+    raise ValueError("be a list of ids from 'adacoder/examples'")
+
+
+def _model(value: object, _: object) -> ModelName:
+    if isinstance(value, str) and value.strip():
+        return ModelName(value.strip())
+    raise ValueError("name a model")
+
+
+def _converter() -> Converter:
+    converter = Converter()
+    hooks: dict[Any, Any] = {
+        str: _exactly(str, "a string"),
+        Uri: _exactly(str, "a string"),
+        int: _exactly(int, "a whole number"),
+        bool: _exactly(bool, "true or false"),
+        Mode: _mode,
+        Line: _line,
+        Ids: _ids,
+        ModelName: _model,
+        types.ProgressToken | None: _token,
+    }
+    for kind, hook in hooks.items():
+        converter.register_structure_hook(kind, hook)
+    converter.register_structure_hook_factory(is_dataclass, lambda kind: _members(converter, kind))
+    return converter
+
+
+def _members(converter: Converter, kind: Any) -> Any:
+    """A hook for a class of parameters."""
+    renamed: dict[str, Any] = {}
+    renamed |= {each.name: override(rename=_MEMBERS[each.name]) for each in fields(kind) if each.name in _MEMBERS}
+    return make_dict_structure_fn(kind, converter, **renamed)
+
+
+_CONVERTER = _converter()

@@ -1,0 +1,225 @@
+"""Kept results on disk, so that they outlive the server: one file each, in a folder that only this user can access.
+
+File contents count as hostile. Files that this module would not have written are ignored. No file can say that a result
+is verified: a restored result is unverified until its examples have run again.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import logging
+import os
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from pygls.uris import to_fs_path
+
+from adacoder.domain import JSON, Candidate, Edit
+from adacoder.lsp.jobs.results import MOST_KEPT, KeptResult, edited
+from adacoder.lsp.uri import Uri
+from adacoder.private_files import PrivateFolder
+from adacoder.project import home
+from adacoder.pytext import dedent, normalize, parsed
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+_VERSION = 1
+_MOST_BYTES = 1 << 18
+"""Maximum size of a file. A longer result is kept in memory only."""
+_MOST_BYTES_IN_ALL = 1 << 22
+_NAME = re.compile(r"[0-9a-f]{64}\.json")
+_MOST_EXAMPLES = 1_000_000
+
+
+class KeptFiles:
+    """The files of one workspace's kept results."""
+
+    def __init__(self, workspace: Path, storage: Path | None = None) -> None:
+        """`storage` is the client's storage folder for this workspace. None: use the user's state folder."""
+        if storage is not None:
+            self._folder = PrivateFolder(storage, "kept")
+        else:
+            key = hashlib.sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:32]
+            self._folder = PrivateFolder(_state(), "adacoder", "kept", key)
+
+    def load(self) -> list[KeptResult]:
+        """Read the results, the oldest first. Remove results for source files that no longer exist."""
+        found, damaged = list[KeptResult](), list[str]()
+        for name in self._names()[-MOST_KEPT:]:
+            try:
+                result = _result(json.loads(self._folder.read(name, _MOST_BYTES)), name)
+                if result.path.is_file():
+                    found.append(result)
+                else:
+                    self._folder.remove(name)
+            except (OSError, ValueError, RecursionError, KeyError, TypeError):
+                damaged.append(name)
+        if damaged:
+            log.warning("Ignored %d kept results that cannot be read: %s", len(damaged), ", ".join(damaged))
+        return found
+
+    def save(self, result: KeptResult) -> None:
+        """Write a result, and remove the oldest results if there are too many."""
+        data = json.dumps(_json(result)).encode()
+        if len(data) > _MOST_BYTES:
+            return
+        try:
+            self._folder.write(_name(result.job_id), data)
+            names = self._names()
+            sizes = self._folder.sizes()
+            left = sum(sizes.values())
+            while names and (len(names) > MOST_KEPT or left > _MOST_BYTES_IN_ALL):
+                left -= sizes.get(names[0], 0)
+                self._folder.remove(names.pop(0))
+        except OSError as error:
+            log.warning("The kept result is in memory only: %s", error)
+
+    def remove(self, job_id: str) -> None:
+        """Remove the file of a result, if there is one."""
+        with suppress(OSError):
+            self._folder.remove(_name(job_id))
+
+    def clear(self) -> None:
+        """Remove all results."""
+        with suppress(OSError):
+            for name in self._names():
+                self._folder.remove(name)
+
+    def _names(self) -> list[str]:
+        """The names of the files, the oldest first. Empty if others can access the folder."""
+        try:
+            return [name for name in self._folder.sizes() if _NAME.fullmatch(name)]
+        except OSError as error:
+            log.warning("Kept results are not read: %s", error)
+            return []
+
+
+def _state() -> Path:
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if state.is_absolute():
+        return state
+    return home() / ("Library/Application Support" if sys.platform == "darwin" else ".local/state")
+
+
+def _name(job_id: str) -> str:
+    return f"{hashlib.sha256(job_id.encode(errors='replace')).hexdigest()}.json"
+
+
+def _json(result: KeptResult) -> dict[str, JSON]:
+    candidate = result.candidate
+    return {
+        "version": _VERSION,
+        "jobId": result.job_id,
+        "uri": result.uri,
+        "qualifiedName": result.qualname,
+        "signature": result.signature,
+        "source": result.source,
+        "candidate": None
+        if candidate is None
+        else {
+            "function": candidate.function,
+            "imports": [*candidate.imports],
+            "definitions": [*candidate.definitions],
+            "cut": candidate.cut,
+        },
+        "edits": [[edit.start, edit.end, edit.text] for edit in result.additions],
+        "reach": [*result.reach],
+    }
+
+
+def _result(value: object, name: str) -> KeptResult:
+    """The result in the file `name`.
+
+    Raises:
+        ValueError, KeyError, TypeError: `_json` would not have written it.
+    """
+    members = _of(value, dict)
+    job_id, uri, qualname = (_text(members[key]) for key in ("jobId", "uri", "qualifiedName"))
+    signature, source = _text(members["signature"]), _text(members["source"])
+    place = to_fs_path(uri) if uri.startswith("file:") else None
+    _require(members["version"] == _VERSION and _name(job_id) == name)
+    _require(place is not None and Path(place).is_absolute() and "\0" not in place)
+    _require(all(part.isidentifier() for part in qualname.split(".")))
+    candidate = None if members["candidate"] is None else _candidate(members["candidate"])
+    edits = tuple(_edit(each, len(source)) for each in _of(members["edits"], list))
+    written = edited(source, edits)
+    _require(candidate is not None or _differs_in_docstring_only(source, written))
+    return KeptResult(
+        job_id,
+        Uri(uri),
+        Path(place or ""),
+        qualname,
+        signature,
+        source,
+        written,
+        candidate,
+        edits,
+        score="not reviewed" if candidate is None else "unverified",
+        reach=_reach(members["reach"]),
+    )
+
+
+def _candidate(value: object) -> Candidate:
+    members = _of(value, dict)
+    imports, definitions = _texts(members["imports"]), _texts(members["definitions"])
+    return Candidate(_text(members["function"]), imports, definitions, _of(members["cut"], bool))
+
+
+def _edit(value: object, end: int) -> Edit:
+    start, stop, text = _of(value, list)
+    _require(0 <= _of(start, int) <= _of(stop, int) <= end)
+    return Edit(start, stop, _text(text))
+
+
+def _reach(value: object) -> tuple[int, ...]:
+    reach = tuple(_of(each, int) for each in _of(value, list))
+    _require(len(reach) in (1, 2) and all(0 <= each <= _MOST_EXAMPLES for each in reach))
+    return reach
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(_text, _of(value, list)))
+
+
+def _text(value: object) -> str:
+    text = _of(value, str)
+    text.encode()  # raises for half a surrogate pair
+    return text
+
+
+def _of(value: object, kind: type[T]) -> T:
+    if type(value) is not kind:
+        raise TypeError(f"this must be of type {kind.__name__}")
+    return value
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError("the stored result is invalid")
+
+
+def _differs_in_docstring_only(before: str, after: str) -> bool:
+    """True if two different texts of a function have the same code.
+
+    Ensures that suggested examples add no code, since they are inserted without being run.
+    """
+    one, other = map(_code, (before, after))
+    return before != after and one is not None and one == other
+
+
+def _code(source: str) -> str | None:
+    tree = parsed(dedent(normalize(source)))
+    if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    function = tree.body[0]
+    if ast.get_docstring(function) is None:
+        return None
+    del function.body[0]
+    return ast.dump(tree)

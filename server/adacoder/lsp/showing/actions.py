@@ -1,0 +1,217 @@
+"""Code actions for the function under the cursor.
+
+Editors ask on every cursor movement, so this module looks only at line structure and starts nothing. An action carries
+a command, never an edit: writing a function takes too long for any editor's `codeAction/resolve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from adacoder.domain import JSON, Candidate, Target, TargetError
+from adacoder.lsp.identifiers import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
+from adacoder.lsp.jobs.results import KeptResult
+from adacoder.lsp.showing.diagnostics import SOURCE, UNREACHED
+from adacoder.lsp.snapshot import Snapshot
+
+_LOOKED_THROUGH = 20_000
+"""Maximum characters of a text that is parsed on every cursor movement. Parsing that many takes 10 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """State of a file's functions that its text does not show."""
+
+    running: Mapping[str, str] = field(default_factory=dict)
+    """Ids of running jobs, by qualified name."""
+    kept: Sequence[KeptResult] = ()
+    last_job: Callable[[str], str | None] = lambda name: None
+    """Returns the id of the last job on a function, given its qualified name."""
+    failing: frozenset[str] = frozenset()
+    """Qualified names of functions whose examples are known to fail on the current text."""
+    earlier: Callable[[Target], Sequence[Candidate]] = lambda target: ()
+    """Returns the earlier candidates for a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An action, independent of the client's capabilities."""
+
+    kind: str
+    title: str
+    command: str
+    obstacle: str | None = None
+    """Reason why the action is unavailable here."""
+    diagnostics: tuple[types.Diagnostic, ...] = ()
+    """Diagnostics that the action addresses."""
+    arguments: Mapping[str, JSON] | None = None
+    """Arguments of the command. None: the function's place."""
+    is_urgent: bool = False
+    """True if it is worth a lightbulb."""
+
+
+def code_actions(
+    snapshot: Snapshot,
+    line: int,
+    context: types.CodeActionContext,
+    client: types.ClientCapabilities,
+    state: FileState | None = None,
+) -> list[types.CodeAction | types.Command]:
+    """Return the actions for the function around `line`, the most needed first.
+
+    When the editor asks on its own, only urgent actions earn a lightbulb: generate a stub, fix a function that is known
+    to fail, and act on its running job or its kept results. Unavailable actions appear only if the client asked for
+    their kind and shows the reason.
+    """
+    state = state or FileState()
+    target, obstacle = _function_around(snapshot, line)
+    failed = tuple(each for each in context.diagnostics if each.source == SOURCE and each.code != UNREACHED)
+    is_asked = context.trigger_kind is not types.CodeActionTriggerKind.Automatic
+    if target is None:
+        offers = [*_documenting(snapshot, line), *_impossible(obstacle)]
+    elif target.qualname in state.running:
+        offers = [*_of_state(target, state), *_journal(target, state)]  # no second job may start on it
+    else:
+        offers = [*_of_state(target, state), *_needed(target, failed, state)]
+        offers += [*_more(snapshot, target, state), *_journal(target, state)] if is_asked else []
+    offers = [each for each in offers if _is_wanted(each.kind, context.only) and (is_asked or each.is_urgent)]
+    if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
+        offers = [offer for offer in offers if offer.obstacle is None]
+    here = _argument(snapshot, line, target)
+    return [_in_terms_of(client, offer, [offer.arguments or here]) for offer in offers]
+
+
+def _of_state(target: Target, state: FileState) -> list[Offer]:
+    """Actions for the function's running job and its kept results."""
+    offers: list[Offer] = []
+    if (job_id := state.running.get(target.qualname)) is not None:
+        offers.append(_about_job(f"AdaCoder: cancel '{target.name}'", "cancel", job_id))
+    for result in state.kept:
+        if result.fits(target):
+            insert = _about_job(f"Insert {result.title}", "insert", result.job_id)
+            offers += [
+                *([] if job_id else [insert]),
+                _about_job(f"Show difference: {result.what}", "difference", result.job_id),
+                _about_job(f"Discard {result.what}", "discard", result.job_id),
+            ]
+    return offers
+
+
+def _about_job(title: str, command: str, job_id: str) -> Offer:
+    return Offer(GENERATE_KIND, title, COMMAND + command, arguments={"jobId": job_id}, is_urgent=True)
+
+
+def _needed(target: Target, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
+    """The actions that generate and fix the function, the more needed first."""
+    title = f"AdaCoder: generate function '{target.name}'"
+    generate = Offer(GENERATE_KIND, title, COMMAND + "generate", is_urgent=target.is_stub)
+    if failed:
+        command = COMMAND + ("generate" if target.is_stub else "fix")
+        fix = Offer(FIX_KIND, "Fix with AdaCoder", command, diagnostics=failed, is_urgent=True)
+        title = f"AdaCoder: clear what failed in '{target.name}'"
+        return [fix, generate, Offer(FIX_KIND, title, COMMAND + "clear", diagnostics=failed, is_urgent=True)]
+    unwritten = f"'{target.name}' has no body yet: generate it." if target.is_stub else None
+    fails = target.qualname in state.failing and not target.is_stub
+    fix = Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", unwritten, is_urgent=fails)
+    return [fix, generate] if fails else [generate, fix]
+
+
+def _journal(target: Target, state: FileState) -> list[Offer]:
+    job_id = state.last_job(target.qualname)
+    if job_id is None:
+        return []
+    arguments: dict[str, JSON] = {"jobId": job_id, "format": "markdown", "show": True}
+    title = f"AdaCoder: show the journal of '{target.name}'"
+    return [Offer(JOURNAL_KIND, title, COMMAND + "journal", arguments=arguments)]
+
+
+def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
+    """Further actions, offered only when the user asks for actions."""
+    offers: list[Offer] = []
+    if not target.is_stub or state.earlier(target):
+        offers.append(Offer(GENERATE_KIND, f"AdaCoder: another candidate for '{target.name}'", COMMAND + "another"))
+    if not (target.has_wants or target.of_class):
+        title = f"AdaCoder: suggest examples for '{target.name}'"
+        offers.append(Offer(GENERATE_KIND, title, COMMAND + "suggestExamples"))
+    if target.is_stub and _has_more_stubs(snapshot.text):
+        offers.append(Offer(GENERATE_KIND, "AdaCoder: generate all stubs in this file", COMMAND + "generateAll"))
+    return offers
+
+
+def _has_more_stubs(text: str) -> bool:
+    """True if several functions of `text` are stubs with a docstring. A long text is assumed to have them."""
+    if len(text) > _LOOKED_THROUGH:
+        return True
+    from adacoder.source.stubs import documented_stubs
+
+    return len(documented_stubs(text)) > 1
+
+
+def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
+    """The action that writes a docstring skeleton, if the function has no docstring."""
+    from adacoder.source.locate import undocumented
+
+    found = undocumented(snapshot.text, snapshot.path, line=line)
+    if found is None:
+        return []
+    title = f"AdaCoder: '{found.name}' has no docstring: write the skeleton of one"
+    return [Offer(GENERATE_KIND, title, COMMAND + "writeDocstring")]
+
+
+def _impossible(obstacle: str | None) -> list[Offer]:
+    return [
+        Offer(GENERATE_KIND, "AdaCoder: generate function", COMMAND + "generate", obstacle, is_urgent=True),
+        Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", obstacle, is_urgent=True),
+    ]
+
+
+def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
+    """True if `only`, the kinds that a client asks for, is empty or includes `kind`. Kind `a` includes `a.b`."""
+    return not only or any(not each or f"{kind}.".startswith(f"{each}.") for each in map(_text, only))
+
+
+def _text(kind: str) -> str:
+    return kind.value if isinstance(kind, types.CodeActionKind) else kind
+
+
+def _function_around(snapshot: Snapshot, line: int) -> tuple[Target | None, str | None]:
+    """The function around `line`, or the reason why there is none."""
+    from adacoder.source.locate import locate
+
+    try:
+        return locate(snapshot.text, snapshot.path, snapshot.folder, line=line), None
+    except TargetError as error:
+        return None, str(error)
+
+
+def _argument(snapshot: Snapshot, line: int, target: Target | None) -> dict[str, JSON]:
+    return {
+        "uri": snapshot.uri,
+        "version": snapshot.version,
+        "position": {"line": line, "character": 0},
+        "qualifiedName": target.qualname if target else None,
+    }
+
+
+def _in_terms_of(
+    client: types.ClientCapabilities, offer: Offer, arguments: Sequence[Mapping[str, JSON]]
+) -> types.CodeAction | types.Command:
+    """Convert an offer to a code action, or to a command if the client supports only commands."""
+    command = types.Command(title=offer.title, command=offer.command, arguments=[*arguments])
+    if get_capability(client, "text_document.code_action.code_action_literal_support", None) is None:
+        return command
+    tags = get_capability(client, "text_document.code_action.tag_support.value_set", None) or ()
+    has_tag = types.CodeActionTag.LlmGenerated in tags
+    return types.CodeAction(
+        title=offer.title,
+        kind=offer.kind,
+        command=command if offer.obstacle is None else None,
+        disabled=types.CodeActionDisabled(offer.obstacle) if offer.obstacle else None,
+        diagnostics=[*offer.diagnostics] or None,
+        is_preferred=True if offer.diagnostics and offer.command != COMMAND + "clear" else None,
+        tags=[types.CodeActionTag.LlmGenerated] if has_tag and offer.kind != JOURNAL_KIND else None,
+    )

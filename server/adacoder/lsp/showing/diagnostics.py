@@ -1,0 +1,132 @@
+"""Diagnostics: failed examples, each at its own line, and on request the lines that no example reached.
+
+They are sent again when the evidence of a document changes. In between, clients move them with their lines, as they do
+with all diagnostics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from adacoder import report
+from adacoder.domain import Example, ExampleResult, FailureKind
+from adacoder.lsp.connection.mirror import encoding_of
+from adacoder.lsp.to_proto import range_of_lines
+
+if TYPE_CHECKING:
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.showing.evidence import Evidence, Placed
+    from adacoder.lsp.uri import Uri
+    from adacoder.source.text import PositionEncoding
+
+SOURCE = "adacoder"
+UNREACHED = "unreached"
+"""Code of a line that no example reached. All other codes are values of FailureKind."""
+
+
+class Publisher:
+    """Sends a document's diagnostics, if they have changed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._sent: dict[Uri, list[Any]] = {}
+        """Basis of the diagnostics last sent, by document. Documents without diagnostics have no entry."""
+
+    def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
+        """Send the current diagnostics of a document. `lines` is empty once it is closed."""
+        capabilities = self._client.client_capabilities
+        held = [each for each in evidence if each.holds]
+        basis: list[Any] = [(each.evidence, unreached) for each in held if each.evidence.failed or unreached]
+        if basis == self._sent.get(uri, []) or not get_capability(
+            capabilities, "text_document.publish_diagnostics", None
+        ):
+            return
+        self._sent[uri] = basis
+        if not basis:
+            del self._sent[uri]
+        knows_versions = get_capability(capabilities, "text_document.publish_diagnostics.version_support", False)
+        document = self._client.workspace.text_documents.get(uri)
+        self._client.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(
+                uri=document.uri if document else uri,  # a request may spell it otherwise
+                diagnostics=list(diagnostics(held, lines, encoding_of(self._client.workspace), unreached=unreached)),
+                version=document.version if document and knows_versions else None,
+            )
+        )
+
+
+def diagnostics(
+    evidence: Iterable[Placed], lines: Sequence[str], encoding: PositionEncoding, *, unreached: bool
+) -> Iterator[types.Diagnostic]:
+    """Yield the diagnostics of evidence that holds. A failure of the whole module appears only once."""
+    told: set[str] = set()
+    for placed in evidence:
+        for finding in _line_diagnostics(placed, lines, unreached=unreached):
+            if finding.example is None and finding.message in told:
+                continue
+            told.add(finding.message)
+            yield types.Diagnostic(
+                range=range_of_lines(lines, finding.first, finding.last, encoding),
+                message=finding.message,
+                severity=finding.severity,
+                code=finding.code,
+                source=SOURCE,
+                data=finding.data(placed.evidence),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Unconverted:
+    """A diagnostic before its place is converted to the client's units."""
+
+    first: int
+    last: int
+    message: str
+    code: str
+    severity: types.DiagnosticSeverity = types.DiagnosticSeverity.Error
+    example: ExampleResult | None = None
+
+    def data(self, evidence: Evidence) -> dict[str, Any]:
+        """Details for programs."""
+        data: dict[str, Any] = {"qualifiedName": evidence.qualname, "ofCandidate": not evidence.is_of_text}
+        if (found := self.example) is None:
+            return data
+        return {**data, "example": found.example.source, "want": found.example.want, "got": found.got} | (
+            {"error": found.error} if found.error else {}
+        )
+
+
+def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) -> Iterator[_Unconverted]:
+    evidence, failure = placed.evidence, placed.evidence.failure
+    whose = "" if evidence.is_of_text else "AdaCoder's best attempt, which is not inserted: "
+    for result in evidence.failing:
+        is_first = failure is not None and failure.example == result.example
+        kind = FailureKind.EXCEPTION if result.error else FailureKind.WRONG_OUTPUT
+        if is_first and failure is not None:
+            kind = failure.kind
+        first, last = place_of(result.example, placed, lines)
+        message = whose + report.want_and_got(result, failure if is_first else None)
+        yield _Unconverted(first, last, message, kind.value, example=result)
+    if failure is not None and failure.example is None:
+        line = placed.header
+        yield _Unconverted(line, line, whose + failure.message, failure.kind.value)
+    if unreached and evidence.coverage is not None:
+        hint = types.DiagnosticSeverity.Hint
+        for missed in evidence.coverage.unreached:
+            line = placed.line_of_code(missed.number)
+            yield _Unconverted(line, line, f"No example of '{evidence.qualname}' reaches this line.", UNREACHED, hint)
+
+
+def place_of(example: Example, placed: Placed, lines: Sequence[str]) -> tuple[int, int]:
+    """The first and last line of an example's statement, or the function's header if the statement is not there now."""
+    statement = example.source.rstrip("\n").split("\n")
+    first = placed.line_of_example(example.line)
+    last = first + len(statement) - 1
+    if first >= 0 and last < len(lines) and statement[0].strip() in lines[first]:
+        return first, last
+    return placed.header, placed.header

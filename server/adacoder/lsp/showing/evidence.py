@@ -1,0 +1,405 @@
+"""The latest evidence of each function and the text that it was found in. Everything that shows evidence reads it here.
+
+Evidence belongs to a function's own text. Each change of a document only counts and compares lines. This is enough to
+know where the function is now and whether its text is unchanged. If a text comes back, as after an undo, its evidence
+holds again.
+
+Evidence is stored apart from `Results`, because it describes a text, not the end of a job. Checks on save and test
+explorers find evidence without any job. It outlives its job's result, and a change of the text can end it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from adacoder import report
+from adacoder.domain import JSON, Coverage, Example, ExampleResult, Failure, Outcome, Status, Verdict
+from adacoder.pytext import Lines, indent_width
+from adacoder.source.text import apply_edits
+from adacoder.task import current
+
+if TYPE_CHECKING:
+    from adacoder.domain import Target
+    from adacoder.lsp.uri import Uri
+
+_MOST = 5_000
+"""Maximum number of functions with evidence. The oldest evidence is forgotten first."""
+_FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED, Status.ERROR})
+_FOUND = frozenset({Status.VERIFIED, Status.UNVERIFIED}) | _FAILED
+"""Statuses of Outcomes that are evidence if they have a Verdict."""
+_LINE_END = "\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Findings about a function."""
+
+    uri: Uri
+    """URI of the document."""
+    qualname: str
+    status: Status
+    summary: str
+    """The Outcome in one line."""
+    passed: int
+    total: int
+    verdict: Verdict
+    answer: Mapping[str, JSON]
+    """The Outcome as `--json` prints it."""
+    states: tuple[str, ...]
+    """States of the function's examples, in order."""
+    lines: tuple[str, ...]
+    """The function's own lines in the document, without terminators."""
+    text: int
+    """Hash of the whole text that it was found in."""
+    is_of_text: bool
+    """True if the examples ran on this very text. False: they ran on a candidate that is not in the document."""
+    job_id: str | None
+    """Id of the job whose result it describes."""
+    first: int
+    """First line of the function when this was found."""
+    examples_from: int
+    """First line of the function in the text that its examples' line numbers refer to."""
+    header: int
+    """Number of lines between its first line and its `def`."""
+    at: float
+    """Time of the finding, from `time.time()`."""
+
+    @property
+    def failed(self) -> bool:
+        """True if an example failed, or none could run."""
+        return self.status in _FAILED
+
+    @property
+    def failure(self) -> Failure | None:
+        """The first failure."""
+        return self.verdict.failure if self.failed else None
+
+    @property
+    def failing(self) -> tuple[ExampleResult, ...]:
+        """Results of the failed examples. They include the first failure if an example caused it."""
+        if (failure := self.failure) is None:
+            return ()
+        found = [
+            result
+            for result in self.verdict.results
+            if not result.matched
+            and (result.example == failure.example or (result.counts and (result.example.want or result.error)))
+        ]
+        example = failure.example
+        if example is not None and all(result.example != example for result in found):
+            found.append(ExampleResult(example, matched=False, got=failure.got or "", error=failure.error))
+        return tuple(found)
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was found."""
+        return max(time.time() - self.at, 0.0)
+
+    def is_about(self, source: str) -> bool:
+        """True if this was found in the function text `source`."""
+        return self.is_of_text and self.lines == _cut(source)
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """Coverage of this very text. None if the examples ran on a candidate."""
+        return self.verdict.coverage if self.is_of_text else None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Evidence and the place of its function in the current text."""
+
+    evidence: Evidence
+    first: int
+    """First line of the function, decorators included, 0-based."""
+    holds: bool
+    """True if the function still has the text that this was found in."""
+
+    @property
+    def last(self) -> int:
+        """Last line of the function."""
+        return self.first + len(self.evidence.lines) - 1
+
+    @property
+    def header(self) -> int:
+        """The line of its `def`, below its decorators."""
+        return self.first + self.evidence.header
+
+    def line_of_example(self, line: int) -> int:
+        """Current line of an example, given the `line` of its Example."""
+        return self.first + line - self.evidence.examples_from
+
+    def line_of_code(self, number: int) -> int:
+        """Current line of code, 0-based, given its number in the coverage."""
+        return self.first + number - 1 - self.evidence.first
+
+
+def states(outcome: Outcome) -> tuple[str, ...]:
+    """The state of each of the target's examples: `passed`, `failed`, `skipped`, or `unknown` if it did not run."""
+    ran = {} if outcome.verdict is None else {result.example: result.matched for result in outcome.verdict.results}
+    return tuple(_state(example, ran.get(example)) for example in outcome.target.examples)
+
+
+def _state(example: Example, matched: bool | None) -> str:
+    if matched is None:
+        return "skipped" if example.skipped else "unknown"
+    return "passed" if matched else "failed"
+
+
+def evidence_of(
+    uri: Uri, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool, job_id: str | None = None
+) -> Evidence | None:
+    """The evidence in an Outcome, or None if it has none.
+
+    Args:
+        uri: the document.
+        outcome: the end of a request. Its target contains the text that it applies to.
+        answer: the Outcome as `--json` prints it.
+        is_inserted: True if its edits were made.
+        job_id: the job whose result it is.
+    """
+    if outcome.status not in _FOUND or outcome.verdict is None:
+        return None
+    if outcome.status is Status.FAILED and outcome.verdict.failure is None:
+        return None  # it passes; only the request for another candidate failed
+    target = outcome.target
+    lines = Lines(target.text)
+    before = lines.line_at(target.definition.start)
+    text, start, end = _as_left(target, outcome if is_inserted else None)
+    is_as_it_stands = outcome.candidate == current(target)
+    return Evidence(
+        uri=uri,
+        qualname=target.qualname,
+        status=outcome.status,
+        summary=report.summary(outcome),
+        passed=outcome.passed,
+        total=outcome.total,
+        verdict=outcome.verdict,
+        answer=answer,
+        states=states(outcome),
+        lines=_cut(text[start:end]),
+        text=hash(text),
+        is_of_text=is_inserted or is_as_it_stands,
+        job_id=job_id,
+        first=Lines(text).line_at(start),
+        examples_from=before,
+        header=lines.line_at(target.header.start) - before,
+        at=time.time(),
+    )
+
+
+def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
+    """The text with the edits made, and the start and end of the function in it."""
+    start, end = target.definition.start, target.definition.end
+    edits = inserted.edits if inserted else ()
+    longer = [(edit, len(edit.text) - edit.end + edit.start) for edit in edits]
+    above = sum(more for edit, more in longer if edit.end <= start)
+    inside = sum(more for edit, more in longer if start < edit.end and edit.start <= end)
+    return apply_edits(target.text, edits), start + above, end + above + inside
+
+
+class EvidenceRoom:
+    """The latest evidence of each function, for all documents."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Uri, str], Placed] = {}
+        """By document and qualified name, in the order in which they were recorded."""
+        self._by_uri: dict[Uri, dict[str, Placed]] = {}
+        self._listeners: list[Callable[[Uri], None]] = []
+
+    def listen(self, listener: Callable[[Uri], None]) -> None:
+        """Call `listener` with the URI of a document when the evidence that holds for it changes."""
+        self._listeners.append(listener)
+
+    def of(self, uri: Uri) -> list[Placed]:
+        """All evidence of a document in the order of its functions, including evidence for older texts."""
+        return sorted(self._by_uri.get(uri, {}).values(), key=lambda placed: placed.first)
+
+    def at(self, uri: Uri, qualname: str) -> Placed | None:
+        """The evidence of a function."""
+        return self._by_uri.get(uri, {}).get(qualname)
+
+    def failing(self, uri: Uri) -> frozenset[str]:
+        """The functions of a document whose examples fail on its current text."""
+        return frozenset(
+            each.evidence.qualname
+            for each in self._by_uri.get(uri, {}).values()
+            if each.holds and each.evidence.is_of_text and each.evidence.failed
+        )
+
+    def record(self, evidence: Evidence, lines: Sequence[str] | None) -> None:
+        """Store evidence. `lines` are the current lines of its document, or None if it is not open.
+
+        Evidence for the current text is not overwritten by evidence for a candidate that was not inserted. Evidence for
+        such a candidate is kept only while the document is open and the function has the text of that time.
+        """
+        known = self.at(evidence.uri, evidence.qualname)
+        if not evidence.is_of_text and known is not None and known.holds and known.evidence.is_of_text:
+            return
+        placed = Placed(evidence, evidence.first, holds=False)
+        placed = placed if lines is None else _found_again(placed, lines, _index(lines))
+        if not (evidence.is_of_text or placed.holds):
+            return
+        self._put(placed)
+        while len(self._kept) > _MOST:
+            self._drop(next(iter(self._kept)))
+        self._tell(evidence.uri)
+
+    def forget(self, uri: Uri, qualname: str | None = None) -> int:
+        """Forget the evidence of a function, or of a whole document. Return the number of functions."""
+        keys = [(uri, name) for name in self._by_uri.get(uri, {}) if qualname in (None, name)]
+        for key in keys:
+            self._drop(key)
+        if keys:
+            self._tell(uri)
+        return len(keys)
+
+    def dropped(self, job_id: str) -> None:
+        """Forget the evidence for a job's candidate that is not in the document."""
+        for key, placed in list(self._kept.items()):
+            if placed.evidence.job_id == job_id and not placed.evidence.is_of_text:
+                self._drop(key)
+                self._tell(key[0])
+
+    def opened(self, uri: Uri, lines: Sequence[str]) -> None:
+        """Find the functions of a document that was opened.
+
+        Evidence for text that the document does not contain is forgotten, because unsaved text does not come back.
+        """
+        self._replaced(uri, lines)
+        for name in [name for name, placed in self._by_uri.get(uri, {}).items() if not placed.holds]:
+            self._drop((uri, name))
+
+    def closed(self, uri: Uri) -> None:
+        """Stop showing evidence for a document that was closed."""
+        self._update(uri, (replace(placed, holds=False) for placed in self.of(uri)))
+
+    def changed(self, uri: Uri, changes: Iterable[types.TextDocumentContentChangeEvent], lines: Sequence[str]) -> None:
+        """Follow the changes of a document. `lines` are its lines after them."""
+        if uri not in self._by_uri:
+            return
+        placed, touched, fresh = self.of(uri), set[str](), list[range]()
+        for change in changes:
+            if not isinstance(change, types.TextDocumentContentChangePartial):
+                self._replaced(uri, lines)
+                return
+            start, end = sorted((change.range.start, change.range.end), key=lambda at: (at.line, at.character))
+            added = len(Lines(change.text)) - 1
+            fresh.append(range(start.line, start.line + added + 1))
+            touched.update(each.evidence.qualname for each in _touched(placed, start.line, end.line))
+            placed = [_moved(each, start, end, added) for each in placed]
+        self._update(
+            uri, (_compared(each, lines, fresh) if each.evidence.qualname in touched else each for each in placed)
+        )
+
+    def _replaced(self, uri: Uri, lines: Sequence[str]) -> None:
+        """Find the functions of a document after its whole text was replaced."""
+        if uri in self._by_uri:
+            index = _index(lines)
+            self._update(uri, [_found_again(placed, lines, index) for placed in self.of(uri)])
+
+    def _update(self, uri: Uri, fresh: Iterable[Placed]) -> None:
+        held = {name for name, placed in self._by_uri.get(uri, {}).items() if placed.holds}
+        for placed in fresh:
+            key = uri, placed.evidence.qualname
+            if placed.holds or placed.evidence.is_of_text:
+                self._kept[key] = self._by_uri[uri][key[1]] = placed
+            else:  # a candidate for a text that is gone
+                self._drop(key)
+        if held != {name for name, placed in self._by_uri.get(uri, {}).items() if placed.holds}:
+            self._tell(uri)
+
+    def _put(self, placed: Placed) -> None:
+        key = placed.evidence.uri, placed.evidence.qualname
+        self._kept.pop(key, None)
+        self._kept[key] = self._by_uri.setdefault(key[0], {})[key[1]] = placed
+
+    def _drop(self, key: tuple[Uri, str]) -> None:
+        del self._kept[key], self._by_uri[key[0]][key[1]]
+        if not self._by_uri[key[0]]:
+            del self._by_uri[key[0]]
+
+    def _tell(self, uri: Uri) -> None:
+        for listener in self._listeners:
+            listener(uri)
+
+
+def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
+    """Evidence whose function may have been altered by a change of the lines `start` to `end`.
+
+    This includes a function right below, which may be decorated now, and the nearest one above, whose body may go on.
+    """
+    nearest = max((each.first for each in placed if each.first < start), default=0)
+    return [each for each in placed if each.first <= end + 1 and (each.last >= start or each.first >= nearest)]
+
+
+def _moved(placed: Placed, start: types.Position, end: types.Position, added: int) -> Placed:
+    """Move a function below a change with its lines. If the change covers its first line, it starts with the change."""
+    if end.line < placed.first or (end.line == placed.first and not end.character):
+        more = added - (end.line - start.line)
+        return replace(placed, first=placed.first + more) if more else placed
+    return replace(placed, first=start.line) if start.line < placed.first else placed
+
+
+def _compared(placed: Placed, lines: Sequence[str], fresh: Iterable[range]) -> Placed:
+    """Compare the current text with the evidence's text.
+
+    The function may be in `fresh` lines, if the change replaced more text than it altered. It may also be where an edit
+    of AdaCoder put it, if the editor reports that edit only now.
+    """
+    evidence = placed.evidence
+    places = chain((placed.first, evidence.first), *fresh)
+    first = next((line for line in places if _stands_at(evidence, line, lines)), None)
+    if first is None:
+        return replace(placed, holds=False) if placed.holds else placed
+    return placed if placed.holds and first == placed.first else replace(placed, first=first, holds=True)
+
+
+def _found_again(placed: Placed, lines: Sequence[str], index: dict[str, list[int]]) -> Placed:
+    """Find the function's text in `lines`. If it occurs several times, take the nearest."""
+    evidence = placed.evidence
+    places = index.get(evidence.lines[0], ())
+    same = [line for line in places if _stands_at(evidence, line, lines)]
+    if not same:
+        return replace(placed, holds=False)
+    return replace(placed, first=min(same, key=lambda line: abs(line - placed.first)), holds=True)
+
+
+def _index(lines: Sequence[str]) -> dict[str, list[int]]:
+    index: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        index.setdefault(line.rstrip(_LINE_END), []).append(number)
+    return index
+
+
+def _stands_at(evidence: Evidence, first: int, lines: Sequence[str]) -> bool:
+    """True if exactly this function begins at line `first`."""
+    own, end = evidence.lines, first + len(evidence.lines)
+    if first < 0 or end > len(lines):
+        return False
+    if any(line.rstrip(_LINE_END) != mine for line, mine in zip(_between(lines, first, end), own, strict=True)):
+        return False
+    if first and lines[first - 1].lstrip().startswith("@"):
+        return False  # it is decorated now
+    depth = _depth(own[0])
+    after = next((line for line in _between(lines, end, len(lines)) if line.strip()), "")
+    return not after or _depth(after) <= depth  # else its body goes on
+
+
+def _between(lines: Sequence[str], start: int, end: int) -> Iterator[str]:
+    return (lines[number] for number in range(start, end))
+
+
+def _depth(line: str) -> int:
+    return indent_width(line[: len(line) - len(line.lstrip(" \t\f"))])
+
+
+def _cut(text: str) -> tuple[str, ...]:
+    lines = Lines(text)
+    return tuple(lines[number].rstrip(_LINE_END) for number in range(len(lines)))

@@ -1,0 +1,106 @@
+"""Checks on save: run the examples of a file's functions if the setting `checkOnSave` is on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from adacoder.aside import aside
+from adacoder.domain import AdaCoderError
+from adacoder.lsp.connection.progress import new_token, progress
+from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.project import Project
+from adacoder.task import Task
+
+if TYPE_CHECKING:
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.jobs.jobs import Jobs
+    from adacoder.lsp.showing.shown import Shown
+    from adacoder.lsp.uri import Uri
+    from adacoder.service import Service
+    from adacoder.source.locate import Documented
+
+log = logging.getLogger(__name__)
+
+_QUIET = 1.0
+"""Seconds before a check shows its progress."""
+
+
+class Saving:
+    """The checks of one client's files, at most one at a time for each file."""
+
+    def __init__(self, client: Client, shown: Shown, jobs: Jobs, service: Callable[[], Awaitable[Service]]) -> None:
+        """`service` returns the Service once it is imported."""
+        self._client = client
+        self._shown = shown
+        self._jobs = jobs
+        self._service = service
+        self._running: dict[Uri, asyncio.Task[None]] = {}
+
+    def saved(self, uri: Uri) -> None:
+        """Check a document that was saved. Cancel its previous check if that still runs."""
+        if uri in self._running:
+            self._running[uri].cancel()
+        task = asyncio.get_running_loop().create_task(self._check(uri))
+        self._running[uri] = task
+        task.add_done_callback(lambda ended: self._ended(uri, ended))
+
+    def cancel(self) -> None:
+        """Cancel all checks."""
+        for task in self._running.values():
+            task.cancel()
+
+    async def close(self) -> None:
+        """Cancel all checks, and wait until they have ended."""
+        tasks = list(self._running.values())
+        self.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, uri: Uri, task: asyncio.Task[None]) -> None:
+        if self._running.get(uri) is task:
+            del self._running[uri]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("The check of %s on save failed: %r", uri, error)
+
+    async def _check(self, uri: Uri) -> None:
+        settings = await self._shown.settings(uri)
+        if not (settings.check_on_save and settings.trusted):
+            return
+        try:
+            snapshot = take(self._client.workspace, uri)
+            found = await aside(_functions, snapshot)
+        except AdaCoderError:
+            return
+        wanted = [each for each in found if _has_examples(each)]
+        if not wanted:
+            return
+        service = await self._service()
+        began, show = time.monotonic(), None
+        async with AsyncExitStack() as shown:
+            for number, each in enumerate(wanted):
+                if show is None and time.monotonic() - began > _QUIET:
+                    title = f"AdaCoder: checking {snapshot.path.name}"
+                    token = await new_token(self._client, title)
+                    show = await shown.enter_async_context(progress(self._client, title, token, self.cancel))
+                if show is not None:
+                    show(f"{number}/{len(wanted)} functions")
+                if any(job.target.qualname == each.target.qualname for job in self._jobs.of(uri)):
+                    continue  # a job is working on it
+                task = Task(each.target, settings, Project(snapshot.folder, snapshot.overlays))
+                outcome = await service.check(task, each.unreadable, covers=settings.unreached_hints)
+                self._shown.found(snapshot, outcome, is_inserted=False)
+
+
+def _functions(snapshot: Snapshot) -> tuple[Documented, ...]:
+    from adacoder.source.locate import functions
+
+    return functions(snapshot.text, snapshot.path, snapshot.folder)
+
+
+def _has_examples(function: Documented) -> bool:
+    """True if there is something to check. A stub is left out, because it always fails."""
+    return not function.target.is_stub and bool(function.target.examples or function.unreadable)

@@ -1,0 +1,177 @@
+"""Evidence as shown in an editor: kept up to date, and refreshed after changes.
+
+Everything shown is read from the EvidenceRoom alone. A keystroke costs a comparison of lines there. Features that need
+the whole file (lenses) read it in a thread, and only if it is new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcException
+
+from adacoder import report
+from adacoder.domain import AdaCoderError
+from adacoder.lsp.connection.mirror import encoding_of
+from adacoder.lsp.jobs.results import edits_of
+from adacoder.lsp.showing.diagnostics import Publisher
+from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
+from adacoder.lsp.snapshot import take
+from adacoder.lsp.uri import Uri
+from adacoder.settings import Settings
+
+if TYPE_CHECKING:
+    from pygls.workspace import TextDocument
+
+    from adacoder.domain import Outcome
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.connection.configuration import Configuration
+    from adacoder.lsp.jobs.jobs import Job, Jobs
+    from adacoder.lsp.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
+
+_LIFETIME = 2.0
+"""Seconds for which a document's settings are reused, unless the editor announces changes. Without this, each keystroke
+would cause a request."""
+_PAUSE = 0.2
+"""Seconds between two requests to refresh lenses and hints."""
+_PATIENCE = 5.0
+_REFRESHED = {
+    "workspace.code_lens.refresh_support": types.WORKSPACE_CODE_LENS_REFRESH,
+    "workspace.inlay_hint.refresh_support": types.WORKSPACE_INLAY_HINT_REFRESH,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _RecentSettings:
+    settings: Settings
+    until: float
+
+
+class Shown:
+    """The evidence that one client shows."""
+
+    def __init__(self, client: Client, configuration: Configuration, jobs: Jobs) -> None:
+        self.evidence = EvidenceRoom()
+        self._client = client
+        self._configuration = configuration
+        self._publisher = Publisher(client)
+        self._settings: dict[Uri, _RecentSettings] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._refreshing = False
+        self._again = False
+        self.evidence.listen(self._changed)
+        jobs.listen(self._job_moved)
+
+    def document(self, uri: Uri) -> TextDocument | None:
+        """The open document `uri`."""
+        found: TextDocument | None = self._client.workspace.text_documents.get(uri)
+        return found
+
+    async def settings(self, uri: Uri) -> Settings:
+        """The settings for a document, at most `_LIFETIME` seconds old."""
+        known = self._settings.get(uri)
+        if known is None or time.monotonic() > known.until:
+            known = _RecentSettings(await self._asked(uri), time.monotonic() + _LIFETIME)
+            self._settings[uri] = known
+        return known.settings
+
+    def configured(self) -> None:
+        """Update everything after a change of the editor's settings."""
+        uris = list(self._settings)
+        self._settings.clear()
+        for uri in uris:
+            self._begin(self._publish(uri))
+        self.refresh()
+
+    def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool, job_id: str | None = None) -> None:
+        """Record the Outcome of a request on a function of `snapshot`.
+
+        `is_inserted`: its edits were made. `job_id`: the job whose result it is.
+        """
+        uri = snapshot.uri
+        answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
+        evidence = evidence_of(uri, outcome, answer, is_inserted=is_inserted, job_id=job_id)
+        if evidence is not None:
+            document = self.document(uri)
+            self.evidence.record(evidence, None if document is None else document.lines)
+
+    def forget(self, uri: Uri, qualname: str | None = None) -> int:
+        """Forget the evidence of a function, or of a whole document. Return the number of functions."""
+        return self.evidence.forget(uri, qualname)
+
+    def dropped(self, job_id: str) -> None:
+        """Stop showing a result that is no longer kept."""
+        self.evidence.dropped(job_id)
+        self.refresh()
+
+    def closed(self, uri: Uri) -> None:
+        """Stop showing evidence for a document that was closed."""
+        self.evidence.closed(uri)
+        self._settings.pop(uri, None)
+
+    def refresh(self) -> None:
+        """Have the editor refresh lenses and hints, if it supports that."""
+        self._again = True
+        if not self._refreshing:
+            self._refreshing = True
+            self._begin(self._refresh())
+
+    def close(self) -> None:
+        """Cancel everything in progress."""
+        for task in self._tasks:
+            task.cancel()
+
+    def _job_moved(self, job: Job) -> None:
+        ending = job.ending
+        # Do not show a candidate that the user cannot look at: it was discarded, or it came from a client.
+        if ending and (ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome))):
+            self.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
+        self.refresh()
+
+    def _changed(self, uri: Uri) -> None:
+        self._begin(self._publish(uri))
+        self.refresh()
+
+    async def _publish(self, uri: Uri) -> None:
+        known = self._settings.get(uri)
+        settings = known.settings if known else await self.settings(uri)
+        document = self.document(uri)
+        lines = [] if document is None else document.lines
+        evidence = self.evidence.of(uri)
+        self._publisher.publish(uri, evidence, lines, unreached=settings.unreached_hints)
+
+    async def _asked(self, uri: Uri) -> Settings:
+        document = self.document(uri)
+        try:
+            snapshot = take(self._client.workspace, uri if document is None else Uri(document.uri))
+        except AdaCoderError:
+            return Settings()
+        return await self._configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+
+    async def _refresh(self) -> None:
+        capabilities = self._client.client_capabilities
+        methods = [method for able, method in _REFRESHED.items() if get_capability(capabilities, able, False)]
+        try:
+            while self._again and methods:
+                self._again = False
+                for method in methods:
+                    await self._client.protocol.ask(method, None, seconds=_PATIENCE)
+                await asyncio.sleep(_PAUSE)
+        except (TimeoutError, JsonRpcException) as error:
+            log.warning("The editor does not refresh its display: %r", error)
+        finally:
+            self._refreshing = False
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

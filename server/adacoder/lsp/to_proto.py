@@ -1,0 +1,39 @@
+"""Convert ranges and edits of a text to the client's position encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lsprotocol import types
+
+from adacoder.domain import JSON, Edit, Span
+from adacoder.source.text import PositionEncoding, position_at, range_of
+
+
+def range_of_lines(lines: Sequence[str], first: int, last: int, encoding: PositionEncoding) -> types.Range:
+    """The range from the first non-blank character of line `first` to the end of line `last`."""
+    content = lines[first].rstrip("\r\n")
+    start = len(content) - len(content.lstrip())
+    return types.Range(types.Position(first, _character(content, start, encoding)), end_of(lines, last, encoding))
+
+
+def end_of(lines: Sequence[str], line: int, encoding: PositionEncoding) -> types.Position:
+    """The end of a line, before its terminator."""
+    content = lines[line].rstrip("\r\n")
+    return types.Position(line, _character(content, len(content), encoding))
+
+
+def _character(content: str, offset: int, encoding: PositionEncoding) -> int:
+    return position_at(content, offset, encoding)[1]
+
+
+def range_of_span(span: Span, text: str, encoding: PositionEncoding) -> JSON:
+    """The range of a span of `text`, as JSON."""
+    (line, character), (last, end) = range_of(Edit(span.start, span.end, ""), text, encoding)
+    return {"start": {"line": line, "character": character}, "end": {"line": last, "character": end}}
+
+
+def text_edits(text: str, edits: Sequence[Edit], encoding: PositionEncoding) -> list[types.TextEdit]:
+    """Edits of `text`."""
+    ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, text, encoding))) for edit in edits)
+    return [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]

@@ -1,0 +1,73 @@
+"""A server in this process, behind its protocol, and the messages that it sends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import Any
+
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+
+class Peer:
+    """A server of either kind and the messages that it sends."""
+
+    def __init__(self, server: LanguageServer) -> None:
+        self.server = server
+        self.sent: list[dict[str, Any]] = []
+        self.boxes: list[Any] = []
+        self.ends: list[str] = []
+        server.protocol.set_writer(self)
+
+        async def wait(*_: Any) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.ends.append("handler")
+
+        server.command("test.wait")(wait)
+
+    def write(self, data: bytes) -> None:
+        message = json.loads(data.partition(b"\r\n\r\n")[2])
+        (self.boxes if message.get("method") == "window/showMessage" else self.sent).append(message)
+
+    def close(self) -> None:
+        """As of pygls's writers."""
+
+    def receive(self, **message: Any) -> None:
+        """Take a message as the main loop of each server does."""
+        data = json.dumps({"jsonrpc": "2.0", **message})
+        protocol: Any = self.server.protocol
+        if hasattr(protocol, "receive"):
+            protocol.receive(data.encode())
+        else:
+            with suppress(JsonRpcException):
+                protocol.handle_message(json.loads(data, object_hook=protocol.structure_message))
+
+    def initialize(self, **capabilities: Any) -> Any:
+        """The handshake; the server's answer."""
+        params = {"processId": None, "rootUri": None, "capabilities": capabilities}
+        self.receive(id="first", method="initialize", params=params)
+        answer = self.answer("first")
+        self.sent.clear()
+        return answer and answer.get("result")
+
+    def execute(self, message_id: Any, command: str) -> None:
+        """Send a command without arguments."""
+        self.receive(id=message_id, method="workspace/executeCommand", params={"command": command})
+
+    def answer(self, message_id: Any) -> dict[str, Any] | None:
+        return next((each for each in self.sent if each.get("id") == message_id and "method" not in each), None)
+
+    def error(self, message_id: Any) -> int | None:
+        """The code of an error answer; None if there is no answer, 0 if it is a result."""
+        answer = self.answer(message_id)
+        return None if answer is None else answer.get("error", {"code": 0})["code"]
+
+
+async def turns() -> None:
+    """Let everything that is ready run."""
+    for _ in range(20):
+        await asyncio.sleep(0)
