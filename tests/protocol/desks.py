@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from integration.lsp.client import SERVER, Client, ResponseError, Silence
+from integration.lsp.client import Client, ResponseError, Silence
 from integration.lsp.texts import told_of
 from support.standins.ollama import StandIn
 
@@ -26,6 +27,17 @@ CHANGED = "workspace/didChangeConfiguration"
 WATCHED = ("workspace", "didChangeConfiguration", "dynamicRegistration")
 """What a client declares that announces changed settings to whom asks for that."""
 PROFILES = {path.stem: path for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))}
+
+LEISURE = """
+import sys
+from adacoder.__main__ import main
+from adacoder.lsp.connection import progress
+
+progress._LONG = 3600.0
+sys.exit(main(["serve"]))
+"""
+UNHURRIED = (sys.executable, "-c", LEISURE)
+"""The server, except that it reports no job as long, however slow a busy machine is."""
 
 
 @cache
@@ -125,7 +137,7 @@ async def desk(name: str, folder: Path) -> AsyncIterator[Desk]:
     with_ways, declared = profile(name)["ways"], profile(name)["capabilities"]
     async with StandIn([]) as standin:
         settings = told_of(standin)
-        client = await Client.spawned(folder, settings if with_ways["settings"] == "pull" else {}, SERVER)
+        client = await Client.spawned(folder, settings if with_ways["settings"] == "pull" else {}, UNHURRIED)
         opened = Desk(name, client, standin)
         opened.answer()
         try:

@@ -37,9 +37,9 @@ FEATURES = {
 }
 REQUESTS = {
     "run": "handlers:on_run",
-    "examples": "examples:on_examples",
-    "check": "examples:on_check",
-    "evidence": "examples:on_evidence",
+    "examples": "example_requests:on_examples",
+    "check": "example_requests:on_check",
+    "evidence": "example_requests:on_evidence",
     "kept": "handlers:on_kept",
 }
 COMMANDS = {
@@ -100,7 +100,8 @@ async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
 
 
 def _prepare(ls: AdaCoderServer) -> None:
-
+    for handler in (*NOTIFICATIONS.values(), *FEATURES.values()):
+        found(handler)
     gc.freeze()  # imported objects live as long as the process
     ls.protocol.prepare()
 

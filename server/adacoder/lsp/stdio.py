@@ -126,7 +126,8 @@ async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -
 async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
     """Yield the contents of all messages until the end of the stream.
 
-    pygls ignores a broken header and waits for the next one. A client would wait with it.
+    pygls ignores a broken header and waits for the next one. A client would wait with it. Empty lines before a header
+    are no header: some clients end each message with one.
 
     Raises:
         asyncio.IncompleteReadError: the stream ends in the middle of a message.
@@ -135,7 +136,7 @@ async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
     header = b""
     while line := await reader.readline():
         header += line
-        if line.strip():
+        if line.strip() or not header.strip():
             continue
         if (length := _LENGTH.search(header)) is None:
             raise ValueError(f"a header has no 'Content-Length': {header[:80]!r}")

@@ -190,7 +190,7 @@ class Host:
             finally:
                 # Right after the verdict, which need not wait for it.
                 asyncio.get_running_loop().call_soon(taken.give_back)
-        raise SandboxError("Private files keep changing while code runs: try again when they are still.")
+        raise SandboxError("Private files keep changing while code runs: try again when they no longer change.")
 
     def _judge(self, finding: Proof, program: Program, examples: Sequence[Example]) -> Judge:
         asked = [example for example in examples if not example.skipped]
@@ -332,9 +332,9 @@ class Host:
             return finding
         level = finding.isolation.level
         if level is Level.NONE:
-            what, accept = "Nothing here can isolate the code that a model wrote", "accept the risk"
+            what, accept = "Nothing on this machine can isolate code", "accept the risk"
         else:
-            what = f"Code can only be isolated at the level '{level}' here, and '{self._least}' is the least accepted"
+            what = f"Isolation here only reaches the level '{level}', but '{self._least}' is required"
             accept = "accept it"
         remedy = f"{finding.remedy}, or " if finding.remedy else ""
         raise IsolationRefused(f"{what} ({finding.reason}): {remedy}{accept} with `", Named("isolation", level), "`.")

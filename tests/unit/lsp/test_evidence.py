@@ -12,11 +12,14 @@ from lsprotocol import types
 from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, ExampleResult, Isolation, Level, Verdict
 from adacoder.lsp.connection.mirror import Document
+from adacoder.lsp.showing.diagnostics import Publisher
 from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
+from adacoder.lsp.stdio import create
 from adacoder.lsp.uri import Uri
 from adacoder.pytext import Definition, definitions, line_number
 from adacoder.source.locate import locate
 from adacoder.task import current
+from unit.lsp.peer import Peer
 
 URI = Uri("file:///w/m.py")
 FUNCTION = '{i}def {n}(x):\n{i}    """Doc.\n\n{i}    >>> {n}(1)\n{i}    2\n{i}    """\n{i}    return x + 1\n'
@@ -135,3 +138,15 @@ def test_listeners_hear_only_of_what_changes() -> None:
         assert len(heard) == told
     assert room.forget(URI, "C.g") == 1
     assert [placed.evidence.qualname for placed in room.of(URI)] == ["f"]
+
+
+async def test_diagnostics_name_a_document_as_the_client_opened_it() -> None:
+    peer = Peer(create())
+    peer.initialize(textDocument={"publishDiagnostics": {}})
+    publisher = Publisher(peer.server)  # type: ignore[arg-type]  # it is ours
+    opened = "file:///w/%6D.py"
+    peer.server.workspace.put_text_document(types.TextDocumentItem(opened, "python", 1, TEXT))
+    publisher.publish(URI, room_for(TEXT).of(URI), TEXT.splitlines(), unreached=True)
+    peer.server.workspace.remove_text_document(opened)
+    publisher.publish(URI, [], [], unreached=True)
+    assert [each["params"]["uri"] for each in peer.sent] == [opened, URI]

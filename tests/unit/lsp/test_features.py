@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 
 import pytest
 
-from adacoder.lsp.features import COMMANDS, FEATURES, NOTIFICATIONS, REQUESTS, found
+from adacoder.lsp.features import COMMANDS, FEATURES, NOTIFICATIONS, REQUESTS, _prepare, found
+from adacoder.lsp.stdio import create
 from adacoder.task import Mode
 
 
@@ -24,3 +26,11 @@ def test_every_mode_is_a_command() -> None:
 def test_a_wrong_address_is_found_out() -> None:
     with pytest.raises(AttributeError):
         found("handlers:on_nothing")
+
+
+def test_handlers_of_the_most_frequent_messages_are_imported_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "freeze", lambda: None)  # other tests need the collector
+    found.cache_clear()
+    assert found.cache_info().currsize == 0
+    _prepare(create())
+    assert found.cache_info().currsize == len(NOTIFICATIONS) + len(FEATURES)

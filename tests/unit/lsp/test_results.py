@@ -58,6 +58,17 @@ def test_the_answer_and_the_journal_of_a_job_go_together(displacing: Mode | None
     assert len(list(results._jobs())) == 64
 
 
+def test_the_end_of_an_insertion_can_be_asked_for_after_many_jobs() -> None:
+    results = Results()
+    for number in range(64):
+        results.end(ended(f"{number}"))
+    for insertion in ("one", "other"):
+        results.end(ended(insertion, mode=None))
+        assert results.ended(insertion) is not None
+    assert results.ended("one") is None, "an older insertion is forgotten"
+    assert [results.ended(f"{number}") is None for number in (0, 1)] == [True, False]
+
+
 def test_the_last_job_is_looked_for_by_document_and_function() -> None:
     results = Results()
     assert results.last() is None

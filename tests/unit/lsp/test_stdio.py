@@ -40,12 +40,17 @@ async def test_headers_are_read_as_http_has_them(header: bytes) -> None:
         b"Content-Length\r\n\r\n",
         b"Content-Type: text\r\nwhat is this\r\n\r\n",
         b"X-Content-Length: 2\r\n\r\n",
-        b"\r\n",
+        b"\r\nContent-Type: text\r\n\r\n",
     ],
 )
 async def test_a_broken_header_is_an_end_and_no_wait(header: bytes) -> None:
     with pytest.raises(ValueError, match="a header has no 'Content-Length'"):
         await read(GOOD + header + GOOD)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r\n\r\n"])
+async def test_a_client_may_end_its_messages_with_empty_lines(end: bytes) -> None:
+    assert await read(end + GOOD + end + GOOD + end) == [b"{}", b"{}"]
 
 
 async def test_the_end_in_the_middle_of_a_message_is_an_error() -> None:

@@ -95,13 +95,13 @@ class Results:
     def end(self, ended: EndedJob | EndedBatch) -> None:
         """Store the end of a job, or of a batch in place of the previous batch.
 
-        If there are too many, forget the oldest insertion, else the oldest end.
+        If there are too many, forget the oldest insertion, else the oldest end. An end is never forgotten at once.
         """
         if isinstance(ended, EndedBatch):
             self._ended = {key: each for key, each in self._ended.items() if isinstance(each, EndedJob)}
         self._ended[ended.id] = ended
         if len(self._ended) > _MOST_ENDED:
-            insertions = (each.id for each in self._jobs() if each.mode is None)
+            insertions = (each.id for each in self._jobs() if each.mode is None and each is not ended)
             del self._ended[next(insertions, next(iter(self._ended)))]
 
     def ended(self, job_id: str | None) -> EndedJob | EndedBatch | None:
@@ -280,7 +280,7 @@ def read_reply(text: str, target: Target) -> Candidate:
 def score_of(outcome: Outcome) -> str:
     """The evidence for a title."""
     if outcome.candidate is None:
-        return "to be read"
+        return "not reviewed"
     is_told = outcome.status in (Status.VERIFIED, Status.PARTIAL)
     return f"{outcome.passed}/{outcome.total} examples" if is_told else "unverified"
 

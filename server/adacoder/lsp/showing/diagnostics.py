@@ -53,7 +53,7 @@ class Publisher:
         document = self._client.workspace.text_documents.get(uri)
         self._client.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
-                uri=uri,
+                uri=document.uri if document else uri,  # a request may spell it otherwise
                 diagnostics=list(diagnostics(held, lines, encoding_of(self._client.workspace), unreached=unreached)),
                 version=document.version if document and knows_versions else None,
             )
