@@ -97,7 +97,7 @@ def timed(work: Callable[[Text], T], text: Text) -> tuple[float, T]:
 
 
 def measure(calls: int, seed: int) -> dict[str, JSON]:
-    """`calls` calls at each place."""
+    """Time `calls` calls at each place of a file."""
     chance = random.Random(seed)
     files = sources(MODULES, LINES)
     samples: dict[str, dict[str, list[float]]] = {place: {} for place in PLACES}

@@ -5,7 +5,7 @@ import { toEnded, toServerSettings } from "../src/protocol";
 const TEXT = { uri: "file:///names.py", version: 3 };
 
 test("the server decides whether to warn", () => {
-  const seen = { status: "verified", reason: null, failureReason: "Not inserted: it is to be looked at first.", isGood: true } as const;
+  const seen = { status: "verified", reason: null, failureReason: "Not inserted: review it first.", isGood: true } as const;
   expect(toEnded(seen, TEXT).isGood).toBe(true);
   expect(toEnded({ ...seen, isGood: false, failureReason: null }, TEXT).isGood).toBe(false);
 });

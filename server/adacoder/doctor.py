@@ -93,7 +93,7 @@ def _weighed(finding: Finding, others: set[int]) -> Finding:
 def _adacoder(folder: Path) -> Finding:
     text = f"{__version__}, on Python {platform.python_version()} ({sys.executable})"
     if any(Path(place).is_relative_to(folder) for place in (__file__, sys.executable)):
-        text += "; it lies in this project, so anyone who can change the project can change AdaCoder"
+        text += "; it is in this project, so anyone who can change the project can change AdaCoder"
     return Finding("AdaCoder", None, text)
 
 

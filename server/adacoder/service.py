@@ -155,7 +155,8 @@ class Service(Checks):
                 except ModelError as error:
                     troubles[str(error)] = error
                     task.journal.waiting(str(error))
-                    model.concluded(Outcome(Status.ERROR, task.target, str(error)))
+                    ended = model.concluded(Outcome(Status.ERROR, task.target, str(error)))
+                    troubles |= dict.fromkeys(ended.notes, error)
                     if isinstance(error, CannotRecord):
                         break  # no other model can be recorded either
                     continue

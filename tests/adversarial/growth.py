@@ -37,7 +37,7 @@ from adacoder.pytext import (
     statements,
     string_interiors,
 )
-from adacoder.replies.blocks import Block, marked_blocks, runs
+from adacoder.replies.blocks import Block, code_blocks, runs
 from adacoder.replies.companions import dependencies
 from adacoder.replies.completion import completion
 from adacoder.replies.extract import extract
@@ -232,7 +232,7 @@ READERS: Mapping[str, Reader] = {
     "extract a replacement": lambda text: extract(Reply(f"<<<<<<< SEARCH\n{text}"), _target()),
     "extract an elision": lambda text: extract(Reply(f"def f(x):\n    {text}\n    # ... existing code ..."), _target()),
     "a stream": lambda text: _stream(_target(), f"def f(x):\n    {text}\n"),
-    "blocks": _all_of(marked_blocks, lambda text: runs(Block(text, False)), dependencies),
+    "blocks": _all_of(code_blocks, lambda text: runs(Block(text, False)), dependencies),
     **{f"filter {each.__name__}": each for each in (*UNWRAPPING, without_line_numbers, without_prompts)},
     "thinking": is_thinking,
     "rounds": is_repetition,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import FailureKind
-from adacoder.sandbox import host
+from adacoder.sandbox import held, host, process
 from adversarial.beside import neighbours
 
 if TYPE_CHECKING:
@@ -47,6 +47,18 @@ SLOW = {
     "never ends": "while True:\n    pass",
     "computes for too long": COMPUTE.format(seconds=20),
 }
+CROWDED = """
+import hashlib, threading
+block = bytes(8 << 20)
+def crowd():
+    while time.process_time() < 0.3:
+        hashlib.sha256(block).digest()  # without the interpreter's lock
+    time.sleep(60)
+for _ in range(100):
+    threading.Thread(target=crowd, daemon=True).start()
+time.sleep(4)
+return 'wanted'
+"""
 
 
 BURNER = "import sys, threading\nthreading.Thread(target=sys.stdin.read, daemon=True).start()\nwhile True: pass"
@@ -84,3 +96,29 @@ async def test_but_slow_code_is_slow(name: str, level: Level, tmp_path: Path) ->
         assert failure is not None
         assert failure.kind is FailureKind.TIMED_OUT
         assert (await beside.evaluate("return 'wanted'")).passed
+
+
+async def test_code_whose_threads_wait_for_each_other_is_slow(
+    level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with neighbours(tmp_path, level) as beside:
+        failure = (await beside.evaluate(CROWDED, SECONDS)).failure
+        assert failure is not None
+        assert failure.kind is FailureKind.TIMED_OUT
+        monkeypatch.setattr(held, "max", sum, raising=False)
+        verdict = await beside.evaluate(CROWDED, SECONDS)
+        assert verdict.passed, f"the control: {verdict.failure}"
+
+
+@pytest.mark.usefixtures("busy")
+async def test_an_endless_loop_is_slow_before_the_kernel_ends_it(
+    level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with neighbours(tmp_path, level) as beside:
+        failure = (await beside.evaluate(SLOW["never ends"], 2 * SECONDS)).failure
+        assert failure is not None
+        assert failure.kind is FailureKind.TIMED_OUT
+        monkeypatch.setattr(process, "computed", lambda _: 0.0)
+        failure = (await beside.evaluate(SLOW["never ends"], 2 * SECONDS)).failure
+        assert failure is not None
+        assert failure.kind is FailureKind.KILLED, "the control"

@@ -387,3 +387,40 @@ async def test_processes_that_an_import_leaves_behind_end_with_it(level: Level, 
         assert left_behind(tmp_path) == []
         assert (await verdict(host, victim, tmp_path, "right")).passed
     assert processes_in(tmp_path) == []
+
+
+CROWDED = """
+import os, _thread, time
+
+
+def crowd(most):
+    child = os.fork()
+    if child == 0:
+        _thread.stack_size(1 << 16)
+        for _ in range(most):
+            _thread.start_new_thread(time.sleep, (60,))
+        time.sleep(most / 100 if most > 1000 else 0)
+        os._exit(7)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+END = crowd({most})
+
+
+def f():
+    \"\"\"
+    >>> f()
+    {end}
+    \"\"\"
+    return END
+"""
+
+
+@pytest.mark.parametrize(("most", "end"), [(1200, -signal.SIGKILL), (100, 7)], ids=["too many", "the control"])
+async def test_a_crowd_that_an_import_forks_is_killed(most: int, end: int, level: Level, tmp_path: Path) -> None:
+    """Nobody names its excess: it is no evaluation."""
+    path = tmp_path / "evil.py"
+    path.write_text(CROWDED.format(most=most, end=end), encoding="utf-8")
+    async with hosted(tmp_path, level) as host:
+        found = await verdict(host, path, tmp_path, "f")
+        assert found.passed, found.failure

@@ -162,7 +162,7 @@ def test_a_bubblewrap_that_is_not_the_systems_is_not_used_and_it_is_said(project
     examined = project.run(str(own.parent), "doctor", "--no-probe", "--json")
     (found,) = [each for each in json.loads(examined.stdout)["findings"] if each["name"] == "Isolation"]
     assert found["text"].startswith("lsm (")
-    assert f"{own} is not the system's, and not used" in found["text"]
+    assert f"{own} is not the system's own, so it is not used" in found["text"]
     assert "nstall bubblewrap (`sudo apt install bubblewrap`" in found["advice"]
     refused = project.run(str(own.parent), "check", "m.py", "--isolation", "full")
     assert refused.returncode == 2

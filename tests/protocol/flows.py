@@ -244,7 +244,7 @@ async def another_candidate_is_kept_beside_the_first(desk: Desk) -> None:
     desk.standin.replies = lambda _: OTHER
     uri = await desk.editor.write("names.py", STUB + BODY)
     await desk.take(uri, "def ", "another candidate for 'initials'")
-    assert "another candidate for 'initials' is to be compared first" in await desk.told()
+    assert "compare the new candidate for 'initials' first" in await desk.told()
     assert desk.editor.text(uri) == STUB + BODY
     await desk.take(uri, "def ", "Insert AdaCoder's result for 'initials' (2/2 examples)")
     await desk.told()
@@ -256,9 +256,9 @@ async def examples_are_suggested_and_go_in_when_they_were_read(desk: Desk) -> No
     desk.standin.replies = lambda _: "```\n>>> shout(\"Ada\")\n'ADA'\n```"
     uri = await desk.editor.write("text.py", NO_EXAMPLES)
     await desk.take(uri, "def ", "suggest examples for 'shout'")
-    assert "examples for 'shout' are to be read first" in await desk.told()
+    assert "read the examples for 'shout' first" in await desk.told()
     assert desk.editor.text(uri) == NO_EXAMPLES
-    await desk.take(uri, "def ", "Insert AdaCoder's examples for 'shout' (to be read)")
+    await desk.take(uri, "def ", "Insert AdaCoder's examples for 'shout' (not reviewed)")
     await desk.told()
     assert ">>> shout(\"Ada\")\n    'ADA'\n" in desk.editor.text(uri)
 

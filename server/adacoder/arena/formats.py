@@ -114,7 +114,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
     form = next((each for each in _FORMATS if each.members <= first.keys()), None)
     if form is None:
         known = ", ".join(dict.fromkeys(each.dataset for each in _FORMATS))
-        raise TasksError(f"The objects in {path} are not tasks in a known form ({known}).")
+        raise TasksError(f"The objects in {path} are not tasks in a known format ({known}).")
     is_et = form.read is _mbpp and re.search(r"(?i)[_-]et\b", path.name)
     dataset = f"{form.dataset}-et" if is_et else form.dataset
     if form.read is _humaneval and re.search(r"(?i)plus", path.name):

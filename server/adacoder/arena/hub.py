@@ -61,7 +61,7 @@ def _rows(name: str) -> Iterable[Mapping[str, object]]:
         why = visible(str(error).strip().partition("\n")[0] or type(error).__name__)
         raise TasksError(f"{place} cannot be downloaded: {why}") from error
     if not found or not all("task_id" in each for each in found):
-        raise TasksError(f"{place} holds no tasks in a form that is known.")
+        raise TasksError(f"{place} holds no tasks in a known format.")
     return sorted(found, key=_number)
 
 

@@ -80,10 +80,10 @@ class HiddenJudge:
         return self._known[key]
 
     async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
-        """Like `judge_text`, for hidden tests in Python, with everything that the sandbox found.
+        """Like `judge_text`, for hidden tests in Python, but return the full Verdict.
 
-        The verdict quotes the tests, so the arena must not use it. It serves to measure recorded replies, where no
-        model is asked.
+        The Verdict quotes the tests, so the arena must not use it. Benchmarks use it for recorded replies, without a
+        model.
 
         Raises:
             SandboxError: as in `judge`.

@@ -1,7 +1,7 @@
 """Figures of rows: shares with intervals, costs, and curves.
 
 A share over tasks has Wilson's interval for 95 %. If tasks have several samples, the interval counts each task once,
-because samples of the same task are not independent trials. So it is wide rather than narrow.
+because samples of the same task are not independent trials. So the interval errs on the wide side.
 """
 
 from __future__ import annotations

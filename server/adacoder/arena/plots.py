@@ -1,4 +1,4 @@
-"""Draw tables that represent a paper's figure, with matplotlib. It is imported only here, and only when needed."""
+"""Draw tables as the figures of their papers. Only this module imports matplotlib, and only when it draws."""
 
 from __future__ import annotations
 

@@ -296,7 +296,8 @@ def _absent(rows: _Sorted, wheres: Iterable[Where]) -> str:
     if not strategies and not datasets:
         return ""
     told = " on ".join(", ".join(names) for names in (strategies, datasets) if names)
-    made = f"`adacoder arena {' '.join(datasets) or 'TASKS'} --strategy {','.join(strategies) or 'NAME'} --model NAME`"
+    tasks = next(iter(datasets)) if len(datasets) == 1 else "TASKS"
+    made = f"`adacoder arena {tasks} --strategy {','.join(strategies) or 'NAME'} --model NAME`"
     return f"{told}; {made} makes them."
 
 

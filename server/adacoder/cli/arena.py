@@ -174,7 +174,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
         found = await asyncio.to_thread(load, path, _real(folder))
     name, number = next(iter(Counter(task.id for task in found.tasks).most_common(1)), ("", 0))
     if number > 1:
-        raise TasksError(f"{path} has {number} tasks named '{name}': give each task a name of its own.")
+        raise TasksError(f"{path} has {number} tasks named '{name}': give each task its own name.")
     tasks = [task for task in found.tasks if fnmatchcase(task.id, only)]
     if not tasks:
         raise TasksError(f"No task in {path} is named '{only}'.")

@@ -19,8 +19,6 @@ from adacoder.messages import Named
 from adacoder.settings import SETTINGS, Settings, field_name
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from adacoder.cli.output import Output
     from adacoder.cli.work import Command
 
@@ -96,8 +94,7 @@ def _read(context: click.Context, parameter: click.Parameter, value: object) -> 
 
 
 class _StrategyOption(click.Option):
-    """An option that lists the registered strategies. It imports the registry, which is slow, only for help and
-    completion."""
+    """An option that lists the registered strategies. It imports the registry, which is slow, only for help."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from adacoder.strategies import LISTED
@@ -105,14 +102,6 @@ class _StrategyOption(click.Option):
         about = SETTINGS["strategy"].about.rstrip(".")
         self.help = f"{about}: {LISTED}. [default: {Settings().strategy}]"
         return super().get_help_record(ctx)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        from adacoder.strategies import FAMILIES, STRATEGIES
-
-        names = STRATEGIES if ":" in incomplete else FAMILIES
-        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def _option(name: str, unset: str = "") -> Callable[[F], F]:
@@ -399,7 +388,7 @@ def arena(
     """Compare models and workflows on tasks with hidden tests.
 
     TASKS is a file of a benchmark's tasks (HumanEval, MBPP, their -ET and EvalPlus variants, LiveCodeBench), or a
-    folder of your own code: every function with examples that pass, half of which are hidden then.
+    folder of your own code. Every function whose examples pass is then a task, with half of its examples hidden.
 
     Exit codes: 0 every cell has a row, 2 some have none, 130 interrupted.
     """

@@ -38,8 +38,8 @@ _RECORDED = (
     " rules fix the replies, and the examples run."
 )
 _UNCONFINED = (
-    "Nothing here isolates code ({}). The demonstration runs anyway, because its code is part of AdaCoder. A model's"
-    " code would not run. `adacoder doctor` shows what to install."
+    "Nothing on this machine can isolate code ({}). The demonstration runs anyway, because its code is part of"
+    " AdaCoder. A model's code would not run. `adacoder doctor` shows what to install."
 )
 _ASKED = "The replies come from the model '{}'."
 _PATIENCE = 2.0

@@ -94,7 +94,7 @@ async def _installed(settings: Settings) -> Sequence[str]:
     """
     found = [model.name for model in catalog.rank(await catalog.installed(settings.host)) if not model.is_too_large]
     if not found:
-        raise AdaCoderError("No model that fits this machine is installed: name some with --model.")
+        raise AdaCoderError("No installed model fits this machine: name models with --model.")
     return [f"ollama:{name}" for name in found]
 
 

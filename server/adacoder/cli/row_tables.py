@@ -55,7 +55,7 @@ def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
     for trouble in reading.troubles:
         complain(trouble)
     if not rows:
-        raise AdaCoderError(f"There are no rows in {', '.join(map(str, paths))}: `adacoder arena` makes them.")
+        raise AdaCoderError(f"There are no rows in {', '.join(map(str, paths))}: create some with `adacoder arena`.")
     found = tables(rows, view.sets or tuple(SETS), view.ks)
     if view.html is not None:
         report = page(found, rows, lambda row: journal_of(row, files[row.key]), reading.troubles)
@@ -161,13 +161,13 @@ def _draw(found: Sequence[Table], folder: Path, kind: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise AdaCoderError(f"{folder} cannot be made: {error.strerror}.") from error
+        raise AdaCoderError(f"{folder} cannot be created: {error.strerror}.") from error
     for table in drawn:
         path = folder / f"{table.name.lower().replace(', ', '-').replace(' ', '-')}.{kind}"
         draw(table, path)
         complain(f"Drew {path}.")
     if not drawn:
-        complain("No figure has rows: name its set with --paper, and see what its table says.")
+        complain("No figure has rows: choose a set with --paper, and its table names the missing rows.")
 
 
 def _write(path: Path, text: str) -> None:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 Line = NewType("Line", int)
 """The line of a position, counted from 0."""
 Ids = NewType("Ids", tuple[str, ...])
-"""Ids that `adacoder/examples` has given."""
+"""Ids from an answer of `adacoder/examples`."""
 ModelName = NewType("ModelName", str)
 
 
@@ -56,7 +56,7 @@ class FunctionPlace:
 
     def __post_init__(self) -> None:
         if self.line is None and self.qualname is None:
-            raise ParametersError("Neither 'position' nor 'qualifiedName' says which function is meant.")
+            raise ParametersError("No function is named: give 'position' or 'qualifiedName'.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class RunParams(FunctionPlace):
     def __post_init__(self) -> None:
         FunctionPlace.__post_init__(self)
         if self.candidate is not None and self.mode not in (Mode.FIX, Mode.REPAIR):
-            raise ParametersError("'candidate' must be a text, and goes with the modes 'fix' and 'repair'.")
+            raise ParametersError("'candidate' needs the mode 'fix' or 'repair'.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,13 +205,13 @@ def _mode(value: object, _: object) -> Mode:
 def _token(value: object, _: object) -> types.ProgressToken | None:
     if value is None or type(value) in (int, str):
         return value  # type: ignore[return-value]
-    raise ValueError("be a text or a whole number")
+    raise ValueError("be a string or a whole number")
 
 
 def _ids(value: object, _: object) -> Ids:
     if isinstance(value, list) and all(isinstance(each, str) and "#" in each for each in value):
         return Ids(tuple(value))
-    raise ValueError("be a list of ids that 'adacoder/examples' has given")
+    raise ValueError("be a list of ids from 'adacoder/examples'")
 
 
 def _model(value: object, _: object) -> ModelName:
@@ -223,8 +223,8 @@ def _model(value: object, _: object) -> ModelName:
 def _converter() -> Converter:
     converter = Converter()
     hooks: dict[Any, Any] = {
-        str: _exactly(str, "a text"),
-        Uri: _exactly(str, "a text"),
+        str: _exactly(str, "a string"),
+        Uri: _exactly(str, "a string"),
         int: _exactly(int, "a whole number"),
         bool: _exactly(bool, "true or false"),
         Mode: _mode,

@@ -26,7 +26,7 @@ async def examine(server: AdaCoderServer, uri: Uri | None, *, probes_speed: bool
     folder = snapshot.folder if snapshot else first_folder(server.workspace)
     near, scope = (snapshot.path.parent, snapshot.uri) if snapshot else (folder, None)
     settings = await server.configuration.settings(near, scope, top=folder)
-    title = "AdaCoder: examining what works here"
+    title = "AdaCoder: checking what works here"
     token = await new_token(server, title) if probes_speed else None
 
     async def collect() -> None:

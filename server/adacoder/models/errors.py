@@ -70,9 +70,9 @@ OPENAI = Kind(
 )
 _WIDEN = {
     Bound.SETTING: Text("raise ", CONTEXT_TOKENS, ", or choose a model with a larger window"),
-    Bound.UNTOLD: Text("start the server with a larger window, and set ", CONTEXT_TOKENS, " to that"),
+    Bound.UNTOLD: Text("start the server with a larger window, and set ", CONTEXT_TOKENS, " to that size"),
     Bound.SERVER: Text("start the server with a larger window, or choose another model with ", MODEL),
-    Bound.MODEL: Text("it was trained with no more, so choose a model with a larger window with ", MODEL),
+    Bound.MODEL: Text("the model supports no larger window, so choose another model with ", MODEL),
 }
 """Instruction: get a larger window, as the end of a sentence."""
 _QUOTED_CHARACTERS = 200

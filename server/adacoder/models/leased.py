@@ -99,7 +99,7 @@ class LeasedModel:
         outcome = replace(outcome, notes=(*outcome.notes, *self._notes))
         if isinstance(self._model, Recorder):
             try:
-                self._model.end(outcome)
+                return self._model.end(outcome)
             except ModelError as error:
                 return replace(outcome, notes=(*outcome.notes, str(error)))
         return outcome

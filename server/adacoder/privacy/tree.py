@@ -55,7 +55,7 @@ _KEPT = 1024
 
 _NAMED = "its name"
 _DOOR = "it is a socket or a pipe, not a file"
-_DATA = "it holds too much to search"
+_DATA = "it is too large to search"
 _STORED = "it lies in a folder of secrets"
 
 

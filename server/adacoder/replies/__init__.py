@@ -10,11 +10,11 @@ that only repeat themselves. A reply with code passes through these modules in t
     passages        prepares a block to find a function in: handles echoes, uses and lost signatures
     find            finds the versions of the target in the passages: by name, as a body, by another name
     elision         fills in the code omitted by `# ... existing code ...` in a version
-    dependencies    finds the imports, helpers and constants to include
+    companions      finds the imports, helpers and constants to include
     decorators      selects the decorators to include
     extract         makes a Candidate of all that, with the other versions
 
-`names` finds the names that a piece of code uses. `laziness` detects functions that were not really written. Text is
-changed only if no Python could read it: code that our own Python can parse stays unchanged. Code that it cannot parse
-is kept, because the user's Python may be newer. The forms come from recorded replies: `fixtures/replies.toml`.
+`free_names` finds the names that a piece of code uses. `laziness` detects functions that were not really written. Text
+is changed only if no Python could read it: code that our own Python can parse stays unchanged. Code that it cannot
+parse is kept, because the user's Python may be newer. The forms come from recorded replies: `fixtures/replies.toml`.
 """

@@ -46,11 +46,6 @@ def code_blocks(text: str) -> list[Block]:
     return blocks
 
 
-def marked_blocks(text: str) -> list[Block]:
-    """Find the text marked as code in `text`, without patches."""
-    return [block for block in code_blocks(text) if block.is_marked and not is_patch(block.text)]
-
-
 def _whole(code: str) -> Block:
     return Block(code if is_patch(code) else readable(code), ended=True)
 

@@ -1,7 +1,7 @@
 """Filters that unwrap a model's reply: an ordered list of small steps, each a pure function of a text.
 
 Filters unwrap and choose; they never change valid Python. They change only text that no Python could read: tags, tokens
-and prompts around code, and characters that no Python accepts in code.
+and prompts around code.
 """
 
 from __future__ import annotations

@@ -40,12 +40,24 @@ def threads(pid: int) -> int:
 
 
 def waited(pid: int) -> float:
-    """Seconds for which the threads of a process had to wait for a processor, in all; 0 if unknown."""
-    nanoseconds = 0
+    """Seconds for which the thread of a process that waited longest had to wait for a processor; 0 if unknown.
+
+    A sum would let code wait for itself: 100 threads that share a processor for a second wait 99 seconds.
+    """
+    nanoseconds = [0]
     with suppress(OSError):  # the process has ended, or this kernel does not count them
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            nanoseconds += int((thread / "schedstat").read_bytes().split()[1])
-    return nanoseconds / 1e9
+            with suppress(OSError):  # the thread has ended
+                nanoseconds.append(int((thread / "schedstat").read_bytes().split()[1]))
+    return max(nanoseconds) / 1e9
+
+
+def computed(pid: int) -> float:
+    """Seconds of processor time that a process used, with all its threads; 0 if unknown."""
+    with suppress(OSError):  # the process has ended
+        fields = _read(pid, "stat").rpartition(b")")[2].split()  # the name in parentheses may contain anything
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def deleted_bytes(pid: int, folder: str) -> int:

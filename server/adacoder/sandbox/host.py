@@ -56,6 +56,8 @@ _MOST_TIMES = 20
 """Maximum time of an evaluation that waits for a processor, in timeouts."""
 _UNFINISHED = 1.25
 """Factor for the time that a process waited, because the kernel does not count a wait before its end."""
+_EXPIRING_SECONDS = 0.1
+"""Seconds between two checks of an evaluation whose timeout is over."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
 """Minimum seconds between two searches for private files that docstrings may see, and the maximum share of the time
@@ -188,7 +190,7 @@ class Host:
             finally:
                 # Right after the verdict, which need not wait for it.
                 asyncio.get_running_loop().call_soon(taken.give_back)
-        raise SandboxError("Private files keep changing while code runs: try again when they are still.")
+        raise SandboxError("Private files keep changing while code runs: try again when they no longer change.")
 
     def _judge(self, finding: Proof, program: Program, examples: Sequence[Example]) -> Judge:
         asked = [example for example in examples if not example.skipped]
@@ -330,9 +332,9 @@ class Host:
             return finding
         level = finding.isolation.level
         if level is Level.NONE:
-            what, accept = "Nothing here can isolate the code that a model wrote", "accept the risk"
+            what, accept = "Nothing on this machine can isolate code", "accept the risk"
         else:
-            what = f"Code can only be isolated at the level '{level}' here, and '{self._least}' is the least accepted"
+            what = f"Isolation here only reaches the level '{level}', but '{self._least}' is required"
             accept = "accept it"
         remedy = f"{finding.remedy}, or " if finding.remedy else ""
         raise IsolationRefused(f"{what} ({finding.reason}): {remedy}{accept} with `", Named("isolation", level), "`.")
@@ -395,6 +397,9 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
 async def _timeout(taken: Taken, seconds: float) -> AsyncIterator[None]:
     """Raise TimeoutError after `seconds`. The time in which an evaluation waits for a processor does not count, because
     it shows how busy the machine is.
+
+    An evaluation that has used the processors for `seconds` gets no more time. So the kernel's limit never comes first
+    for code that uses one processor, and its end has the right reason.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -402,11 +407,12 @@ async def _timeout(taken: Taken, seconds: float) -> AsyncIterator[None]:
 
     def expire() -> None:
         nonlocal timer
+        now = loop.time()
         end = began + min(seconds + _UNFINISHED * taken.waited(), _MOST_TIMES * seconds)
-        if loop.time() < end:
-            timer = loop.call_at(end, expire)
+        if now < end and taken.computed() < seconds:
+            timer = loop.call_at(min(end, now + _EXPIRING_SECONDS), expire)
         else:
-            limit.reschedule(end)
+            limit.reschedule(now)
 
     async with asyncio.timeout(None) as limit:
         timer = loop.call_at(began + seconds, expire)

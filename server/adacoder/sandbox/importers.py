@@ -36,7 +36,7 @@ MOST = 8
 _MOST_ROOTS = 2
 """Number of most recent import roots whose processes are kept while idle."""
 _REAP_SECONDS = 5.0
-_LEFT = "The sandbox broke: something of an evaluation was left."
+_LEFT = "The sandbox broke: an evaluation left something behind."
 _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
 """Errors raised if a process misbehaves."""
 _WATCHED_SECONDS = 0.1

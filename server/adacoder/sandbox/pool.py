@@ -204,6 +204,10 @@ class Taken:
         """Seconds for which it had to wait for a processor; 0 if unknown."""
         return self._evaluation.waited()
 
+    def computed(self) -> float:
+        """Seconds of processor time that it used; 0 if unknown."""
+        return self._evaluation.computed()
+
     def has_too_much_memory(self) -> bool:
         """True if it holds more memory than an evaluation may."""
         return self._evaluation.memory() > max(MOST_MEMORY, self._template.resident() + MOST_MEMORY // 2)

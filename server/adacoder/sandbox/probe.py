@@ -229,7 +229,7 @@ def _since_boot() -> float:
 
 async def _try_all(best: Level, program: Path | None, system: Locks | None, meanwhile: Meanwhile) -> Proof:
     if best is Level.NONE:
-        return _nothing("nothing better was asked for")
+        return _nothing("no isolation was requested")
     reasons = []
     loop = asyncio.get_running_loop()
     async for mechanism in _mechanisms(best, program, system):
@@ -286,7 +286,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
         yield Seatbelt()
         return
     if sys.platform != "linux":
-        yield f"nothing is known that works on {sys.platform}"
+        yield f"no isolation is known for {sys.platform}"
         return
     if known is None:
         yield f"there are no system call filters for {os.uname().machine}"
@@ -294,7 +294,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
     if best is Level.FULL:
         if bwrap is None:
             other = program_of_others(_BUBBLEWRAP)
-            yield f"{other} is not the system's, and not used" if other else "bubblewrap is not installed"
+            yield f"{other} is not the system's own, so it is not used" if other else "bubblewrap is not installed"
         else:
             # The help lists features of this version, which the machine may not permit.
             try:
@@ -378,7 +378,7 @@ async def _prove(mechanism: Mechanism) -> None:
                 evaluation.close()
             await template.end()
         if not bait.is_untouched():
-            raise SandboxError("it let a file outside be changed")
+            raise SandboxError("it let code change a file outside")
 
 
 async def _release_canary(line: WorkerLine, bait: _Bait, template: TemplateProcess) -> None:

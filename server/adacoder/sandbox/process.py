@@ -16,7 +16,7 @@ from adacoder.sandbox.child.launcher import children
 from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.environment.imports_ahead import Ahead
 from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
-from adacoder.sandbox.held import memory, shares_memory, threads, waited
+from adacoder.sandbox.held import computed, memory, shares_memory, threads, waited
 from adacoder.sandbox.isolation import LIMITS, MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.isolation.seccomp import OWN_PID
@@ -125,6 +125,10 @@ class Evaluation:
         """Seconds for which it had to wait for a processor; 0 if unknown."""
         return 0.0 if self.pid is None else waited(self.pid)
 
+    def computed(self) -> float:
+        """Seconds of processor time that it used; 0 if unknown."""
+        return 0.0 if self.pid is None else computed(self.pid)
+
     @property
     def pid(self) -> int | None:
         """Its process id in the server's namespace; None if unknown."""
@@ -203,7 +207,7 @@ class TemplateProcess:
                 cleanup.enter_context(far_end)
                 template = cls(recipe, stage, slots, staging.pop_all(), cleanup.pop_all(), connection)
         except OSError as error:
-            raise SandboxError(f"The sandbox cannot be made: {error}.") from error
+            raise SandboxError(f"The sandbox cannot be created: {error}.") from error
         try:
             await template._start(far_end)
             if recipe.permitted is not None and not await asyncio.shield(recipe.permitted):
@@ -295,7 +299,7 @@ class TemplateProcess:
             SandboxError: the template broke.
         """
         if await self._ask(WARM_SECONDS, "compile", str(file)) != ["compiled"]:
-            raise self._broke("it gave no answer that has a known form")
+            raise self._broke("its answer has an unknown form")
 
     async def settle(self) -> tuple[Path, ...]:
         """Prepare for forking, after all imports. Return the imported files: if one changes, the template must be
@@ -307,7 +311,7 @@ class TemplateProcess:
         match await self._ask(WARM_SECONDS, "settle"):
             case ["settled", *files] if len(files) <= _MOST_FILES:
                 return tuple(map(Path, files))
-        raise self._broke("it gave no answer that has a known form")
+        raise self._broke("its answer has an unknown form")
 
     async def fork(self, kind: str = "evaluation", begin: Begin | None = None) -> Evaluation:
         """Fork a locked-down process of a kind listed in `template.py`. `reap` must follow.
@@ -340,7 +344,7 @@ class TemplateProcess:
                 else:
                     self.broken = True
                 return _status(status), bool(overfull)
-        raise self._broke("it gave no answer that has a known form")
+        raise self._broke("its answer has an unknown form")
 
     def orphans(self, group: int | None) -> list[int]:
         """Processes of a group whose parents have ended. The template's own parent adopts them."""
@@ -510,7 +514,7 @@ def _handle_of(pid: int | None, parent: int | None) -> int | None:
     # After `pidfd_open`, because the pid may have been reused before it.
     if parent_of(pid) != parent:
         os.close(handle)
-        raise ProtocolError("it is none of the template's")
+        raise ProtocolError("it is not a process of the template")
     return handle
 
 

@@ -261,7 +261,7 @@ class WorkerLine:
             case "failed", [missing, message, bases, line, origin, *left_out]:
                 raised = _raised(message, bases, line, origin)
                 return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
-        raise ProtocolError("its answer to 'load' has no known form")
+        raise ProtocolError("its answer to 'load' has an unknown form")
 
     async def ask_ahead(self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]] = ()) -> None:
         """Send the questions of later calls of `load` and `run` without waiting for answers, even before the process is
@@ -295,7 +295,7 @@ class WorkerLine:
         match await self._ask("import", name, path, text):
             case ((("there" | "imported" | "failed") as how), changes):
                 return how, tuple(change for change in changes if change in CHANGES)
-        raise ProtocolError("its answer to 'import' has no known form")
+        raise ProtocolError("its answer to 'import' has an unknown form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
         """Run one example. `by_value`: its result is compared by value.
@@ -328,7 +328,7 @@ class WorkerLine:
         match await self._ask("end"):
             case "ended", [missing]:
                 return _names(missing, program)
-        raise ProtocolError("its answer to 'end' has no known form")
+        raise ProtocolError("its answer to 'end' has an unknown form")
 
     async def _ask(self, *question: str) -> tuple[str, list[str]]:
         if self._asked and self._asked[0][1] == question:
@@ -378,7 +378,7 @@ def _answer(answer: tuple[str, list[str]]) -> Answer:
         case "raised", [ran, instead, lines, branches, printed, message, bases, line, origin]:
             raised, shown, plain, class_name = _raised(message, bases, line, origin), "", "", ""
         case _:
-            raise ProtocolError("its answer to 'run' has no known form")
+            raise ProtocolError("its answer to 'run' has an unknown form")
     reached = _reached(lines, branches)
     return Answer(printed, shown, raised, plain, class_name, _RAN.get(ran), instead[:_MOST_INSTEAD], reached)
 
@@ -389,7 +389,7 @@ def _trace(answer: tuple[str, list[str]]) -> Trace:
             if sum(map(len, texts)) <= TRACE_LIMIT:
                 executed, first = tuple(map(_executed, texts)), _number(kept)
                 return Trace(executed[:first], executed[first:], _number(left_out), ended == "yes")
-    raise ProtocolError("its answer to 'trace' has no known form")
+    raise ProtocolError("its answer to 'trace' has an unknown form")
 
 
 def _executed(text: str) -> Executed:
@@ -400,7 +400,7 @@ def _executed(text: str) -> Executed:
             return Executed(
                 _number(call), _number(line), tuple((name, value) for name, _, value in pairs), gave, raised
             )
-    raise ProtocolError("what it executed has no known form")
+    raise ProtocolError("an executed line has an unknown form")
 
 
 def _raised(message: str, bases: str, line: str, origin: str) -> Raised:

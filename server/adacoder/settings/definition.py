@@ -112,7 +112,8 @@ class Settings:
     timeout: float = setting(
         10.0,
         of.number(0.1, 600),
-        "Time limit for one run of a function's examples, including the import of its module, in seconds.",
+        "Time limit for one run of a function's examples, including the import of its module, in seconds. "
+        "Waiting for a processor does not count.",
         option="SECONDS",
     )
     interpreter: Path | None = setting(

@@ -95,7 +95,7 @@ def absolute(name: str, module: Module) -> str:
 
 
 def imported(statement: str) -> tuple[ImportedName, ...]:
-    """The names of the import statements in `statement`; empty if it is something else or broken."""
+    """Names that `statement` imports; empty if it imports nothing or does not parse."""
     tree = parsed(statement)
     if tree is None:
         return ()

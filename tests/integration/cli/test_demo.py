@@ -116,7 +116,7 @@ def test_without_isolation_only_the_shipped_replies_run_and_it_says_so(
     monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "here", "6.1", "#1", "vax")))
     shipped = desk.run("demo")
     assert shipped.code == 0
-    assert "Nothing here isolates code (" in " ".join(shipped.out.split())
+    assert "Nothing on this machine can isolate code (" in " ".join(shipped.out.split())
     assert "isolation none" in shipped.out
     copy = tmp_path / "copy.conversation"
     copy.write_bytes((fixture() / RECORDING).read_bytes())

@@ -73,9 +73,11 @@ def test_each_function_of_a_file_is_a_conversation(desk: Desk) -> None:
 
 def test_a_second_run_gets_a_file_of_its_own(desk: Desk) -> None:
     desk.write(STUB)
-    generate(desk, HYPOTENUSE, "--record", "talk.txt", "--max-iterations", 0, replies=[WRONG_REPLY])
+    first = generate(desk, HYPOTENUSE, "--record", "talk.txt", "--max-iterations", 0, replies=[WRONG_REPLY])
+    assert "The conversation is in" not in first.err
     assert replay(desk, HYPOTENUSE, "--max-iterations", 0).code == 1
-    generate(desk, HYPOTENUSE, "--record", "talk.txt")
+    second = generate(desk, HYPOTENUSE, "--record", "talk.txt")
+    assert f"The conversation is in the new file {desk.folder / 'talk-2.txt'}." in " ".join(second.err.split())
     assert replay(desk, HYPOTENUSE, "--max-iterations", 0).code == 1
     assert desk.run("generate", HYPOTENUSE, "--model", "replay:talk-2.txt").code == 0
 
@@ -93,6 +95,9 @@ def test_a_server_that_is_not_there_makes_a_bug_report_too(desk: Desk) -> None:
     assert ran.code == 2
     text = (desk.folder / "talk.txt").read_text("utf-8")
     assert "127.0.0.1" in ran.err
+    again = desk.run("generate", HYPOTENUSE, "--model", MODEL, "--host", "127.0.0.1:9", "--record", "talk.txt")
+    assert (again.code, len(again.error_lines)) == (2, 1)
+    assert again.err.rstrip().endswith(f"The conversation is in the new file {desk.folder / 'talk-2.txt'}.")
     assert "127.0.0.1" not in text
     assert "No Ollama server answers at <server>: " in text
     replayed = replay(desk, HYPOTENUSE)

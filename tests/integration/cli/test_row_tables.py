@@ -63,7 +63,7 @@ def test_nothing_to_show_says_what_to_do(desk: Desk) -> None:
     empty = desk.run("tables", desk.write("", "arena.jsonl"))
     assert (empty.code, empty.error_lines) == (
         2,
-        [f"There are no rows in {desk.folder / 'arena.jsonl'}: `adacoder arena` makes them."],
+        [f"There are no rows in {desk.folder / 'arena.jsonl'}: create some with `adacoder arena`."],
     )
     missing = desk.run("tables", desk.folder / "missing.jsonl")
     assert missing.code == 2

@@ -136,7 +136,7 @@ async def test_a_changed_helper_is_evaluated_with(editor: Client, factor: int) -
         assert (kind, editor.text(uri)) == (INFO, f"{before}    return x * FACTOR\n"), message
     else:
         assert (kind, editor.text(uri)) == (WARNING, before)
-        assert message.startswith("Not inserted: 'scaled' does not pass in the text as it is now; its result is kept.")
+        assert message.startswith("Not inserted: 'scaled' does not pass in the current text; its result is kept.")
 
 
 async def test_another_open_file_that_changes_counts_too(editor: Client) -> None:

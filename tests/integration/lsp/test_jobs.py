@@ -203,7 +203,12 @@ NOT_RUN = 'def idle(x):\n    """x.\n\n    >>> 1 + 1\n    2\n    """\n    return 
             WARNING,
             "Not changed: 'idle' is unverified. No example that shows",
         ),
-        ("another", STUB + BODY, WARNING, "No other candidate for 'initials'. The model repeated an earlier 'initials'"),
+        (
+            "another",
+            STUB + BODY,
+            WARNING,
+            "No other candidate for 'initials'. The model repeated an earlier 'initials'",
+        ),
     ],
 )
 async def test_what_needs_no_change_is_said_to_need_none(
@@ -301,7 +306,7 @@ async def test_one_job_a_function(editor: Client) -> None:
         again = await editor.execute("fix", {"uri": uri, "qualifiedName": "initials"})
         other = await editor.execute("generate", {"uri": uri, "qualifiedName": "capitals"})
         assert (first["accepted"], again["accepted"], other["accepted"]) == (True, False, True)
-        assert "at work on 'initials' already" in again["reason"]
+        assert "already working on 'initials'" in again["reason"]
         await standin.until("request 1")
         await editor.until(lambda: any("waiting for the model" in str(each) for each in editor.all("$/progress")))
         status = (await editor.execute("status"))["jobs"]
@@ -340,7 +345,7 @@ async def test_unsaved_files_are_what_is_evaluated(editor: Client) -> None:
         (
             {"unverified": "discard"},
             False,
-            "Not inserted: 'shout' is unverified and is discarded, as ",
+            "Not inserted: 'shout' is unverified, and is discarded, as ",
         ),
         ({"unverified": "keep"}, False, "Not inserted: 'shout' is unverified; its result is kept."),
         ({}, False, "Not inserted: 'shout' is unverified; its result is kept."),
@@ -379,4 +384,4 @@ async def test_suggested_examples_are_read_first_whatever_the_settings_say(edito
     assert "shout(\"Ada\") → 'ADA!'" in message
     assert editor.text(uri) == NO_EXAMPLES
     actions = await editor.actions(uri, "def ")
-    assert any(each["title"] == "Insert AdaCoder's examples for 'shout' (to be read)" for each in actions)
+    assert any(each["title"] == "Insert AdaCoder's examples for 'shout' (not reviewed)" for each in actions)

@@ -82,9 +82,7 @@ async def test_what_holds_no_longer_is_not_inserted_unasked(editor: Client) -> N
         await chosen(editor, uri, INSERT)
         kind, message = await editor.told()
         assert kind == WARNING
-        assert message.startswith(
-            "Not inserted: 'initials' passes 1/2 examples in the text as it is now; its result is"
-        )
+        assert message.startswith("Not inserted: 'initials' passes 1/2 examples in the current text; its result is")
         assert editor.text(uri) == before
         editor.received.clear()
         assert "Insert AdaCoder's result for 'initials' (1/2 examples)" in await titles(editor, uri)
@@ -178,9 +176,7 @@ async def test_with_a_preview_even_what_is_verified_is_only_kept(editor: Client)
         uri = await editor.write("names.py", STUB)
         answer = await editor.run("names.py", "initials")
         assert (answer["status"], answer["applied"], answer["kept"]) == ("verified", False, True)
-        assert answer["failureReason"].startswith(
-            "Not inserted: 'initials' is to be looked at first, as adacoder.preview"
-        )
+        assert answer["failureReason"].startswith("Not inserted: review 'initials' first, as adacoder.preview")
         assert answer["remedies"] == [{"kind": "setting", "key": "preview"}]
         assert answer["isGood"], "the person wanted it so"
         assert editor.text(uri) == STUB
@@ -345,7 +341,7 @@ async def test_a_closed_file_is_named(editor: Client) -> None:
         (editor.folder / "demo.py").write_bytes(STUB.encode())
         editor.answers["workspace/applyEdit"] = lambda params: {"applied": True}
         await editor.execute("generate", {"uri": editor.uri("demo.py"), "qualifiedName": "initials"})
-        assert (await editor.told())[1].startswith("Inserted 'initials'. In demo.py, not open, not saved.")
+        assert (await editor.told())[1].startswith("Inserted 'initials'. demo.py is not open and not saved.")
 
 
 # While a job runs

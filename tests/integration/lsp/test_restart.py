@@ -79,7 +79,7 @@ async def test_a_result_that_was_changed_on_disk_does_not_go_in(kept: Path) -> N
     async with started(kept) as (editor, uri):
         (action,) = [each for each in await editor.actions(uri, "def ") if each["title"] == TITLE]
         await editor.take(action)
-        assert "'initials' passes no example in the text as it is now" in (await editor.told())[1]
+        assert "'initials' passes no example in the current text" in (await editor.told())[1]
         assert editor.text(uri) == STUB
 
 

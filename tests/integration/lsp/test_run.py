@@ -78,7 +78,7 @@ async def test_what_is_unverified_is_kept_where_it_was_to_be_applied(editor: Cli
     assert answer["edits"], "the candidate is not lost"
     why = "Not inserted: 'shout' is unverified; its result is kept."
     assert answer["failureReason"] == (why if apply else None)
-    assert answer["summary"].startswith(why if apply else "Not inserted, as asked: a body for 'shout'.")
+    assert answer["summary"].startswith(why if apply else "Not inserted, as requested: a body for 'shout'.")
     assert editor.all("window/showMessageRequest") == []
     assert editor.text(uri) == NO_EXAMPLES
     assert (await editor.execute("insert", {"jobId": answer["jobId"]}))["accepted"] is apply

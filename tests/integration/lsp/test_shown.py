@@ -390,11 +390,11 @@ async def test_a_hover_tells_the_evidence_and_of_which_text(editor: Client) -> N
     await check(editor, "names.py")
     told = await hovered(editor, uri, "initials") or ""
     assert told.startswith("✓ Verified 'initials': 2/2 examples passed")
-    assert "Just now, for this very text." in told
+    assert "Just now, for the current text." in told
     assert await hovered(editor, uri, "return") is None, "elsewhere others have something to say"
     assert await hovered(editor, uri, "A = 1") is None
     await editor.change(uri, "A = 1", "A = 2")
-    assert "other text of the file has changed since" in (await hovered(editor, uri, "initials") or "")
+    assert "the file has since changed elsewhere" in (await hovered(editor, uri, "initials") or "")
     await editor.change(uri, ".upper()", "")
     assert "for another text of this function" in (await hovered(editor, uri, "initials") or "")
 

@@ -45,8 +45,8 @@ def stub(words: int) -> Target:
 
 SETTING = "raise --context-tokens, or choose a model with a larger window."
 SERVER = "start the server with a larger window, or choose another model with --model."
-MODEL = "it was trained with no more, so choose a model with a larger window with --model."
-UNTOLD = "start the server with a larger window, and set --context-tokens to that."
+MODEL = "the model supports no larger window, so choose another model with --model."
+UNTOLD = "start the server with a larger window, and set --context-tokens to that size."
 CASES = {
     "Ollama, as asked": Case("ollama 0.33", {}, Bound.SETTING, 1024, SETTING),
     "Ollama, as trained": Case("ollama 0.24", {"models": (Model(CODER, context_length=512),)}, Bound.MODEL, 512, MODEL),

@@ -215,7 +215,8 @@ async def test_each_rung_of_a_ladder_is_a_conversation(tmp_path: Path) -> None:
     replays = [f"replay:{tmp_path / name}" for name in ("talk", "talk-2", "talk-3")]
     replayed = await request(tmp_path / "ws", recording(again, *replays, rounds_per_model=1))
     assert replayed.status is outcome.status is Status.VERIFIED
-    assert replayed.notes == outcome.notes == ("No such model.",)
+    assert outcome.notes == (f"The conversation is in the new file {path}-3.", "No such model.")
+    assert replayed.notes == (f"The conversation is in the new file {again}-3.", "No such model.")
     for number in ("", "-2", "-3"):
         assert (tmp_path / f"again{number}").read_bytes() == (tmp_path / f"talk{number}").read_bytes()
 

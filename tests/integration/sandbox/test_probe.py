@@ -157,8 +157,8 @@ async def test_it_refuses_rather_than_run_unconfined(tmp_path: Path, monkeypatch
             with pytest.raises(IsolationRefused) as refusal:
                 await ws.evaluate(text)
             assert str(refusal.value) == (
-                "Nothing here can isolate the code that a model wrote (bubblewrap is not installed; this kernel has no"
-                " Landlock): install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`),"
+                "Nothing on this machine can isolate code (bubblewrap is not installed; this kernel has no Landlock):"
+                " install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`),"
                 " or accept the risk with `--isolation none`."
             )
     assert not mark.exists()
@@ -174,8 +174,8 @@ async def test_what_is_weaker_than_accepted_is_refused(tmp_path: Path, monkeypat
         with pytest.raises(IsolationRefused) as refusal:
             await ws.evaluate(GOOD)
     assert str(refusal.value) == (
-        "Code can only be isolated at the level 'lsm' here, and 'full' is the least accepted (bubblewrap is not"
-        " installed): install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`),"
+        "Isolation here only reaches the level 'lsm', but 'full' is required (bubblewrap is not installed):"
+        " install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`),"
         " or accept it with `--isolation lsm`."
     )
     async with workspace(tmp_path, Level.LSM) as ws:

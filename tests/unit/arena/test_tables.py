@@ -80,7 +80,13 @@ def test_a_table_without_rows_says_what_is_missing() -> None:
     found = _named("AdaCoder, Table XI", column("direct", "+"))
     assert found.lines == ()
     assert "adacoder:no-planner" in found.notes[0]
-    assert "--strategy adacoder,adacoder:no-planner" in found.notes[0]
+    assert "`adacoder arena humaneval --strategy adacoder,adacoder:no-planner" in found.notes[0]
+
+
+def test_the_command_for_missing_rows_names_one_file_of_tasks() -> None:
+    (note,) = _named("AdaCoder, Table IX", column("mapcoder", "+")).notes
+    assert "missing for direct, adacoder on humaneval, mbpp" in note
+    assert "`adacoder arena TASKS --strategy direct,adacoder --model NAME`" in note
 
 
 def test_a_table_whose_rows_do_not_tell_it_says_so() -> None:

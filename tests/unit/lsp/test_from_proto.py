@@ -35,36 +35,36 @@ NO_URI = "'uri' is missing: name the document."
         *((DocumentParams, value, NO_URI) for value in NOTHING),
         *((FunctionPlace, value, NO_URI) for value in NOTHING),
         (FunctionPlace, {"textDocument": None, "qualifiedName": "f"}, NO_URI),
-        (FunctionPlace, {**PLACE, "uri": 3}, "'uri' must be a text."),
+        (FunctionPlace, {**PLACE, "uri": 3}, "'uri' must be a string."),
         (FunctionPlace, {**PLACE, "version": True}, "'version' must be a whole number."),
         (FunctionPlace, {**PLACE, "version": "1"}, "'version' must be a whole number."),
-        (FunctionPlace, {**PLACE, "qualifiedName": 3}, "'qualifiedName' must be a text."),
+        (FunctionPlace, {**PLACE, "qualifiedName": 3}, "'qualifiedName' must be a string."),
         *(
             (FunctionPlace, {**PLACE, "position": position}, "'position' must have a 'line', counted from 0.")
             for position in (3, {}, {"line": -1}, {"line": True}, {"line": None})
         ),
-        (FunctionPlace, {"uri": URI}, "Neither 'position' nor 'qualifiedName' says which function is meant."),
+        (FunctionPlace, {"uri": URI}, "No function is named: give 'position' or 'qualifiedName'."),
         *(
             (RunParams, {**RUN, "mode": mode}, f"'mode' must be one of {', '.join(Mode)}.")
             for mode in ("write", None, ["fix"])
         ),
         (RunParams, {**RUN, "apply": 1}, "'apply' must be true or false."),
-        (RunParams, {**RUN, "workDoneToken": []}, "'workDoneToken' must be a text or a whole number."),
-        (RunParams, {**RUN, "workDoneToken": True}, "'workDoneToken' must be a text or a whole number."),
-        (RunParams, {**RUN, "candidate": 1}, "'candidate' must be a text."),
+        (RunParams, {**RUN, "workDoneToken": []}, "'workDoneToken' must be a string or a whole number."),
+        (RunParams, {**RUN, "workDoneToken": True}, "'workDoneToken' must be a string or a whole number."),
+        (RunParams, {**RUN, "candidate": 1}, "'candidate' must be a string."),
         (
             RunParams,
             {**RUN, "mode": "generate", "candidate": "def f(): ..."},
-            "'candidate' must be a text, and goes with the modes 'fix' and 'repair'.",
+            "'candidate' needs the mode 'fix' or 'repair'.",
         ),
         *(
-            (CheckParams, {"ids": ids}, "'ids' must be a list of ids that 'adacoder/examples' has given.")
+            (CheckParams, {"ids": ids}, "'ids' must be a list of ids from 'adacoder/examples'.")
             for ids in ("a#f", [3], ["no id"])
         ),
         (CheckParams, {}, NO_URI),
         (CheckParams, {"uri": URI, "coverage": 1}, "'coverage' must be true or false."),
         (DoctorParams, {"probe": None}, "'probe' must be true or false."),
-        (JobParams, {"jobId": 5}, "'jobId' must be a text."),
+        (JobParams, {"jobId": 5}, "'jobId' must be a string."),
         *((PullParams, {"model": model}, "'model' must name a model.") for model in ("", " ", 7)),
     ],
 )

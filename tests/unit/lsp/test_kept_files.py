@@ -45,7 +45,7 @@ def result(place: Path, job_id: str = "j", body: str = "    return 2 * x\n", **m
 def examples(place: Path, text: str = "    >>> f(1)\n    2\n", start: int = DOCUMENTED) -> KeptResult:
     edits = (Edit(start, start, text),)
     written = SOURCE[:start] + text + SOURCE[start:]
-    return result(place, candidate=None, additions=edits, written=written, score="to be read", reach=(1,))
+    return result(place, candidate=None, additions=edits, written=written, score="not reviewed", reach=(1,))
 
 
 def test_what_is_written_comes_back_the_oldest_first_and_is_unverified_until_it_ran(
@@ -55,7 +55,7 @@ def test_what_is_written_comes_back_the_oldest_first_and_is_unverified_until_it_
     for each in kept:
         files.save(each)
     one, other = files.load()
-    assert [one.score, other.score] == ["unverified", "to be read"], "no file says that anything is verified"
+    assert [one.score, other.score] == ["unverified", "not reviewed"], "no file says that anything is verified"
     assert (one.candidate, one.additions, one.written, one.reach) == (
         kept[0].candidate,
         kept[0].additions,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adacoder.replies.blocks import Block, fenced_blocks, is_prose, marked_blocks, runs
+from adacoder.replies.blocks import Block, code_blocks, fenced_blocks, is_prose, runs
 from adacoder.replies.filters import (
     UNWRAPPING,
     is_python,
@@ -105,18 +105,18 @@ WRAPPED = (
 def test_code_in_json_is_found(wrapped: str) -> None:
     text = wrapped.replace("…", json.dumps(CODE))
     for reply in (text, f"Here:\n{text}\nBye.", f"```json\n{text}\n```", text.replace("\\n", "\n")):
-        assert [block.text for block in marked_blocks(reply)] == [CODE]
+        assert [block.text for block in code_blocks(reply) if block.is_marked] == [CODE]
     fenced = wrapped.replace("…", json.dumps(f"See:\n```python\n{CODE}```\n"))
-    assert [block.text for block in marked_blocks(fenced)] == [CODE.rstrip()]
+    assert [block.text for block in code_blocks(fenced) if block.is_marked] == [CODE.rstrip()]
     words = wrapped.replace("…", json.dumps("print('Hello, World!')"))
-    assert marked_blocks(words) == []
+    assert code_blocks(words) == []
 
 
 @pytest.mark.parametrize(
     "text", ['{"a": 1, "b": "two"}', "{not json", "[x for x in y]", "[" * 100_000, '{"a": ' * 10_000, CODE]
 )
 def test_what_is_no_json_with_code_is_no_block(text: str) -> None:
-    assert marked_blocks(text) == []
+    assert code_blocks(text) == []
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_what_is_python_is_not_changed(code: str) -> None:
 def test_filters_take_any_text(text: str) -> None:
     for change in (*UNWRAPPING, without_line_numbers, without_prompts):
         assert isinstance(change(text), str)
-    for block in marked_blocks(text):
+    for block in code_blocks(text):
         assert all(run.text.strip() for run in runs(block))
 
 

@@ -76,7 +76,7 @@ class Configuration:
         try:
             await self._client.protocol.ask(types.CLIENT_REGISTER_CAPABILITY, params, seconds=_PATIENCE)
         except (TimeoutError, JsonRpcException) as error:
-            log.warning("The editor does not tell when its settings change: %r", error)
+            log.warning("The editor does not report changes of its settings: %r", error)
 
     async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
         """The settings for a file in `folder`: the defaults, overridden by its project's, then by the editor's.

@@ -107,7 +107,7 @@ class Protocol(LanguageServerProtocol):
         if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
             return 'A message must be a JSON object with "jsonrpc": "2.0".'
         if data.get("id") is not None and _id_of(data) is None:
-            return "The 'id' of a message must be a text or a whole number."
+            return "The 'id' of a message must be a string or a whole number."
         if not isinstance(data.get("method", ""), str) or not {"method", "result", "error"} & data.keys():
             return "A message must have a 'method', a 'result' or an 'error'."
         kind = self.get_message_type(data.get("method", ""))

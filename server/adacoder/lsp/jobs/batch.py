@@ -97,7 +97,7 @@ class Batches:
         if self._closing:
             raise TargetError("The language server is shutting down: restart it.")
         if any(other.snapshot.path == snapshot.path for other in self._running.values()):
-            raise TargetError(f"AdaCoder is at work on {snapshot.path.name} already: wait for it, or cancel it.")
+            raise TargetError(f"AdaCoder is already working on {snapshot.path.name}: wait for it, or cancel it.")
         if not stubs:
             raise TargetError(f"There is no function with a docstring and no body yet in {snapshot.path}.")
         batch = Batch(snapshot, stubs=len(stubs))
@@ -149,7 +149,7 @@ class Batches:
             ended = "Cancelled. "
             raise
         except Exception as error:
-            log.exception("The stubs of %s were not all written", batch.snapshot.path)
+            log.exception("Not all stubs of %s were written", batch.snapshot.path)
             ended = f"AdaCoder failed ({type(error).__name__}): see the language server's log. "
         finally:
             is_good = not ended and all(answer["applied"] for answer in batch.answers.values())

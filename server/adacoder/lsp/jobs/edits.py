@@ -101,7 +101,7 @@ class Insertion:
             return OutcomeInText(replace(outcome, target=target, edits=moved), now)
         again = await self._recheck(now, target)
         if again.status not in _HELD or reach_of(again) < reach_of(outcome):
-            raise NotInsertedError(f"'{name}' does not pass in the text as it is now")
+            raise NotInsertedError(f"'{name}' does not pass in the current text")
         current = replace(
             outcome,
             status=again.status,
@@ -139,7 +139,7 @@ async def refusal(client: Client, name: str, edit: types.WorkspaceEdit) -> str |
     try:
         answer = await client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING, at_once=True)
     except TimeoutError:
-        raise NotInsertedError("the editor did not say whether it made the edit: look first") from None
+        raise NotInsertedError("the editor did not say whether it made the edit: check the file") from None
     except JsonRpcException as error:
         return f"the editor refused the edit ({error.message})"
     if not answer.applied:

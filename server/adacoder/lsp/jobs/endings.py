@@ -53,7 +53,7 @@ class Ending:
         if self.applied:
             what = name if outcome.candidate else f"examples for {name}"
             doubt = "" if self.is_good else ", unverified"
-            where = f" In {self.closed}, not open, not saved." if self.closed else ""
+            where = f" {self.closed} is not open and not saved." if self.closed else ""
             return f"Inserted {what}{doubt}.{where}"
         if outcome.status is Status.CANCELLED:
             kept = " Its result is kept." if self.kept else ""
@@ -63,7 +63,7 @@ class Ending:
         if self.failure_reason is not None:
             return self.failure_reason
         if outcome.edits:
-            return f"Not inserted, as asked: a body for {name}."
+            return f"Not inserted, as requested: a body for {name}."
         if outcome.strategy is not None:
             return self._nothing_to_insert(name)
         return f"Checked {name}." if outcome.verdict else f"No examples suggested for {name}."

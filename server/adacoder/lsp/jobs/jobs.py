@@ -172,7 +172,7 @@ class Jobs:
         if self._closing:
             raise TargetError("The language server is shutting down: restart it.")
         if any(_same_function(job, other) for other in self._running.values()):
-            raise TargetError(f"AdaCoder is at work on '{job.target.name}' already: wait for it, or cancel it.")
+            raise TargetError(f"AdaCoder is already working on '{job.target.name}': wait for it, or cancel it.")
         self._running[job.id] = job
         job.moved = partial(self._announce, job)
         job.task = asyncio.create_task(self._perform(job), name=f"adacoder {job.label}")
@@ -264,19 +264,19 @@ class Jobs:
             return Ending(outcome, obstacle=_unproved(outcome), kept=True)
         if job.work is Mode.ANOTHER:
             self._results.keep(result)
-            why = f"another candidate for {_name(outcome)} is to be compared first"
+            why = f"compare the new candidate for {_name(outcome)} first"
             return Ending(outcome, obstacle=why, kept=True, is_wanted=True)
-        if job.reply is not None and outcome.status is not Status.VERIFIED:  # the client has the candidate that it sent
+        if job.reply is not None and outcome.status is not Status.VERIFIED:  # the client sent it, and still has it
             return Ending(outcome, obstacle=_unproved(outcome))
         if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
             if settings.preview:
                 self._results.keep(result)
-                seen = Text(f"{_name(outcome)} is to be looked at first, as ", _PREVIEW, " says")
+                seen = Text(f"review {_name(outcome)} first, as ", _PREVIEW, " says")
                 return Ending(outcome, obstacle=seen, kept=True, is_wanted=True)
             return await self._inserted(job, OutcomeInText(outcome, snapshot), result, recheck)
         unproved = _unproved(outcome)
         if settings.unverified is Unverified.DISCARD:
-            return Ending(outcome, obstacle=Text(unproved, " and is discarded, as ", _UNVERIFIED, " says"))
+            return Ending(outcome, obstacle=Text(unproved, ", and is discarded, as ", _UNVERIFIED, " says"))
         self._results.keep(result)
         return Ending(outcome, obstacle=unproved, kept=True)
 
@@ -317,11 +317,11 @@ class Jobs:
         if found is None:
             if is_kept := self._results.kept(kept.job_id) is not None:
                 self._results.keep(replace(kept, score="no example passes"))
-            return Ending(outcome, obstacle=f"{name} passes no example in the text as it is now", kept=is_kept)
+            return Ending(outcome, obstacle=f"{name} passes no example in the current text", kept=is_kept)
         found = replace(found, evaluated=kept.evaluated)
         if found.reach < kept.reach:
             self._results.keep(found)
-            why = f"{name} passes {found.score} in the text as it is now"
+            why = f"{name} passes {found.score} in the current text"
             return Ending(outcome, obstacle=why if outcome.edits == () else _unproved(outcome), kept=True)
         placed = replace(outcome, edits=edits_of(outcome))
         return await self._inserted(job, OutcomeInText(placed, job.snapshot), found, recheck)
@@ -362,7 +362,7 @@ def _unproved(outcome: Outcome) -> str:
     """Reason why an unverified or partial Outcome is not inserted automatically."""
     name = _name(outcome)
     if outcome.candidate is None:
-        return f"examples for {name} are to be read first"
+        return f"read the examples for {name} first"
     return f"{name} is unverified" if outcome.edits else f"{name} passes only {score_of(outcome)}"
 
 

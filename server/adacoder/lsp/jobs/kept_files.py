@@ -161,7 +161,7 @@ def _result(value: object, name: str) -> KeptResult:
         written,
         candidate,
         edits,
-        score="to be read" if candidate is None else "unverified",
+        score="not reviewed" if candidate is None else "unverified",
         reach=_reach(members["reach"]),
     )
 
@@ -202,7 +202,7 @@ def _of(value: object, kind: type[T]) -> T:
 
 def _require(holds: bool) -> None:
     if not holds:
-        raise ValueError("this is not as it was written")
+        raise ValueError("the stored result is invalid")
 
 
 def _differs_in_docstring_only(before: str, after: str) -> bool:

@@ -151,7 +151,7 @@ class Offering:
         snapshot = take(self._client.workspace, result.uri)
         target = await asyncio.to_thread(find, snapshot, FunctionPlace(uri=result.uri, qualname=result.qualname))
         if not result.fits(target):
-            raise ParametersError(f"'{result.name}' has other parameters now, or has that body already.")
+            raise ParametersError(f"'{result.name}' now has other parameters, or already has that body.")
         return snapshot, target
 
 

@@ -280,7 +280,7 @@ def read_reply(text: str, target: Target) -> Candidate:
 def score_of(outcome: Outcome) -> str:
     """The evidence for a title."""
     if outcome.candidate is None:
-        return "to be read"
+        return "not reviewed"
     is_told = outcome.status in (Status.VERIFIED, Status.PARTIAL)
     return f"{outcome.passed}/{outcome.total} examples" if is_told else "unverified"
 

@@ -128,7 +128,7 @@ def _which_text(placed: Placed, is_same_file: bool) -> str:
         return "for another text of this function: check it again"
     if not placed.evidence.is_of_text:
         return "of a candidate that is not in the file"
-    return "for this very text" if is_same_file else "for this very function; other text of the file has changed since"
+    return "for the current text" if is_same_file else "for the current function; the file has since changed elsewhere"
 
 
 _LONGEST = 80

@@ -46,7 +46,6 @@ class BadRecording(ModelError):
         super().__init__(
             f"{path} is not a recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
         )
-        self.why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +166,10 @@ def read(path: Path) -> RecordedConversation:
         conversation = _begun(header)
         for last, value in pairwise(values):
             line += last.count("\n")
-            _add(_checked(dict, read_json(value)), conversation)
+            entry = _checked(dict, read_json(value))
+            if "adacoder" in entry:
+                raise BadRecording(path, f"a second conversation begins in line {line}")
+            _add(entry, conversation)
     except (LookupError, TypeError, ValueError, ArithmeticError):
         raise BadRecording(path, f"the part from line {line} on is not understood") from None
     return conversation

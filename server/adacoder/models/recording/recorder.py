@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Hashable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -52,6 +53,7 @@ class Recorder:
             if path.exists() and not path.is_file():
                 raise CannotRecord(path, "it is not a regular file")
             self._path = _created(path)
+            self._is_renamed = self._path != Path(os.path.realpath(path))
         except OSError as error:
             raise CannotRecord(path, error.strerror or str(error)) from error
 
@@ -95,14 +97,17 @@ class Recorder:
         self._append(exchange_json(ask.messages, reply))
         return reply
 
-    def end(self, outcome: Outcome) -> None:
-        """Record the Outcome of the request.
+    def end(self, outcome: Outcome) -> Outcome:
+        """Record the Outcome of the request. Return it with a note on the file if that has another name.
 
         Raises:
             CannotRecord: the file cannot be written.
         """
         if self._has_begun:
             self._append(outcome_json(outcome))
+        if not self._is_renamed:
+            return outcome
+        return replace(outcome, notes=(*outcome.notes, f"The conversation is in the new file {self._path}."))
 
     def _begin(self, window: Window | str) -> None:
         if not self._has_begun:

@@ -9,8 +9,9 @@ LIFELINE is a descriptor to which nothing is ever written. With it, the launcher
 *supervisor*. When the child has ended, or the other end of the lifeline is closed because the server closed it or died,
 the supervisor kills all descendants of the child and ends once they are gone. Meanwhile it kills process groups or
 trees with too many processes. It stops processes with too many threads, so that the server can see why it must end
-them. The child becomes WRAPPER, a command that runs this file again inside, with an empty LIFELINE. Without a WRAPPER
-the child goes on itself: it confines itself and, as soon as descriptor 0 has something to read, becomes PROGRAM.
+them, and kills those that are still there a second later. The child becomes WRAPPER, a command that runs this file
+again inside, with an empty LIFELINE. Without a WRAPPER the child goes on itself: it confines itself and, as soon as
+descriptor 0 has something to read, becomes PROGRAM.
 
 Each CONFINEMENT is a KEY=VALUE, all of them optional:
 
@@ -38,6 +39,7 @@ import select
 import struct
 import sys
 from contextlib import suppress
+from time import monotonic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ _BOMB = 8
 """Factor over its limit at which a process group is killed as a whole."""
 _MOST_THREADS = 1000
 """Maximum for one process. The server ends evaluations long before, unless they start threads faster than it counts."""
+_STOPPED_SECONDS = 1.0
+"""Seconds for which a process with too many threads is only stopped. The server may not know of it."""
 
 # linux/prctl.h
 _PR_SET_PDEATHSIG = 1
@@ -164,8 +168,9 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
         with suppress(ProcessLookupError):  # it has ended
             watch.register(os.pidfd_open(child), select.POLLIN)
             warned: set[int] = set()
+            stopped: dict[int, float] = {}
             while not watch.poll(_COUNTED_MS if most < sys.maxsize else None):
-                end_excess(most, warned)
+                end_excess(most, warned, stopped)
     else:
         events = [
             select.kevent(lifeline, select.KQ_FILTER_READ, select.KQ_EV_ADD),
@@ -174,14 +179,14 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
         select.kqueue().control(events, 1)
 
 
-def end_excess(most: int, warned: set[int]) -> None:
-    """Kill descendants of this process that have too many processes, and stop those that have too many threads.
+def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
+    """Kill descendants of this process that have too many processes, and stop, later kill, those with too many threads.
 
     In a process group of more than `most` processes, the smallest process tree larger than that is killed. Without such
     a tree, or if one was already killed in this group, the whole group is killed, so that nothing in it can fork faster
     than it is killed.
 
-    `warned`: groups in which a tree was killed.
+    `warned`: groups in which a tree was killed. `stopped`: since when each process is stopped.
     """
     groups: dict[int, int] = {}
     parents: dict[int, int] = {}
@@ -197,7 +202,8 @@ def end_excess(most: int, warned: set[int]) -> None:
             groups[pid], parents[pid] = group, parent
             sizes[group] = sizes.get(group, 0) + 1
             if threads > _MOST_THREADS:
-                kill(os.kill, pid, _SIGSTOP)
+                end = stopped.setdefault(pid, monotonic()) + _STOPPED_SECONDS
+                kill(os.kill, pid, _SIGSTOP if monotonic() < end else _SIGKILL)
             if sizes[group] > _BOMB * most:  # it may fork faster than this loop runs
                 kill(os.killpg, group)
     for group in [group for group, size in sizes.items() if size > most]:

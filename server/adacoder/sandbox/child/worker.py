@@ -403,7 +403,7 @@ class ModuleUnderTest:
     def _evidence(
         self, source: str, code: CodeType | None, is_undisturbed: bool, *, shows: bool, binds: bool
     ) -> list[str]:
-        """RAN, INSTEAD, LINES and BRANCHES of the observed example."""
+        """Return RAN, INSTEAD, LINES and BRANCHES of the observed example."""
         observer = self._observer
         entered, reached = observer.entered, ["", ""]
         if self._by_line:

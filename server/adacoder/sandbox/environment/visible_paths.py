@@ -268,7 +268,7 @@ def _secrets_of_parts(own: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
         try:
             yield from hidden(part, wishes) if part.suffix != ".py" else ()
         except TooLargeError:
-            raise SandboxError(f"{part} holds too much to search for private files: move its data elsewhere.") from None
+            raise SandboxError(f"{part} is too large to search for private files: move its data elsewhere.") from None
 
 
 def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:

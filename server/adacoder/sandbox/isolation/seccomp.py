@@ -285,7 +285,7 @@ _IMPORTER = (
     _Denial(Errno.EAGAIN, "execve execveat"),
     # It stays in its session and group, and gets no handle to other processes.
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
-    # A path may lead to the folders of other evaluations. Opening a file takes a right that Landlock grants.
+    # A path may lead to the folder of another evaluation. Landlock decides which files get a descriptor.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
     # A Landlock rule keeps the file that it names, even after the file was deleted.
     _Denial(Errno.EPERM, "landlock_create_ruleset landlock_add_rule"),

@@ -167,7 +167,7 @@ def test_of_what_is_too_large_to_search_only_the_module_s_own_is_shown(
     assert found.shown == (tmp_path / "pkg",)
     assert found.hidden == (tmp_path / "pkg/sub/.env",)
     monkeypatch.setattr(secrets_module, "MOST_ENTRIES", 2)
-    with pytest.raises(SandboxError, match=r"pkg holds too much to search"):
+    with pytest.raises(SandboxError, match=r"pkg is too large to search"):
         find_visible(here, tmp_path, module)
 
 
