@@ -12,6 +12,8 @@ from adacoder.sandbox.isolation import LIMITS
 _SHARED = re.compile(rb"^\S+ ...s (?:\S+ +){2}\d+\b(?! +/(?:usr|lib)/)", re.MULTILINE)
 """Shared mappings, except of system files, which confined processes cannot write to: the C library has one."""
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
+_MOST_WAITING = 2
+"""Number of threads whose waits count: often one waits for another, and then both have waited for a processor."""
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 
 
@@ -40,16 +42,16 @@ def threads(pid: int) -> int:
 
 
 def waited(pid: int) -> float:
-    """Seconds for which the thread of a process that waited longest had to wait for a processor; 0 if unknown.
+    """Seconds for which the two threads of a process that waited longest had to wait for a processor; 0 if unknown.
 
     A sum would let code wait for itself: 100 threads that share a processor for a second wait 99 seconds.
     """
-    nanoseconds = [0]
+    nanoseconds = []
     with suppress(OSError):  # the process has ended, or this kernel does not count them
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):  # the thread has ended
                 nanoseconds.append(int((thread / "schedstat").read_bytes().split()[1]))
-    return max(nanoseconds) / 1e9
+    return sum(sorted(nanoseconds)[-_MOST_WAITING:]) / 1e9
 
 
 def computed(pid: int) -> float:

@@ -203,7 +203,12 @@ NOT_RUN = 'def idle(x):\n    """x.\n\n    >>> 1 + 1\n    2\n    """\n    return 
             WARNING,
             "Not changed: 'idle' is unverified. No example that shows",
         ),
-        ("another", STUB + BODY, WARNING, "No other candidate for 'initials'. The model repeated an earlier 'initials'"),
+        (
+            "another",
+            STUB + BODY,
+            WARNING,
+            "No other candidate for 'initials'. The model repeated an earlier 'initials'",
+        ),
     ],
 )
 async def test_what_needs_no_change_is_said_to_need_none(

@@ -193,8 +193,11 @@ async def test_a_candidate_that_a_client_sends_goes_in_if_it_is_verified_and_is_
         assert (answer["status"], answer["kept"], answer["modelCalls"]) == (status, False, 0)
         assert answer["applied"] is (status == "verified")
     assert editor.text(uri) == STUB + BODY
-    for wrong in ({"candidate": 1}, {"candidate": GOOD, "mode": "generate"}):
-        with pytest.raises(ResponseError, match="'candidate' must be"):
+    for wrong, why in (
+        ({"candidate": 1}, "must be a string"),
+        ({"candidate": GOOD, "mode": "generate"}, "needs the mode"),
+    ):
+        with pytest.raises(ResponseError, match=f"'candidate' {why}"):
             await editor.request("adacoder/run", {**ask, **wrong})
 
 

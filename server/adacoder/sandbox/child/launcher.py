@@ -6,12 +6,12 @@ AdaCoder's own interpreter runs this file (`-I -S`, standard library only). So n
 `.venv/bin/python` nor a `.pth` file, runs before the locks are closed.
 
 LIFELINE is a descriptor to which nothing is ever written. With it, the launcher forks and stays outside as the
-*supervisor*. When the child has ended, or the other end of the lifeline is closed because the server closed it or died,
-the supervisor kills all descendants of the child and ends once they are gone. Meanwhile it kills process groups or
-trees with too many processes. It stops processes with too many threads, so that the server can see why it must end
-them, and kills those that are still there a second later. The child becomes WRAPPER, a command that runs this file
-again inside, with an empty LIFELINE. Without a WRAPPER the child goes on itself: it confines itself and, as soon as
-descriptor 0 has something to read, becomes PROGRAM.
+*supervisor*. The supervisor waits until the child has ended or the other end of the lifeline is closed, because the
+server closed it or died. Then it kills all descendants of the child, and ends once they are gone. Meanwhile it kills
+process groups or trees with too many processes. It stops processes with too many threads, so that the server can see
+why it must end them, and kills those that are still there a second later. The child becomes WRAPPER, a command that
+runs this file again inside, with an empty LIFELINE. Without a WRAPPER the child goes on itself: it confines itself
+and, as soon as descriptor 0 has something to read, becomes PROGRAM.
 
 Each CONFINEMENT is a KEY=VALUE, all of them optional:
 

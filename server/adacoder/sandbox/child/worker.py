@@ -30,9 +30,9 @@ displays the value of an expression, empty for None. If BY_VALUE is not empty, C
 and PLAIN displays its `plain` copy, or is empty if it has none.
 
 RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if that is uncertain. INSTEAD
-names the function that ran in its place, if its names show it. If BY_LINE is not empty, LINES are line numbers of the
-target's code, separated by spaces, and BRANCHES the ways from one line to another that a test in it can take, such as
-`3>4`. In `loaded` these are all lines and branches, in answers to `run` only those taken by the example.
+names the function that ran in its place, if its names show it. LINES and BRANCHES are empty if BY_LINE is. LINES are
+line numbers of the target's code, separated by spaces. BRANCHES are the jumps from a test's line to another line, such
+as `3>4`. In `loaded` these are all lines and branches, in answers to `run` only those taken by the example.
 
 ENDED is `yes` if the example was traced to its end. LEFT_OUT entries were not sent. The first KEPT of the EXECUTED came
 before them. Each EXECUTED consists of lines of text: the numbers of the call and of the line, separated by a space; the
