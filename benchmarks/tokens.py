@@ -46,8 +46,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from measuring import Figure, Report
 
 from adacoder.agents.prompt_engineer import PLANNER
-from adacoder.domain import Message, Outcome, Reply, Status, Target, TargetError
+from adacoder.domain import Outcome, Reply, Status, Target, TargetError
 from adacoder.journal import Asked
+from adacoder.models.base import Ask, never
 from adacoder.models.served import ServedModel
 from adacoder.models.window import estimate
 from adacoder.project import Project
@@ -252,8 +253,8 @@ def without_early_stops() -> AbstractContextManager[object]:
     """Within this block every reply is read to its end."""
     reply = ServedModel.reply
 
-    async def whole(model: ServedModel, messages: Sequence[Message], *, max_tokens: int, **_: object) -> Reply:
-        return await reply(model, messages, enough=lambda text: False, max_tokens=max_tokens)
+    async def whole(model: ServedModel, ask: Ask) -> Reply:
+        return await reply(model, replace(ask, enough=never))
 
     return patch.object(ServedModel, "reply", whole)
 

@@ -94,6 +94,8 @@ _LEAST_KINDS = 3
 """Minimum number of kinds of characters in a password."""
 _LEAST_ENTROPY = 2.5
 _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
+_IS_PATH = re.compile(r"/(?:Users|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|var)/")
+"""A path below a folder that systems have. Its names may be random, such as that of an evaluation's working folder."""
 _LEAST_RANDOM = 3.0
 _IN_ADDRESS = "a password in an address"
 """This may be an example, so `found_in` reports it only if its letters look like a password."""
@@ -175,7 +177,7 @@ def entropy(text: str) -> float:
 
 def is_random(text: str) -> bool:
     """True for letters and digits that form no words, as in keys."""
-    if "/" in text and not _IS_BASE64.match(text):  # a path
+    if "/" in text and (_IS_PATH.match(text) or not _IS_BASE64.match(text)):
         return False
     parts = _CAMEL.findall(text)
     kinds = sum(pattern.search(text) is not None for pattern in _LETTERS[:3])

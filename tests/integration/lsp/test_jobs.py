@@ -255,7 +255,7 @@ async def test_what_cannot_be_accepted_says_why(editor: Client) -> None:
         ({"uri": cell, "qualifiedName": "initials"}, "save it as a .py file first"),
         ({"uri": untitled, "qualifiedName": "initials"}, "save it as a .py file first"),
         ({"uri": editor.uri("gone.py"), "qualifiedName": "f"}, "no file"),
-        ({"uri": uri}, "Neither 'position' nor 'qualifiedName'"),
+        ({"uri": uri}, "give 'position' or 'qualifiedName'"),
         ({"qualifiedName": "initials"}, "'uri' is missing"),
         ({"uri": uri, "position": {"line": -1}}, "'line'"),
         ({"uri": uri, "position": 3}, "'line'"),

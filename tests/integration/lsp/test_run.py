@@ -105,7 +105,7 @@ async def test_progress_under_the_clients_own_token(editor: Client, token: Any) 
     [
         ({"textDocument": None}, "'uri'"),
         ({"textDocument": {"uri": 3}}, "'uri'"),
-        ({"qualifiedName": None}, "'position' nor 'qualifiedName'"),
+        ({"qualifiedName": None}, "give 'position' or 'qualifiedName'"),
         ({"qualifiedName": None, "position": {"character": 1}}, "'line'"),
         ({"mode": "write"}, "'mode' must be one of generate, fix, check, repair"),
         ({"mode": None}, "'mode'"),

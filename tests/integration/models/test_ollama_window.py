@@ -69,7 +69,7 @@ async def test_a_window_that_the_model_does_not_have(kind: ServerKind) -> None:
         assert (await model.window()).tokens == 2048
         assert (await ask(model, words(2000))).text == CODE
         assert server.requests[0]["options"]["num_ctx"] == 2048
-        with pytest.raises(ContextOverflow, match="choose a model with a larger window"):
+        with pytest.raises(ContextOverflow, match="the model supports no larger window"):
             await ask(model, words(2046))
 
 

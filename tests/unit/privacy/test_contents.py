@@ -304,3 +304,16 @@ def test_the_list_of_detectors_is_made_of_the_patterns_that_no_other_list_has() 
     ]
     assert "9.9" in made
     assert "Apache License, Version 2.0" in made
+
+
+HEX = "9ca1080fccd5421ead2a538b1aa770d4"
+
+
+@pytest.mark.parametrize("path", [f"/tmp/0/{HEX}", f"/home/ada/{HEX}/notes", f"/Users/ada/{HEX}"])
+def test_a_path_with_a_random_name_is_not_masked(path: str) -> None:
+    assert without_secrets(f"('{path}', 1)") == f"('{path}', 1)"
+
+
+@pytest.mark.parametrize("text", [HEX, f"qX/0/{HEX}", f"/qX0/{HEX}"])
+def test_a_random_text_that_is_no_such_path_is_masked(text: str) -> None:
+    assert without_secrets(f"('{text}', 1)") == "('…', 1)"
