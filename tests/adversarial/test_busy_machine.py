@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import FailureKind
-from adacoder.sandbox import held, host, process
 from adversarial.beside import neighbours
 
 if TYPE_CHECKING:
@@ -41,12 +40,6 @@ thread.start()
 thread.join()
 return 'wanted'
 """
-SLOW = {
-    "sleeps": "time.sleep(20)\nreturn 'wanted'",
-    "waits for a thread": "import threading\nthreading.Thread(target=time.sleep, args=(20,)).run()\nreturn 'wanted'",
-    "never ends": "while True:\n    pass",
-    "computes for too long": COMPUTE.format(seconds=20),
-}
 CROWDED = """
 import hashlib, threading
 block = bytes(8 << 20)
@@ -56,9 +49,16 @@ def crowd():
     time.sleep(60)
 for _ in range(100):
     threading.Thread(target=crowd, daemon=True).start()
-time.sleep(10)
+time.sleep(20)
 return 'wanted'
 """
+SLOW = {
+    "sleeps": "time.sleep(20)\nreturn 'wanted'",
+    "waits for a thread": "import threading\nthreading.Thread(target=time.sleep, args=(20,)).run()\nreturn 'wanted'",
+    "never ends": "while True:\n    pass",
+    "computes for too long": COMPUTE.format(seconds=20),
+    "has threads that wait for each other": CROWDED,
+}
 
 
 BURNER = "import sys, threading\nthreading.Thread(target=sys.stdin.read, daemon=True).start()\nwhile True: pass"
@@ -76,16 +76,10 @@ def busy() -> Iterator[None]:
 
 @pytest.mark.usefixtures("busy")
 @pytest.mark.parametrize("body", [COMPUTE, IN_A_THREAD], ids=["computes", "computes in a thread"])
-async def test_time_spent_waiting_for_a_processor_does_not_count(
-    body: str, level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_time_spent_waiting_for_a_processor_does_not_count(body: str, level: Level, tmp_path: Path) -> None:
     async with neighbours(tmp_path, level) as beside:
         verdict = await beside.evaluate(body.format(seconds=0.3), SECONDS)
         assert verdict.passed, verdict.failure
-        monkeypatch.setattr(host, "_MOST_TIMES", 1)
-        failure = (await beside.evaluate(body.format(seconds=0.3), SECONDS)).failure
-        assert failure is not None, "the control"
-        assert failure.kind is FailureKind.TIMED_OUT
 
 
 @pytest.mark.usefixtures("busy")
@@ -96,32 +90,3 @@ async def test_but_slow_code_is_slow(name: str, level: Level, tmp_path: Path) ->
         assert failure is not None
         assert failure.kind is FailureKind.TIMED_OUT
         assert (await beside.evaluate("return 'wanted'")).passed
-
-
-async def test_code_whose_threads_wait_for_each_other_is_slow(
-    level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(host, "_MOST_TIMES", 100)
-    async with neighbours(tmp_path, level) as beside:
-        failure = (await beside.evaluate(CROWDED, SECONDS)).failure
-        assert failure is not None
-        assert failure.kind is FailureKind.TIMED_OUT
-        monkeypatch.setattr(held, "_MOST_WAITING", 100)
-        verdict = await beside.evaluate(CROWDED, SECONDS)
-        assert verdict.passed, f"the control: {verdict.failure}"
-
-
-@pytest.mark.usefixtures("busy")
-async def test_an_endless_loop_is_slow_before_the_kernel_ends_it(
-    level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(host, "_UNFINISHED", 20)  # however busy this machine is
-    monkeypatch.setattr(host, "_MOST_TIMES", 100)
-    async with neighbours(tmp_path, level) as beside:
-        failure = (await beside.evaluate(SLOW["never ends"], 2 * SECONDS)).failure
-        assert failure is not None
-        assert failure.kind is FailureKind.TIMED_OUT
-        monkeypatch.setattr(process, "computed", lambda _: 0.0)
-        failure = (await beside.evaluate(SLOW["never ends"], 2 * SECONDS)).failure
-        assert failure is not None
-        assert failure.kind is FailureKind.KILLED, "the control"

@@ -1,0 +1,56 @@
+"""The timeout of an evaluation: what counts towards it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from adacoder.sandbox import host
+from adacoder.sandbox.host import _timeout
+
+if TYPE_CHECKING:
+    from adacoder.sandbox.pool import Taken
+
+SECONDS = 0.05
+
+
+class Counted:
+    """An evaluation of which the kernel counts these seconds."""
+
+    def __init__(self, *, waited: float = 0, computed: float = 0) -> None:
+        self._waited, self._computed = waited, computed
+
+    def waited(self) -> float:
+        return self._waited
+
+    def computed(self) -> float:
+        return self._computed
+
+
+async def works(counted: Counted, seconds: float = 4 * SECONDS) -> bool:
+    """True if work that takes `seconds` ends before the timeout."""
+    try:
+        async with _timeout(cast("Taken", counted), SECONDS):
+            await asyncio.sleep(seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def test_waits_for_a_processor_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "_MOST_TIMES", 10_000)
+    assert await works(Counted(waited=600))
+    assert not await works(Counted(waited=0), 60)
+
+
+async def test_waits_count_after_most_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "_MOST_TIMES", 2)
+    assert not await works(Counted(waited=600), 60)
+
+
+async def test_code_that_used_its_time_gets_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "_MOST_TIMES", 10_000)
+    assert not await works(Counted(waited=600, computed=SECONDS), 60)
+    assert await works(Counted(waited=600, computed=SECONDS / 2))
