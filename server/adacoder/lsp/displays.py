@@ -48,13 +48,18 @@ def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None
     ls.state.saving.saved(Uri(params.text_document.uri))
 
 
-@on_document(restored=True, wanted=lambda settings: settings.code_lens)
+async def _has_lenses(ls: AdaCoderServer, uri: Uri) -> bool:
+    settings = await ls.state.shown.settings(uri)
+    return settings.code_lens and uri.endswith(".py") and ls.state.shown.document(uri) is not None
+
+
+@on_document(restored=True, wanted=_has_lenses)
 async def on_code_lens(
     ls: AdaCoderServer, params: types.CodeLensParams, snapshot: Snapshot
 ) -> list[types.CodeLens] | None:
     """`textDocument/codeLens`. The text is read only if it is new."""
     document, uri = ls.state.shown.document(snapshot.uri), snapshot.uri
-    if document is None or not uri.endswith(".py"):
+    if document is None:  # it was closed meanwhile
         return None
     functions = await ls.state.read(_skimmed, snapshot.text)
     kept = await ls.state.read(_fitting, snapshot, ls.state.results.of_file(snapshot.path))
@@ -81,14 +86,15 @@ def _skimmed(text: str) -> tuple[Skimmed, ...]:
     return skim(text)
 
 
-@on_document()
+async def _has_evidence(ls: AdaCoderServer, uri: Uri) -> bool:
+    return bool(ls.state.shown.evidence.of(uri))
+
+
+@on_document(wanted=_has_evidence)
 async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snapshot) -> types.Hover | None:
     """`textDocument/hover` on a function's header or docstring."""
-    evidence = ls.state.shown.evidence
-    if not evidence.of(snapshot.uri):
-        return None
     target = await ls.state.read(_described_at, snapshot, params.position.line)
-    placed = None if target is None else evidence.at(snapshot.uri, target.qualname)
+    placed = None if target is None else ls.state.shown.evidence.at(snapshot.uri, target.qualname)
     return None if placed is None else hover(placed, snapshot.text, ls.client_capabilities)
 
 
@@ -104,15 +110,14 @@ def _described_at(snapshot: Snapshot, line: int) -> Target | None:
     return target if line <= lines.line_at(target.docstring_span.end) else None
 
 
-@on_document(wanted=lambda settings: settings.inlay_hints)
-async def on_inlay_hint(
-    ls: AdaCoderServer, params: types.InlayHintParams, snapshot: Snapshot
-) -> list[types.InlayHint] | None:
-    """`textDocument/inlayHint`."""
-    document = ls.state.shown.document(snapshot.uri)
-    if document is None:
+async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> list[types.InlayHint] | None:
+    """`textDocument/inlayHint`. It needs no snapshot: the evidence has its places."""
+    uri = Uri(params.text_document.uri)
+    settings = await ls.state.shown.settings(uri)
+    document = ls.state.shown.document(uri)
+    if document is None or not settings.inlay_hints:
         return None
-    evidence = ls.state.shown.evidence.of(snapshot.uri)
+    evidence = ls.state.shown.evidence.of(uri)
     return list(inlay_hints(evidence, params.range, document.lines, encoding_of(ls.workspace)))
 
 

@@ -49,11 +49,7 @@ async def on_code_action(
     ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
 ) -> list[types.CodeAction | types.Command] | None:
     """`textDocument/codeAction`: the actions for the function at the beginning of the range."""
-    line, client, results = (
-        min(params.range.start.line, params.range.end.line),
-        ls.client_capabilities,
-        ls.state.results,
-    )
+    line, results = min(params.range.start.line, params.range.end.line), ls.state.results
     state = FileState(
         running={job.target.qualname: job.id for job in ls.state.jobs.of(snapshot.uri)},
         kept=results.of_file(snapshot.path),
@@ -61,7 +57,7 @@ async def on_code_action(
         failing=ls.state.shown.evidence.failing(snapshot.uri),
         earlier=results.candidates,
     )
-    return await ls.state.read(code_actions, snapshot, line, params.context, client, state) or None
+    return await ls.state.read(code_actions, snapshot, line, params.context, ls.client_capabilities, state) or None
 
 
 @reads(RunParams)

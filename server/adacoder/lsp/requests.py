@@ -14,11 +14,11 @@ from adacoder.lsp.uri import Uri
 
 if TYPE_CHECKING:
     from adacoder.lsp.language_server import AdaCoderServer, Answer
-    from adacoder.settings import Settings
 
 P = TypeVar("P")
 Refused: TypeAlias = "Callable[[AdaCoderServer, str], dict[str, Any]]"
 """Makes the answer to a request that cannot be met, given the reason."""
+Wanted: TypeAlias = "Callable[[AdaCoderServer, Uri], Awaitable[bool]]"
 OnDocument: TypeAlias = "Callable[[AdaCoderServer, Any, Snapshot], Awaitable[Any]]"
 
 
@@ -45,20 +45,18 @@ def reads(
     return decorate
 
 
-def on_document(
-    *, restored: bool = False, wanted: Callable[[Settings], bool] | None = None
-) -> Callable[[OnDocument], Answer]:
+def on_document(*, restored: bool = False, wanted: Wanted | None = None) -> Callable[[OnDocument], Answer]:
     """Decorate a handler of a request of the protocol on one document, which editors send at each keystroke.
 
-    The answer is null for an unsaved text, or if the document's settings do not want it. With `restored`, the results
-    of earlier servers are read first.
+    The answer is null for an unsaved text, or for a document that is not `wanted`, of which no snapshot is taken. With
+    `restored`, the results of earlier servers are read first.
     """
 
     def decorate(handler: OnDocument) -> Answer:
         @wraps(handler)
         async def answer(ls: AdaCoderServer, params: Any) -> Any:
             uri = Uri(params.text_document.uri)
-            if wanted is not None and not wanted(await ls.state.shown.settings(uri)):
+            if wanted is not None and not await wanted(ls, uri):
                 return None
             if restored:
                 await ls.state.restored(MOMENT)
