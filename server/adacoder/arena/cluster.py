@@ -46,6 +46,7 @@ _LOOKS = 1.0
 _ENDS = 5.0
 """Seconds at the end for workers to leave the run."""
 _INSTALL = f"pip install 'adacoder[arena]=={adacoder.__version__}' there."
+_GO_ON = "run the same command to go on."
 
 
 class ClusterError(AdaCoderError):
@@ -245,7 +246,8 @@ class Cluster:
             finally:
                 future.release()
             await asyncio.sleep(_LOOKS)
-        raise ServerTrouble(ClusterError(f"No worker of the cluster offers '{server}' now."), passes=True)
+        why = f"No worker of the cluster offers '{server}' now: start one, then {_GO_ON}"
+        raise ServerTrouble(ClusterError(why), passes=True)
 
     async def _offering(self, server: str) -> set[str]:
         """Addresses of the admitted workers that offer `server`.
@@ -280,7 +282,7 @@ class Cluster:
             raise
         except Exception as error:
             if future.status == "error":
-                why = "Workers failed at the same cell: see what they logged."
+                why = "Workers failed at the same cell: read their logs."
                 raise ServerTrouble(ClusterError(why), passes=False) from error
             answer, row = CellAnswer(), None
         finally:
@@ -309,7 +311,7 @@ class Cluster:
 
     @property
     def _gone(self) -> ClusterError:
-        return ClusterError(f"The Dask scheduler at {self._address} does not answer any more.")
+        return ClusterError(f"The Dask scheduler at {self._address} does not answer: start it, then {_GO_ON}")
 
     async def _watch(self) -> None:
         while True:

@@ -50,7 +50,7 @@ class CellAnswer:
     journal: str = ""
     record: str | None = None
     why: str = ""
-    """Reason, if there is no row."""
+    """Reason for a missing row."""
     is_trouble: bool = False
     """True if the cell failed as in `ServerTrouble`; False if the worker cannot do any cell."""
     passes: bool = False

@@ -95,7 +95,7 @@ def test_when_the_scheduler_is_killed_another_run_goes_on(at: Site) -> None:
     at.cluster.kill("scheduler")
     code, said = run.end()
     assert code == 2
-    assert said[-1].startswith(f"The Dask scheduler at {at.cluster.address} does not answer any more.")
+    assert said[-1].startswith(f"The Dask scheduler at {at.cluster.address} does not answer: start it")
     assert said[-1].endswith(f"{at.count} of {CELLS} cells are in rows.jsonl: run the same command again to go on.")
     assert len(said) == 2
     before = at.rows.read_bytes()
