@@ -160,9 +160,8 @@ def _sizes_of_locked(folder: str, locked: int) -> Iterator[int]:
         handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError):
         return
-    opened = f"/proc/self/fd/{handle}"
+    opened, mode = f"/proc/self/fd/{handle}", stat.S_IMODE(os.fstat(handle).st_mode)
     try:
-        mode = stat.S_IMODE(os.fstat(handle).st_mode)
         if os.readlink(opened) == folder:  # noqa: PTH115  # as all here
             os.chmod(opened, stat.S_IRWXU)  # noqa: PTH101
             yield from _sizes(folder, locked)
