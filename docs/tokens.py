@@ -50,7 +50,7 @@ DETECTORS = (
 or they match words (Artifactory's passwords, Cloudant's keys), what opens nothing (Twilio's accounts, tokens without a
 signature), or more than real tokens (AWS, Slack, Telegram, Twilio's keys)."""
 _RANDOM = 3.0
-"""Minimum entropy of what a pattern of detect-secrets matches, in bits per character."""
+"""Minimum entropy of a match of a pattern of detect-secrets, in bits per character."""
 
 _HEAD = """\
 # Forms of keys and tokens, made by docs/tokens.py of gitleaks.toml{version}. Do not edit: renew it.
@@ -254,7 +254,10 @@ def _better(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
 
 
 def detectors(patterns_of: Callable[[str], tuple[str, Sequence[re.Pattern[str]]]], version: str) -> str:
-    """Return the data file for the plugins of detect-secrets. `patterns_of` gives what a class finds, and how."""
+    """Return the data file for the plugins of detect-secrets.
+
+    `patterns_of` returns the kind and the patterns of a class.
+    """
     parts = [_DETECTORS_HEAD.format(version=version)]
     for section, name, number in DETECTORS:
         kind, patterns = patterns_of(name)

@@ -127,7 +127,7 @@ async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
     """Yield the contents of all messages until the end of the stream.
 
     pygls ignores a broken header and waits for the next one. A client would wait with it. Empty lines before a header
-    are no header: some clients end each message with one.
+    are ignored: some clients end each message with one.
 
     Raises:
         asyncio.IncompleteReadError: the stream ends in the middle of a message.

@@ -95,7 +95,7 @@ _LEAST_KINDS = 3
 _LEAST_ENTROPY = 2.5
 _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
 _IS_PATH = re.compile(r"/(?:Users|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|var)/")
-"""A path below a folder that systems have. Its names may be random, such as that of an evaluation's working folder."""
+"""A path below a folder that systems have. Its names may be random: an evaluation works in such a folder."""
 _LEAST_RANDOM = 3.0
 _IN_ADDRESS = "a password in an address"
 """This may be an example, so `found_in` reports it only if its letters look like a password."""

@@ -130,7 +130,7 @@ def _hunks(text: str) -> Iterator[_Hunk]:
 def _counted(lines: Iterable[str], old: int, new: int) -> int:
     """Return how many of `lines` a unified hunk with these numbers of lines has; 0 if `lines` contradict the numbers.
 
-    Within them, a removed line such as `--- x` is no header of a file.
+    Within them, a removed line such as `--- x` does not begin a file.
     """
     count = 0
     for line in lines:

@@ -1,8 +1,8 @@
 """Workflows that write, and while examples fail, ask for advice on the failure and revise by it.
 
-They differ in the adviser and in what it sees: Self-Debugging explains the code, Reflexion remembers reflections,
-INTERVENOR teaches a method, and LDB judges the blocks of a trace. Traces are recorded at run time, with the values of
-locals. A block ends where the code branches, jumps back or calls itself.
+They differ in the adviser and its view of the failure: Self-Debugging explains the code, Reflexion remembers
+reflections, INTERVENOR teaches a method, and LDB judges the blocks of a trace. Traces are recorded at run time, with
+the values of locals. A block ends where the code branches, jumps back or calls itself.
 """
 
 from __future__ import annotations

@@ -239,10 +239,10 @@ def window(
 def _until_it_has_folders(page: Page) -> None:
     """Reload a window whose workspace has no folders, as a person would.
 
-    VS Code builds the workspace from a cache in the browser, which is empty the first time, and then from its file. If
-    the file is read just after the cache and before the workspace is there, VS Code drops it: the workspace counts as
-    complete and stays without folders (`updateWorkspaceAndInitializeConfiguration` in VS Code's configurationService).
-    The cache holds the file from then on, so the next load has the folders.
+    Some windows stay without folders, and a reload gives them their folders. A race in VS Code is the likely cause. It
+    builds the workspace from a cache in the browser, which is empty the first time, and then from its file. If the file
+    is read before the workspace is there, VS Code drops it (`updateWorkspaceAndInitializeConfiguration` in its
+    configurationService). The cache holds the file at the next load.
     """
     folders = page.locator(".explorer-folders-view .monaco-list-row").first
     none = page.locator(".pane-header", has_text="No Folder Opened").first

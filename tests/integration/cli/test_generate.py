@@ -149,7 +149,7 @@ def initials(name):
     >>> initials("ada lovelace")
     'AL'
     """
-    # TODO: the name may be empty
+    # the name may be empty
     pass
 '''
 INITIALS_REPLY = '```python\ndef initials(name):\n    return "".join(word[0] for word in name.split()).upper()\n```'
@@ -164,7 +164,7 @@ def test_each_stub_of_a_file_comes_after_those_that_it_names(desk: Desk, option:
     assert ran.code == 0, ran.err
     if option == "--write":
         assert path.read_text("utf-8").count("return") == 2
-        assert "    # TODO: the name may be empty\n    return" in path.read_text("utf-8")
+        assert "    # the name may be empty\n    return" in path.read_text("utf-8")
         return
     assert path.read_text("utf-8") == text, "the second passed in the text with the first, which was not written"
     if option == "--diff":

@@ -236,15 +236,15 @@ async def test_a_refused_docstring_is_told(editor: Client) -> None:
 
 
 async def test_comments_of_a_stub_are_given_to_the_model_and_stay(editor: Client) -> None:
-    text = f"{STUB}    # TODO: name may be empty\n    pass  # yet\n"
+    text = f"{STUB}    # name may be empty\n    pass  # yet\n"
     async with StandIn([GOOD]) as standin:
         editor.settings = told_of(standin)
         uri = await editor.write("names.py", text)
         await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
         assert (await editor.told())[0] == INFO
         prompt = standin.seen[-1].body["messages"][-1]["content"]
-    assert "    # TODO: name may be empty\n    # yet\n```" in prompt
-    assert editor.text(uri) == f"{STUB}    # TODO: name may be empty\n    # yet\n{BODY}"
+    assert "    # name may be empty\n    # yet\n```" in prompt
+    assert editor.text(uri) == f"{STUB}    # name may be empty\n    # yet\n{BODY}"
 
 
 SETTER = '''class Price:
