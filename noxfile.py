@@ -203,9 +203,9 @@ def real(session: nox.Session) -> None:
 def thorough(session: nox.Session) -> None:
     """Everything that the tests sample: real code in every form, every reader with every shape. Takes an hour."""
     session.install("-e", ".[test]")
-    session.run(
-        "pytest", *WORKERS, "--all", "tests/observing", "tests/integration/test_round_trip.py", "tests/unit/replies"
-    )
+    sampled = ("test_round_trip.py", "lsp/test_schedules.py", "lsp/test_fuzz.py")
+    files = ("tests/observing", "tests/unit/replies", *(f"tests/integration/{name}" for name in sampled))
+    session.run("pytest", *WORKERS, "--all", *files, env=COMPILED)
     session.run("python", "-W", "ignore", "tests/adversarial/growth.py", *session.posargs, env={"PYTHONPATH": "tests"})
 
 
