@@ -34,7 +34,7 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """The strict type check of the package and its tests."""
     session.install("-e", ".[test,types]")
-    session.run("mypy", "--num-workers", "2")
+    session.run("mypy")
 
 
 @nox.session
