@@ -141,7 +141,7 @@ async def test_parts_without_text_or_thought_are_no_progress(
     if many:
         monkeypatch.setattr(waiting, "_MOST_EMPTY", 300)
     nothing, first = empty(kind), [part(kind, "x")] * begins
-    deadlines = Deadlines() if many else Deadlines(first=1.5, next=1.0)
+    deadlines = Deadlines() if many else Deadlines(first=3.0, next=2.0)
     good = raw(head(kind), nothing * 20, part(kind, "x"), nothing * 20, part(kind, "y"), end(kind))
     async with talking(kind, [raw(head(kind), *first, then=repeat(nothing)), good], deadlines=deadlines) as (_, model):
         with pytest.raises(BadReply if many else (BadReply, Stalled), match="are empty" if many else "nothing|empty"):
@@ -156,8 +156,8 @@ async def test_a_reply_that_drips_ends(kind: ServerKind, text: str, monkeypatch:
         with pytest.raises(TooSlow, match="was not complete after 1 s"):
             await ask(model)
     patient = Deadlines(next=0.5, whole=60.0)
-    async with talking(kind, [Script("xy" * 3, token=1, pause=0.2)], deadlines=patient) as (_, model):
-        assert (await ask(model)).text == "xy" * 3
+    async with talking(kind, [Script("xy" * 4, token=1, pause=0.2)], deadlines=patient) as (_, model):
+        assert (await ask(model)).text == "xy" * 4
 
 
 async def test_a_reply_of_more_parts_than_tokens_were_asked_for_ends(
