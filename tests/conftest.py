@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Generator
 from functools import partial
 from pathlib import Path
 
@@ -43,6 +44,17 @@ def pytest_configure(config: pytest.Config) -> None:
     for variable in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
         os.environ[variable] = own = tempfile.mkdtemp(prefix="adacoder-test-")
         config.add_cleanup(partial(shutil.rmtree, own, ignore_errors=True))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect without Python's garbage collection, which would look again and again at objects that all stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

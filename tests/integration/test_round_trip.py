@@ -104,15 +104,16 @@ def test_every_function_comes_back_in_every_dressing(
     path = file_of(module)
     problems: list[str] = []
     tried = 0
-    for number, original in enumerate(with_doctests(path)):
+    chosen = [*enumerate(with_doctests(path))][:: one_in(3)]
+    for number, original in chosen:
         stub = locate(blanked(original), path, original.module.root, qualname=original.qualname)
         dressings = DRESSINGS[number % one_in(14) :: one_in(14)]
         found = [problem(original, stub, dressing) for dressing in dressings]
         problems += [each for each in found if each is not None]
         tried += len(dressings)
-    record_property("figure", f"{module}: {len(with_doctests(path))} functions, {tried} replies")
+    record_property("figure", f"{module}: {len(chosen)} functions, {tried} replies")
     assert problems == []
-    assert with_doctests(path)
+    assert tried
 
 
 def test_another_function_is_told_from_the_original() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install 'adacoder[arena]'")
+if find_spec("distributed") is None:
+    pytest.skip("Dask is not installed: pip install 'adacoder[arena]'", allow_module_level=True)
 
 import adacoder
 from adacoder.arena.rows import RowsReader  # after what may skip

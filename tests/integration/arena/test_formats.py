@@ -8,8 +8,9 @@ import json
 import pickle
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -170,22 +171,25 @@ def test_what_holds_no_tasks(text: str, tmp_path: Path) -> None:
         load(path, tmp_path)
 
 
-SPACES = gzip.compress(b" " * (80 << 20))
-"""One long line in a small file."""
-LINES = gzip.compress(b"\n" * (1 << 20))
 TWICE = gzip.compress(json.dumps(CHECKED).encode() + b"\n") + gzip.compress(json.dumps(ET).encode()[:-1])
 """Packed in two parts, of which the second breaks off."""
+
+
+@cache
+def spaces() -> bytes:
+    """One long line in a small file."""
+    return gzip.compress(b" " * (80 << 20))
 
 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        pytest.param(SPACES, "line 1: .* too large", id="a bomb of one line"),
-        pytest.param(LINES, "too large", id="a bomb of many lines"),
-        pytest.param(gzip.compress(b"[" + b"{},\n" * (1 << 20)), "too large", id="a bomb of a list"),
-        pytest.param(gzip.compress(b"{" + b'"":0,' * (5 << 20)), "values", id="a bomb of values"),
-        pytest.param(gzip.compress(SPACES[:1000]), "line 1", id="packed twice"),
-        pytest.param(SPACES[:1000], "cannot be read", id="cut"),
+        pytest.param(spaces, "line 1: .* too large", id="a bomb of one line"),
+        pytest.param(lambda: gzip.compress(b"\n" * (1 << 20)), "too large", id="a bomb of many lines"),
+        pytest.param(lambda: gzip.compress(b"[" + b"{},\n" * (1 << 20)), "too large", id="a bomb of a list"),
+        pytest.param(lambda: gzip.compress(b"{" + b'"":0,' * (5 << 20)), "values", id="a bomb of values"),
+        pytest.param(lambda: gzip.compress(spaces()[:1000]), "line 1", id="packed twice"),
+        pytest.param(lambda: spaces()[:1000], "cannot be read", id="cut"),
         pytest.param(TWICE, "line 2", id="two parts"),
         pytest.param(b"[" * 100_000, "nested", id="deep list"),
         pytest.param(b'{"a":' * 100_000, "nested", id="deep object"),
@@ -196,16 +200,18 @@ TWICE = gzip.compress(json.dumps(CHECKED).encode() + b"\n") + gzip.compress(json
         pytest.param(b"", "holds no tasks", id="empty"),
     ],
 )
-def test_a_file_that_would_harm_is_refused_in_a_sentence(data: bytes, why: str, tmp_path: Path) -> None:
+def test_a_file_that_would_harm_is_refused_in_a_sentence(
+    data: bytes | Callable[[], bytes], why: str, tmp_path: Path
+) -> None:
     path = tmp_path / "tasks.jsonl"
-    path.write_bytes(data)
+    path.write_bytes(data() if callable(data) else data)
     with pytest.raises(TasksError, match=why):
         load(path, tmp_path)
 
 
 def test_a_small_file_takes_no_gigabyte(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl.gz"
-    path.write_bytes(gzip.compress(json.dumps(CHECKED).encode() + b"\n") + SPACES)
+    path.write_bytes(gzip.compress(json.dumps(CHECKED).encode() + b"\n") + spaces())
     tracemalloc.start()
     try:
         with pytest.raises(TasksError, match=r"line 2: .* too large"):

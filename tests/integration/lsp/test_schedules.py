@@ -351,7 +351,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_no_schedule_loses_anything(
     tmp_path: Path, one_in: Callable[[int], int], record_property: Callable[[str, object], None]
 ) -> None:
-    seeds = range(2100)[:: one_in(30)]
+    seeds = range(2100)[:: one_in(60)]
     for seed in seeds:
         try:
             await scheduled(seed, tmp_path)

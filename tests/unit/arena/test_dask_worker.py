@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install 'adacoder[arena]'")
+if find_spec("distributed") is None:
+    pytest.skip("Dask is not installed: pip install 'adacoder[arena]'", allow_module_level=True)
 
 from adacoder.arena.cells import digest  # after what may skip
 from adacoder.arena.dask_worker import Run, refusal, versions
