@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Module
     from adacoder.sandbox.environment.interpreter import Interpreter
     from adacoder.sandbox.isolation import Mechanism
+    from adacoder.sandbox.process import Evaluation
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -349,9 +350,9 @@ class Host:
 
         If the template is killed meanwhile, the judge hears of no end, and its verdict shows an interrupted run.
         """
-        line = taken.line
+        line = taken.evaluation.line
         try:
-            async with _timeout(taken, seconds), _bounded(taken):
+            async with _timeout(taken.evaluation, seconds), _bounded(taken):
                 if not judge.loaded(await line.load(program, _limit(seconds))):
                     return
                 for example in judge.examples:
@@ -384,7 +385,7 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
     """
     if taken.overfull:
         judge.wrote_too_much(SCRATCH_SIZE)
-    elif taken.crowded or taken.threads > MOST_THREADS:
+    elif taken.crowded or taken.evaluation.threads() > MOST_THREADS:
         judge.started_too_many_threads(MOST_THREADS)
     elif taken.greedy:
         judge.died(OUT_OF_MEMORY)
@@ -394,7 +395,7 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
 
 
 @asynccontextmanager
-async def _timeout(taken: Taken, seconds: float) -> AsyncIterator[None]:
+async def _timeout(evaluation: Evaluation, seconds: float) -> AsyncIterator[None]:
     """Raise TimeoutError after `seconds`. The time in which an evaluation waits for a processor does not count, because
     it shows how busy the machine is.
 
@@ -408,8 +409,8 @@ async def _timeout(taken: Taken, seconds: float) -> AsyncIterator[None]:
     def expire() -> None:
         nonlocal timer
         now = loop.time()
-        end = began + min(seconds + _UNFINISHED * taken.waited(), _MOST_TIMES * seconds)
-        if now < end and taken.computed() < seconds:
+        end = began + min(seconds + _UNFINISHED * evaluation.waited(), _MOST_TIMES * seconds)
+        if now < end and evaluation.computed() < seconds:
             timer = loop.call_at(min(end, now + _EXPIRING_SECONDS), expire)
         else:
             limit.reschedule(now)
@@ -439,11 +440,11 @@ async def _bounded(taken: Taken) -> AsyncIterator[None]:
 
 async def _watch(taken: Taken) -> None:
     while True:
-        taken.crowded = taken.threads > MOST_THREADS
+        taken.crowded = taken.evaluation.threads() > MOST_THREADS
         taken.greedy = taken.has_too_much_memory()
         if taken.folder is not None:
             taken.overfull = await asyncio.to_thread(taken.is_overfull)
         if taken.crowded or taken.greedy or taken.overfull:
-            taken.end()
+            taken.evaluation.kill()
             return
         await asyncio.sleep(_WATCHED_SECONDS)

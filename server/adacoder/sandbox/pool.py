@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adacoder.sandbox.process import Begin
-    from adacoder.sandbox.wire import WorkerLine
 
 PAUSE_SECONDS = 0.01
 """Seconds without any evaluation after which processes are forked ahead."""
@@ -153,7 +152,7 @@ class Taken:
     def __init__(self, keeper: Lender, template: TemplateProcess, evaluation: Evaluation) -> None:
         self._keeper = keeper
         self._template = template
-        self._evaluation = evaluation
+        self.evaluation = evaluation
         self._status: int | None = None
         self.overfull = False
         """True if it was ended because it wrote too much."""
@@ -161,11 +160,6 @@ class Taken:
         """True if it was ended because it started too many threads."""
         self.greedy = False
         """True if it was ended because it took too much memory."""
-
-    @property
-    def line(self) -> WorkerLine:
-        """Connection to its worker."""
-        return self._evaluation.line
 
     @property
     def gone(self) -> bool:
@@ -181,49 +175,32 @@ class Taken:
     def folder(self) -> Path | None:
         """Folder on disk that it may write to; None if the folder is in memory, and limited."""
         scratch = self._template.scratch_on_disk
-        return None if scratch is None else scratch / str(self._evaluation.slot)
+        return None if scratch is None else scratch / str(self.evaluation.slot)
 
     async def status(self) -> int | None:
         """Return the end of a process that closed its connection: its exit status, or minus the signal that killed it.
 
         None if it goes on without a connection, as only hostile code does, or if its template is gone.
         """
-        if await self._evaluation.ended() and not self.gone:
-            self._evaluation.kill()
+        if await self.evaluation.ended() and not self.gone:
+            self.evaluation.kill()
             with suppress(SandboxError):
-                self._status, overfull = await self._template.reap(self._evaluation)
+                self._status, overfull = await self._template.reap(self.evaluation)
                 self.overfull |= overfull
         return self._status
 
-    @property
-    def threads(self) -> int:
-        """Number of its threads; 0 if unknown."""
-        return self._evaluation.threads()
-
-    def waited(self) -> float:
-        """Seconds for which it had to wait for a processor; 0 if unknown."""
-        return self._evaluation.waited()
-
-    def computed(self) -> float:
-        """Seconds of processor time that it used; 0 if unknown."""
-        return self._evaluation.computed()
-
     def has_too_much_memory(self) -> bool:
         """True if it holds more memory than an evaluation may."""
-        return self._evaluation.memory() > max(MOST_MEMORY, self._template.resident() + MOST_MEMORY // 2)
+        return self.evaluation.memory() > max(MOST_MEMORY, self._template.resident() + MOST_MEMORY // 2)
 
     def is_overfull(self) -> bool:
         """True if it wrote more than an evaluation may to a real disk. This takes some time."""
         folder = self.folder
-        return folder is not None and is_overfull(str(folder), self._evaluation.pid)
-
-    def end(self) -> None:
-        """Kill it because it exceeded a limit."""
-        self._evaluation.kill()
+        return folder is not None and is_overfull(str(folder), self.evaluation.pid)
 
     def give_back(self) -> None:
         """Kill it."""
-        self._keeper.give_back(None if self._status is not None else self._evaluation)
+        self._keeper.give_back(None if self._status is not None else self.evaluation)
 
 
 class Lender(Protocol):

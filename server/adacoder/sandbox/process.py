@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.sandbox.child.launcher import children
-from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.environment.imports_ahead import Ahead
 from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
 from adacoder.sandbox.held import computed, memory, shares_memory, threads, waited
@@ -21,7 +20,7 @@ from adacoder.sandbox.isolation import LIMITS, MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.isolation.seccomp import OWN_PID
 from adacoder.sandbox.unavailable import SandboxError
-from adacoder.sandbox.wire import Channel, HungUpError, ProtocolError, WorkerLine, channel_pair
+from adacoder.sandbox.wire import Channel, HungUpError, ProtocolError, WorkerLine, channel_pair, readable
 
 if TYPE_CHECKING:
     import socket

@@ -6,6 +6,7 @@ bytes, whatever their position, are read as the next answer, and are detected be
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import select
 import socket
@@ -18,7 +19,6 @@ from adacoder.domain import NOTHING, Reached
 from adacoder.pytext import Lines, statements
 from adacoder.sandbox.child.tracing import MOST_KEPT, TRACE_LIMIT
 from adacoder.sandbox.child.worker import pack, unpack
-from adacoder.sandbox.descriptors import readable, writable
 from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:
@@ -426,3 +426,26 @@ def _names(text: str, program: Program) -> tuple[str, ...]:
     """The suspects among the names in `text`. A worker cannot report other names."""
     names = set(text.split())
     return tuple(name for name in program.suspects if name in names)
+
+
+async def readable(descriptor: int) -> None:
+    """Wait until there is something to read, or the other end is closed."""
+    loop = asyncio.get_running_loop()
+    await _until(loop.add_reader, loop.remove_reader, descriptor)
+
+
+async def writable(descriptor: int) -> None:
+    """Wait until writing is possible, or the other end is closed."""
+    loop = asyncio.get_running_loop()
+    await _until(loop.add_writer, loop.remove_writer, descriptor)
+
+
+async def _until(
+    watch: Callable[[int, Callable[[], None]], object], unwatch: Callable[[int], object], descriptor: int
+) -> None:
+    ready = asyncio.Event()
+    watch(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        unwatch(descriptor)
