@@ -193,7 +193,7 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def real(session: nox.Session) -> None:
     """Real servers and model files; see CONTRIBUTING.md. The first run builds a server, which takes some minutes."""
-    session.install("-e", ".[openai]")
+    session.install("-e", ".")
     if not {"ADACODER_OLLAMA", "ADACODER_OPENAI"} & os.environ.keys():
         session.install("llama-cpp-python[server]>=0.3.36", "gguf>=0.19", "tokenizers>=0.23", "numpy>=2")
     session.run("python", "tests/real/drive.py", *session.posargs)

@@ -144,7 +144,7 @@ function put(making: string, ready: string): void {
 /** The commands that make an environment and finally try it. */
 function commands({ wheel, python, uv }: Parts, folder: string): [string, ...string[]][] {
   const own = pythonOf(folder);
-  const server = `adacoder[openai] @ ${pathToFileURL(wheel).href}`;
+  const server = `adacoder @ ${pathToFileURL(wheel).href}`;
   const tried: [string, ...string[]] = [own, ISOLATED, "-m", "adacoder", "--version"];
   if (uv !== undefined) {
     return [

@@ -32,7 +32,6 @@ LIBRARY_HOMES = {
     "lsprotocol": ("lsp/",),
     "cattrs": ("lsp/from_proto.py",),
     "ollama": ("models/ollama.py",),
-    "openai": ("models/openai.py",),
     "httpx": ("models/http.py", "models/response_guard.py", "models/ollama.py", "models/openai.py"),
     "jedi": ("source/surroundings/near_files.py",),
     "pyflakes": ("source/imports.py",),
@@ -315,7 +314,7 @@ def cancellation_goes_through(package: Path) -> list[str]:
 
 def serving_is_light(package: Path) -> list[str]:
     """Invariant 7: what answers `initialize` has imported none of the heavy libraries."""
-    heavy = ("ollama", "openai", "httpx", "httpx2", "jedi", "parso", "pyflakes", "click", "rich")
+    heavy = ("ollama", "httpx", "jedi", "parso", "pyflakes", "click", "rich")
     return _imported_of(heavy, package, "adacoder.lsp.stdio")
 
 

@@ -63,7 +63,7 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.files_have_names_of_their_own, "agents/test_designer.py", "x = 1"),
     (rules.serving_is_light, "lsp/connection/workspace.py", "import jedi"),
     (rules.serving_is_light, "lsp/language_server.py", "import click"),
-    (rules.serving_is_light, "visible.py", "import openai"),
+    (rules.serving_is_light, "visible.py", "import httpx"),
     (rules.answering_needs_little, "lsp/features.py", "from adacoder.lsp import handlers"),
     (rules.answering_needs_little, "lsp/connection/client.py", "import adacoder.settings"),
     (rules.answering_needs_little, "lsp/stdio.py", "create = lambda made=create: made().state"),

@@ -107,16 +107,6 @@ class NoBaseUrl(ModelError):
         super().__init__(what, BASE_URL, ".")
 
 
-class NotInstalled(ModelError):
-    """The library for OpenAI-compatible servers is missing."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "OpenAI-compatible servers need the package 'openai', which is not installed: run"
-            " `pip install 'openai>=2,<4'`, or `pip install '.[openai]'` in the folder of AdaCoder's source."
-        )
-
-
 class OtherScheme(ModelError):
     """The address says https but the server speaks http, or the other way round."""
 

@@ -1,19 +1,19 @@
 """OpenAI-compatible servers: llama.cpp's llama-server, vLLM, SGLang, LM Studio and others with the same protocol.
 
-Only this file imports `openai`: at the first request and in a thread, because the import takes a good part of a second.
 These servers agree on the form of a chat. They differ in their lists of models, the wording of their errors, and the
 way to turn off thinking. This file has the special cases of each server.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import base_url
@@ -23,7 +23,6 @@ from adacoder.models.errors import (
     ModelError,
     ModelMissing,
     NothingCame,
-    NotInstalled,
     OtherServer,
 )
 from adacoder.models.model_names import may_chat
@@ -33,13 +32,7 @@ from adacoder.models.window import Bound
 
 if TYPE_CHECKING:
     import httpx
-    import openai
-    from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 
-_HEADERS = frozenset(
-    {"host", "connection", "user-agent", "accept", "accept-encoding", "content-type", "content-length"}
-)
-"""Headers that a request needs. The library adds others, about this machine and an OpenAI account."""
 _MOST_STOPS = 4
 """Maximum number of stop sequences that the protocol allows."""
 _MISSING = re.compile(
@@ -52,13 +45,17 @@ _THINKS_ALWAYS = "gpt-oss"
 _GAVE_UP = ("abort", "content_filter", "error")
 """Finish reasons of an incomplete reply."""
 _MILLISECOND = 1e-3
+_NOT_FOUND = 404
+_BAD_REQUEST = (400, 422)
+_MIDSTREAM = -1
+"""Status of an error in the middle of a stream."""
 
 
-class OpenAIServer(Connection["openai.AsyncOpenAI"]):
+class OpenAIServer(Connection["httpx.AsyncClient"]):
     """One OpenAI-compatible server. Nothing is imported and no connection made before the first request.
 
     Raises:
-        NoBaseUrl: `url` is None or empty. The server is never guessed, or taken from the library.
+        NoBaseUrl: `url` is None or empty. The server is never guessed.
         BadHost: `url` is not an address.
     """
 
@@ -80,7 +77,7 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
         """Close every connection."""
         client, self._opened = self._opened, None
         if client is not None:
-            await client.close()
+            await client.aclose()
 
     async def _list(self) -> list[Mapping[str, object]]:
         """List the server's models; empty if it keeps no list.
@@ -88,37 +85,33 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
         Raises:
             ModelError: the server does not answer, or does not speak this protocol.
         """
-        client = await self._client()
-        with self._translated_errors(""):
-            import openai
+        from adacoder.models.http import translated_failures
 
-            try:
-                async with self._answered_soon():
-                    listed = await client.get("/models", cast_to=object)
-            except openai.NotFoundError:
+        client = await self._client()
+        with translated_failures(self.url, OPENAI):
+            async with self._answered_soon():
+                response = await client.get("/models")
+            if response.status_code == _NOT_FOUND:
                 await self._require_chats(client)
                 return []
-            cards = _object(listed).get("data")
+            if not response.is_success:
+                raise self._refusal(response.status_code, response.text, "")
+            cards = _object(response.json()).get("data")
         if not isinstance(cards, list):
             raise OtherServer(self.url, OPENAI)
         return [card for card in cards if isinstance(card, dict)]
 
-    async def _require_chats(self, client: openai.AsyncOpenAI) -> None:
+    async def _require_chats(self, client: httpx.AsyncClient) -> None:
         """Check that the server has chats under this path. The request is empty, so it starts no chat.
 
         Raises:
-            NotFoundError: the server has no chats there.
+            ModelError: the server has no chats there.
         """
-        import openai
-
-        try:
-            async with self._answered_soon():
-                await client.post("/chat/completions", body={}, cast_to=object)
-        except openai.NotFoundError as error:
-            if not isinstance(self._refusal(error, ""), ModelMissing):
-                raise
-        except openai.APIStatusError:
-            pass  # the server read the request
+        async with self._answered_soon():
+            response = await client.post("/chat/completions", json={})
+        error = self._refusal(response.status_code, response.text, "")
+        if response.status_code == _NOT_FOUND and not isinstance(error, ModelMissing):
+            raise error
 
     async def facts(self, model: str) -> Facts:
         """As `Server.facts`. Most servers accept names that they do not list, so such a name is an error only if the
@@ -148,20 +141,22 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
         """As `Server.chat`."""
         client = await self._client()
         import httpx  # imported before, so this takes no time
-        import openai
+
+        from adacoder.models.http import translated_failures
 
         began = time.perf_counter()
         has_come = False
         reason: object = None
         usage: Mapping[str, object] = {}
         timings: Mapping[str, object] = {}
-        with self._translated_errors(chat.model):
-            async with await self._begin(client, chat) as stream:
-                if "text/event-stream" not in stream.response.headers.get("content-type", ""):
+        with translated_failures(self.url, OPENAI):
+            async with self._begun(client, chat) as response:
+                if "text/event-stream" not in response.headers.get("content-type", ""):
                     raise TypeError("no stream of events")
                 try:
-                    async for chunk in stream:
-                        said = chunk.to_dict(warnings=False)
+                    async for said in _events(response):
+                        if said.get("error"):
+                            raise self._refusal(_MIDSTREAM, said, chat.model)
                         choices = said.get("choices")
                         choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
                         # Counts come with the last choice or after it, or with each choice if they were requested.
@@ -174,7 +169,7 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
                             has_come = has_come or bool(part.text)
                             yield replace(part, so_far=so_far)
                         reason = choice.get("finish_reason") or reason
-                except (httpx.TransportError, openai.APIConnectionError):
+                except httpx.TransportError:
                     if has_come or chat.bound is not Bound.UNTOLD:
                         raise
             if reason in _GAVE_UP:
@@ -185,76 +180,39 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
             elif chat.bound is Bound.UNTOLD and not has_come:
                 raise NothingCame(self.url)
 
-    async def _begin(self, client: openai.AsyncOpenAI, chat: Chat) -> openai.AsyncStream[ChatCompletionChunk]:
+    @asynccontextmanager
+    async def _begun(self, client: httpx.AsyncClient, chat: Chat) -> AsyncGenerator[httpx.Response]:
         """Open the stream of a reply, without the optional fields that this server refuses."""
-        import openai
-
         choices = _optional_fields(chat, _card(chat.model, self._listed))
         refused = self._refused
         while True:
-            try:
-                stream = await _create(client, chat, choices[refused])
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                refused += 1
-                if refused == len(choices) or not isinstance(self._refusal(error, chat.model), BadReply):
-                    raise
-            else:
-                self._refused = refused
-                return stream
+            body = {**_body(chat), **choices[refused]}
+            async with client.stream("POST", "/chat/completions", json=body) as response:
+                if response.is_success:
+                    self._refused = refused
+                    yield response
+                    return
+                await response.aread()
+            error = self._refusal(response.status_code, response.text, chat.model)
+            refused += 1
+            if response.status_code not in _BAD_REQUEST or refused == len(choices) or not isinstance(error, BadReply):
+                raise error
 
-    def _connect(self) -> openai.AsyncOpenAI:
-        try:
-            import openai
-        except ImportError:
-            raise NotInstalled from None
+    def _connect(self) -> httpx.AsyncClient:
         import httpx
 
         from adacoder.models.http import client_settings, client_setup
 
         with client_setup(self.url, OPENAI):
             settings = client_settings(self._address, os.environ.get("OPENAI_API_KEY"), self._deadlines.connect)
-            authorize = settings["auth"]
+            return httpx.AsyncClient(base_url=self.url, **settings)
 
-            def send_no_more_than_needed(request: httpx.Request) -> httpx.Request:
-                for name in request.headers.keys() - _HEADERS:
-                    del request.headers[name]
-                return authorize(request)
-
-            settings["auth"] = send_no_more_than_needed
-            return openai.AsyncOpenAI(
-                api_key="no key",  # else the library sends the environment's key to any address
-                base_url=self.url,
-                max_retries=0,
-                http_client=httpx.AsyncClient(**settings),  # type: ignore[arg-type]  # it takes httpx as well as httpx2
-            )
-
-    @contextmanager
-    def _translated_errors(self, model: str) -> Iterator[None]:
-        """Turn any error in this block into a ModelError."""
-        import httpx
-        import openai
-
-        from adacoder.models.http import translated_failures
-
-        with translated_failures(self.url, OPENAI):
-            try:
-                yield
-            except openai.APIConnectionError as error:
-                if isinstance(error.__cause__, (httpx.HTTPError, ValueError)):
-                    raise error.__cause__ from None
-                raise BadReply(self.url, "the connection broke off") from error
-            except openai.APIError as error:
-                raise self._refusal(error, model) from None
-
-    def _refusal(self, error: openai.APIError, model: str) -> ModelError:
-        """Return the error for a refusal, at the start or in the middle of a stream."""
-        import openai
-
+    def _refusal(self, status: int, answer: object, model: str) -> ModelError:
+        """Return the error for a refusal, at the start or in the middle of a stream. `answer` is the server's."""
         from adacoder.models.http import refusal
 
-        status = error.status_code if isinstance(error, openai.APIStatusError) else -1
-        said = _said(error)
-        if _MISSING.search(said) or (status == 404 and "model" in said.lower()):
+        said = _said(answer)
+        if _MISSING.search(said) or (status == _NOT_FOUND and "model" in said.lower()):
             return self._missing(model)
         return refusal(status, said, model, self.url, OPENAI)
 
@@ -263,24 +221,33 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
         return ModelMissing(model, self.url, [f"openai:{name}" for name in names if may_chat(name)], OPENAI)
 
 
-async def _create(
-    client: openai.AsyncOpenAI, chat: Chat, optional: Mapping[str, object]
-) -> openai.AsyncStream[ChatCompletionChunk]:
-    from openai import omit
+async def _events(response: httpx.Response) -> AsyncGenerator[Mapping[str, object]]:
+    """Yield the JSON objects of a stream of server-sent events, up to `[DONE]`."""
+    data: list[str] = []
+    async for line in response.aiter_lines():
+        name, _, value = line.partition(":")
+        if name == "data":
+            data.append(value.removeprefix(" "))
+        elif not line and data:
+            said = "\n".join(data)
+            if said.startswith("[DONE]"):
+                return
+            data.clear()
+            yield _object(json.loads(said))
 
-    messages = [{"role": message.role, "content": message.content} for message in chat.messages]
-    return await client.chat.completions.create(
-        model=chat.model,
-        messages=cast("list[ChatCompletionMessageParam]", messages),
-        stream=True,
-        stream_options={"include_usage": True},
-        max_tokens=chat.max_tokens,
-        temperature=chat.temperature,
-        top_p=omit if chat.top_p is None else chat.top_p,
-        seed=omit if chat.seed is None else chat.seed,
-        stop=list(chat.stop[:_MOST_STOPS]) or omit,
-        extra_body=optional,
-    )
+
+def _body(chat: Chat) -> dict[str, object]:
+    """Return the request for a reply, with the fields that every server understands."""
+    optional = {"top_p": chat.top_p, "seed": chat.seed, "stop": chat.stop[:_MOST_STOPS] or None}
+    return {
+        "model": chat.model,
+        "messages": [{"role": message.role, "content": message.content} for message in chat.messages],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "max_tokens": chat.max_tokens,
+        "temperature": chat.temperature,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
 
 
 def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
@@ -365,12 +332,16 @@ def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object
     )
 
 
-def _said(error: openai.APIError) -> str:
-    """Return the server's error message, with its error code if that may say more."""
-    body = error.body
-    words = (body.get("message") or body.get("detail")) if isinstance(body, dict) else body
-    names = [name for name in (error.code, error.type) if name in _TELLING_CODES]
-    return " ".join([str(words or ""), *names])
+def _said(answer: object) -> str:
+    """Return the error message in a server's answer, with its error code if that may say more."""
+    if isinstance(answer, str):
+        with suppress(ValueError, RecursionError):
+            answer = json.loads(answer)
+    error = answer.get("error", answer) if isinstance(answer, dict) else answer
+    if not isinstance(error, dict):
+        return str(error or "")
+    names = [str(name) for name in (error.get("code"), error.get("type")) if name in _TELLING_CODES]
+    return " ".join([str(error.get("message") or error.get("detail") or ""), *names])
 
 
 def _object(value: object) -> Mapping[str, object]:

@@ -10,7 +10,6 @@ import json
 import socket
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +27,6 @@ from adacoder.models.errors import (
     LeavesNetwork,
     ModelError,
     ModelMissing,
-    NotInstalled,
     NotRunning,
     OnlyThought,
     OtherScheme,
@@ -39,7 +37,6 @@ from adacoder.models.openai import OpenAIServer
 from adacoder.models.server import Running
 from adacoder.settings import Settings
 from support.engines import KIND, THINKER, chatting, model_of, trouble
-from support.paths import ROOT
 from support.serving import CODE, CODER, MESSAGES, ask, model_at, sentence
 from support.standins.ollama import count_tokens
 from support.standins.openai import Engine, Model, StandIn
@@ -229,10 +226,10 @@ from adacoder.settings import Settings
 async def main():
     settings = Settings(base_url=sys.argv[1])
     model = await open_model("openai:qwen2.5-coder:7b", settings, Session(), lambda said: None)
-    before = sorted({"openai", "httpx", "httpx2", "pydantic", "ollama"} & sys.modules.keys())
+    before = sorted({"httpx", "pydantic", "ollama"} & sys.modules.keys())
     reply = await model.reply(Ask((Message("user", "Write f."),), max_tokens=100))
     await model.close()
-    after = sorted({"openai", "httpx"} & sys.modules.keys())
+    after = sorted({"httpx", "ollama"} & sys.modules.keys())
     print(json.dumps([reply.text, contacts, before, after]))
 
 asyncio.run(main())
@@ -254,23 +251,7 @@ def test_nothing_else_is_contacted_and_nothing_is_imported_before_it_is_needed()
         assert text == CODE
         assert {tuple(contact) for contact in contacts} == {("127.0.0.1", server.port)}
         assert before == []
-        assert after == ["httpx", "openai"]
-
-
-async def test_the_library_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with chatting([CODE]) as (server, model):
-        with monkeypatch.context() as patched:
-            patched.setitem(sys.modules, "openai", None)
-            error = await trouble(model)
-        assert isinstance(error, NotInstalled)
-        assert str(error) == (
-            "OpenAI-compatible servers need the package 'openai', which is not installed: run"
-            " `pip install 'openai>=2,<4'`, or `pip install '.[openai]'` in the folder of AdaCoder's source."
-        )
-        extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-        assert extras["optional-dependencies"]["openai"] == ["openai>=2,<4"]
-        assert server.seen == []
-        assert (await ask(model)).text == CODE
+        assert after == ["httpx"]
 
 
 # What the engines say of their models.
