@@ -1,15 +1,17 @@
 """Results and costs of every strategy with a random model.
 
-    strategies.py [--only NAME …] [--tasks N] [--chance P …]
+    strategies.py [--only NAME …] [--tasks N] [--chance P …] [--seeds N]
 
 On each call the model writes the right function with probability P, else a recorded reply to that task that fails its
 hidden tests. In all other roles it writes something of the right form. So the table does not describe real models. It
 shows that feedback loops, budgets and selection work, that the best candidate is returned, and the cost of each
-strategy. Tasks and replies come from the folder that ADACODER_DATA names.
+strategy. The luck of a task is the same for every strategy (common random numbers), and there are several seeds of
+luck. Tasks and replies come from the folder that ADACODER_DATA names.
 
 One JSON line a strategy and P: `verified` and `right` (by the hidden tests, which are used only here) as shares of the
-tasks; mean `calls`, `programs` and `rounds` a task; `most_calls`, retries included; `worse`: requests that returned
-less than the best candidate they evaluated, which must be 0.
+requests, with Wilson's intervals for the number of tasks; mean `calls`, `programs` and `rounds` a request;
+`most_calls`, retries included; `worse`: requests that returned less than the best candidate they evaluated, which must
+be 0.
 """
 
 from __future__ import annotations
@@ -23,22 +25,24 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from rescue import Judge, humaneval, read, shared_out
-from rescue import Task as JudgedTask
+from recorded import replies_in
+from rescue import shared_out
 
-from adacoder.domain import FailureKind, Level, Status, TargetError
+from adacoder.arena.formats import load
+from adacoder.arena.judge import PASSED, HiddenJudge
+from adacoder.arena.measures import wilson
+from adacoder.arena.tasks import ArenaTask
+from adacoder.domain import FailureKind, Level, Status
 from adacoder.journal import Evaluated
-from adacoder.project import Project
 from adacoder.service import Service
 from adacoder.settings import Settings
-from adacoder.source.locate import locate
-from adacoder.source.splice import splice
 from adacoder.strategies import STRATEGIES
 from adacoder.task import Task
 from support.acting import Actor
@@ -55,19 +59,18 @@ _GOT_LESS_FAR = frozenset({FailureKind.MEMORISED, FailureKind.UNDEFINED_NAME})
 class Trial:
     """One task, with the model's possible replies."""
 
-    name: str
-    task: JudgedTask
+    task: ArenaTask
     right: str
     wrong: Sequence[str]
 
-    def writer(self, chance: float, strategy: str) -> Actor:
-        """A model whose luck is the same in every run."""
-        luck = random.Random(f"{self.name} {chance} {strategy}")
+    def writer(self, chance: float, seed: int) -> Actor:
+        """A model whose luck is the same in every run, and for every strategy."""
+        luck = random.Random(f"{self.task.id} {chance} {seed}")
 
         def writes(number: int) -> str:
             return self.right if luck.random() < chance else luck.choice(self.wrong)
 
-        tests = "\n".join(f"assert {self.task.function}({n}) == {n}" for n in range(3))
+        tests = "\n".join(f"assert {self.task.target.qualname}({n}) == {n}" for n in range(3))
         return Actor(writes, tests=f"```python\n{tests}\n```", accepts=True, score=3)
 
 
@@ -75,6 +78,7 @@ class Trial:
 class Result:
     """Result of one request."""
 
+    task: str
     is_verified: bool
     is_right: bool
     calls: int
@@ -83,27 +87,26 @@ class Result:
     is_worse: bool
 
 
-def trials(data: Path) -> list[Trial]:
-    """The tasks of HumanEval that have recorded replies which fail."""
+def trials(data: Path, folder: Path) -> list[Trial]:
+    """The tasks of HumanEval that have recorded replies which fail; `folder` is their workspace."""
     wrong: defaultdict[str, list[str]] = defaultdict(list)
-    for row in read(data / "model_replies.jsonl.gz"):
-        if row["hidden_tests"] == "fail" and row["task_id"].startswith("HumanEval/"):
+    for row in replies_in(data / "model_replies.jsonl.gz"):
+        if row["hidden_tests"] == "fail":
             wrong[row["task_id"]].append(row["reply"])
-    found = []
-    for each in read(data / "HumanEval.jsonl.gz"):
-        if each["task_id"] in wrong:
-            right = f"```python\n{each['prompt']}{each['canonical_solution']}\n```"
-            found.append(Trial(each["task_id"], humaneval(each), right, wrong[each["task_id"]]))
-    return found
+    return [
+        Trial(each, f"```python\n{each.canonical.text}\n```", wrong[each.id])
+        for each in load(data / "HumanEval.jsonl.gz", folder).tasks
+        if each.id in wrong and each.canonical is not None
+    ]
 
 
-async def request(service: Service, judge: Judge, folder: Path, trial: Trial, strategy: str, chance: float) -> Result:
-    """Run one strategy on one task."""
-    model = trial.writer(chance, strategy)
-    models[trial.name] = model
-    settings = Settings(models=(trial.name,), strategy=strategy, isolation=Level.LSM, timeout=SECONDS)
-    target = locate(trial.task.prompt, folder / "task.py", folder, qualname=trial.task.function)
-    outcome = await service.run(Task(target, settings, Project(folder)))
+async def request(
+    service: Service, judge: HiddenJudge, settings: Settings, trial: Trial, chance: float, seed: int
+) -> Result:
+    """Run the strategy of the settings on one task."""
+    model, name = trial.writer(chance, seed), f"{trial.task.id} {seed}"
+    models[name] = model
+    outcome = await service.run(Task(trial.task.target, replace(settings, models=(name,)), trial.task.project))
     programs = [
         step.details for step in outcome.steps if isinstance(step.details, Evaluated) and step.action == "evaluate"
     ]
@@ -111,8 +114,9 @@ async def request(service: Service, judge: Judge, folder: Path, trial: Trial, st
     most = max((each.passed for each in honest), default=0)
     is_right = False
     if outcome.candidate is not None:
-        is_right = await judge.passes(splice(target, outcome.candidate).text, trial.task)
+        is_right = await judge.judge(trial.task, outcome.candidate) == PASSED
     return Result(
+        trial.task.id,
         outcome.status is Status.VERIFIED,
         is_right,
         len(model.asked),
@@ -123,7 +127,7 @@ async def request(service: Service, judge: Judge, folder: Path, trial: Trial, st
 
 
 models: dict[str, Actor] = {}
-"""The model of each request that runs, by the task's name."""
+"""The model of each request that runs, by the task's name and the seed."""
 
 
 async def opened(model_id: str | None, *_: object) -> Actor:
@@ -131,39 +135,38 @@ async def opened(model_id: str | None, *_: object) -> Actor:
     return models[str(model_id)]
 
 
-async def measure(folder: Path, data: Path, names: Sequence[str], chances: Sequence[float], most: int | None) -> None:
+async def measure(folder: Path, data: Path, given: argparse.Namespace) -> None:
     """Print a line for each strategy and chance."""
-    chosen = []
-    for trial in trials(data):
-        try:
-            locate(trial.task.prompt, folder / "task.py", folder, qualname=trial.task.function)
-            chosen.append(trial)
-        except TargetError:
-            print(f"left out: {trial.name}", file=sys.stderr)
-    chosen = chosen[:most]
-    service, judge = Service(open_model=opened), Judge(folder)  # type: ignore[arg-type]  # it has the used part of a model
+    chosen = trials(data, folder)[: given.tasks]
+    settings = Settings(isolation=Level.LSM, timeout=SECONDS)
+    service, judge = Service(open_model=opened), HiddenJudge(settings)  # type: ignore[arg-type]  # it has the used part of a model
     try:
-        for name in names:
-            for chance in chances:
-                results: list[Result] = []
+        for name, chance in product(given.only, given.chance):
+            results: list[Result] = []
+            used = replace(settings, strategy=name)
 
-                async def one(
-                    trial: Trial, name: str = name, chance: float = chance, kept: list[Result] = results
-                ) -> None:
-                    kept.append(await request(service, judge, folder, trial, name, chance))
+            async def one(trial: Trial, seed: int, *, of: Settings, at: float, kept: list[Result]) -> None:
+                kept.append(await request(service, judge, of, trial, at, seed))
 
-                await shared_out([one(trial) for trial in chosen])
-                print(json.dumps({"strategy": name, "chance": chance, **summed(results)}), flush=True)
+            all_of_them = product(chosen, range(given.seeds))
+            await shared_out([one(trial, seed, of=used, at=chance, kept=results) for trial, seed in all_of_them])
+            print(json.dumps({"strategy": name, "chance": chance, **summed(results)}), flush=True)
     finally:
         await service.close()
         await judge.close()
 
 
-def summed(results: Sequence[Result]) -> Mapping[str, float]:
-    """Summary of all requests of a strategy."""
-    count = len(results)
+def summed(results: Sequence[Result]) -> Mapping[str, float | list[float]]:
+    """Summary of all requests of a strategy. Intervals count each task once, because its seeds are no other tasks."""
+    count, tasks = len(results), len({each.task for each in results})
+
+    def interval(hits: int) -> list[float]:
+        return [round(bound, 3) for bound in wilson(hits / count * tasks, tasks)]
+
     return {
-        "tasks": count,
+        "tasks": tasks,
+        "verified_interval": interval(sum(each.is_verified for each in results)),
+        "right_interval": interval(sum(each.is_right for each in results)),
         "verified": round(sum(each.is_verified for each in results) / count, 3),
         "right": round(sum(each.is_right for each in results) / count, 3),
         "calls": round(sum(each.calls for each in results) / count, 2),
@@ -180,13 +183,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[*STRATEGIES], choices=[*STRATEGIES])
     parser.add_argument("--chance", nargs="+", type=float, default=[0.1, 0.3, 0.6])
     parser.add_argument("--tasks", type=int)
+    parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
     data = os.environ.get(DATA)
     if data is None:
         print(json.dumps({"skipped": f"{DATA} does not name a folder with real replies"}))
         return
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measure(Path(folder).resolve(), Path(data), given.only, given.chance, given.tasks))
+        asyncio.run(measure(Path(folder).resolve(), Path(data), given))
 
 
 if __name__ == "__main__":

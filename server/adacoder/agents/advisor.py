@@ -50,9 +50,9 @@ async def by_plan(
     return await request.ask(replace(role, prompt=WRITER.prompt))
 
 
-def code_of(attempt: Attempt) -> str:
-    """Return an attempt's code for a prompt, without secrets."""
-    return without_secrets(attempt.candidate.text).rstrip()
+def code_of(candidate: Candidate) -> str:
+    """Return a candidate's code for a prompt, without secrets."""
+    return without_secrets(candidate.text).rstrip()
 
 
 def told(attempt: Attempt, error: Field | None = None, *, more: str = "") -> dict[str, Field]:
@@ -63,7 +63,7 @@ def told(attempt: Attempt, error: Field | None = None, *, more: str = "") -> dic
     if attempt.verdict.failure is not None:
         error = described(attempt.verdict)
     error = error or "All examples pass."
-    return {"code": code_of(attempt), "error": partial(_with_more, error, more) if more else error}
+    return {"code": code_of(attempt.candidate), "error": partial(_with_more, error, more) if more else error}
 
 
 def _with_more(error: Field, more: str, most: int) -> str:

@@ -1,7 +1,8 @@
 """Designed tests during a request: run on candidates, and set aside if the docstring's Examples speak against them.
 
-A designed test is a model's opinion. It sends a candidate back, and ranks candidates that no Example proves. It never
-verifies.
+A designed test is a model's opinion. It sends a candidate back. If two designs agree on it, it also ranks candidates
+that no Example proves. It never verifies. The programs of a request are revisions of one another, so that several of
+them fail a test does not speak against the test.
 """
 
 from __future__ import annotations
@@ -15,81 +16,65 @@ from adacoder.agents.request import Request
 from adacoder.domain import Attempt, Example
 from adacoder.pytext import parsed
 
-_DISAGREEING = 2
-"""Set a test aside once this many different candidates pass the docstring's Examples and fail it, unless a candidate
-passed both. The first such candidate is sent back."""
+_AGREEING = 2
+"""Number of designs that must have the same test before it ranks candidates. One design is one opinion."""
 
 
 class Probes:
-    """The designed tests of one request that are still believed."""
+    """The designed tests of one request that are believed."""
 
-    def __init__(self, request: Request, tests: Sequence[Example] = ()) -> None:
+    def __init__(self, request: Request) -> None:
         self._request = request
         self._shown = {_call(each.source): _result(each.want) for each in request.target.examples if each.has_want}
-        self.tests: tuple[Example, ...] = ()
-        self._against: dict[Example, set[str]] = {}
-        self._agreed: set[Example] = set()
-        self._set_aside: set[Example] = set()
+        self._votes: dict[Example, int] = {}
+        """Tests that no Example contradicts, each with the number of designs that have it."""
         self._seen: list[Attempt] = []
-        self._believe(tests)
 
-    async def add(self, tests: Sequence[Example]) -> None:
-        """Believe more `tests`, and also rank earlier attempts by them.
-
-        Raises:
-            SandboxError: as `run`.
-        """
-        if self._believe(tests):
-            for attempt in self._seen:
-                await self.run(attempt)
-
-    def _believe(self, tests: Sequence[Example]) -> bool:
-        """Add new tests that no Example of the docstring contradicts. True if there were any."""
-        new = [test for test in tests if test not in self.tests and test not in self._set_aside]
-        wrong = [test for test in new if self._contradicts(test)]
-        self.tests += tuple(test for test in new if test not in wrong)
-        self._doubt(wrong, "The docstring's examples contradict a designed test")
-        return len(new) > len(wrong)
-
-    def _contradicts(self, test: Example) -> bool:
-        want = _result(test.want)
-        return self._shown.get(_call(test.source), want) != want
-
-    async def run(self, attempt: Attempt) -> Feedback:
-        """Run the believed tests on the candidate of `attempt`, and rank it by the number that it passes.
+    async def run(self, attempt: Attempt, tests: Sequence[Example] = ()) -> Feedback:
+        """Add a design of `tests`, and run the believed tests on `attempt` and, after a new design, on earlier ones.
 
         Raises:
             SandboxError: nothing could be run.
         """
-        if attempt not in self._seen:
-            self._seen.append(attempt)
-        if not self.tests:
+        self._count(tests)
+        earlier = [each for each in self._seen if each != attempt]
+        self._seen = [*earlier, attempt]
+        if tests:
+            for each in earlier:
+                await self._ranked(each)
+        return await self._ranked(attempt)
+
+    async def _ranked(self, attempt: Attempt) -> Feedback:
+        """Run the believed tests, and rank the attempt by the number that it passes of those designed twice."""
+        believed = tuple(test for test in self._votes if self._is_believed(test))
+        if not believed:
             return Feedback((), None)
-        feedback = await self._request.probe(attempt.candidate, self.tests)
-        self._request.prefer(attempt, feedback.passed)
-        if attempt.verdict.passed and self._doubted(attempt, feedback):
-            feedback = await self._request.probe(attempt.candidate, self.tests) if self.tests else Feedback((), None)
+        feedback = await self._request.probe(attempt.candidate, believed)
+        agreed = [each for each in feedback.results if self._votes[each.example] >= _AGREEING]
+        self._request.prefer(attempt, Feedback(tuple(agreed), None).passed)
         return feedback
 
-    def _doubted(self, attempt: Attempt, feedback: Feedback) -> bool:
-        """Set aside tests that failed on enough passing candidates, and agreed with none. True if there were any."""
-        doubtful: list[Example] = []
-        for result in feedback.results:
-            if result.matched:
-                self._agreed.add(result.example)
-            else:
-                against = self._against.setdefault(result.example, set())
-                against.add(attempt.candidate.text)
-                if len(against) >= _DISAGREEING and result.example not in self._agreed:
-                    doubtful.append(result.example)
-        self._doubt(doubtful, "No candidate that passes the docstring's examples agrees with a designed test")
-        return bool(doubtful)
+    def _is_believed(self, test: Example) -> bool:
+        """True if more designs have this test than any other result of its call."""
+        others = [votes for other, votes in self._votes.items() if other != test and _is_same_call(test, other)]
+        return self._votes[test] > max(others, default=0)
 
-    def _doubt(self, tests: Sequence[Example], why: str) -> None:
-        self.tests = tuple(test for test in self.tests if test not in tests)
-        self._set_aside.update(tests)
+    def _count(self, tests: Sequence[Example]) -> None:
+        found: dict[Example, None] = {}
         for test in tests:
-            self._request.note("test_designer", "set aside", f"{why}, so it is set aside: {test.source.strip()}")
+            want = _result(test.want)
+            if self._shown.get(_call(test.source), want) != want:
+                told = "The docstring's examples contradict a designed test, so it is set aside"
+                self._request.note("test_designer", "set aside", f"{told}: {test.source.strip()}")
+                continue
+            known = (each for each in self._votes if _is_same_call(each, test) and _result(each.want) == want)
+            found[next(known, test)] = None
+        for test in found:
+            self._votes[test] = self._votes.get(test, 0) + 1
+
+
+def _is_same_call(one: Example, other: Example) -> bool:
+    return _call(one.source) == _call(other.source)
 
 
 def _call(source: str) -> str:

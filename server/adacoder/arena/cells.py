@@ -105,6 +105,12 @@ def digest(settings: Settings) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 
+def values_of(settings: Settings) -> tuple[tuple[str, str], ...]:
+    """Names and values of these settings, without the user's text."""
+    told = ((name, getattr(settings, name)) for name in _COUNTING if name != "instructions")
+    return tuple((name, "" if value is None else str(value)) for name, value in told)
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """Tools for doing cells: a service, a judge and folders."""
@@ -167,7 +173,7 @@ class Bench:
         designed = _designed(outcome.steps)
         tests = None if designed is None else await self.judge.tried(cell.task, designed)
         name = None if self.journals is None else self._keep_journal(cell, outcome, self.journals)
-        return _row(cell, outcome, judged, attempts, tests, failure_of, name)
+        return _row(cell, outcome, judged, attempts, tests, failure_of, name, values_of(self.settings))
 
     async def _attempts(self, task: ArenaTask, outcome: Outcome, judged: Judged | None) -> list[RowAttempt]:
         """Judge each candidate that was evaluated."""
@@ -242,6 +248,8 @@ def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
                         lines=sum(bool(line.strip()) for line in code.splitlines()),
                         code=_short_digest(code),
                         message=None if failure is None else _short_digest(failure.message),
+                        error=None if failure is None or failure.error is None else failure.error.partition(":")[0],
+                        branch=step.branch,
                     ),
                     code,
                 )
@@ -278,6 +286,7 @@ def _row(
     tests: DesignedTests | None,
     failure_of: str | None,
     journal_file: str | None,
+    values: tuple[tuple[str, str], ...],
 ) -> Row:
     dataset, checksum, task, model, strategy, sample, settings, seed = cell.key
     tokens = total_tokens(outcome)
@@ -311,6 +320,8 @@ def _row(
         adacoder=adacoder.__version__,
         python=platform.python_version(),
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        difficulty=cell.task.difficulty,
+        values=values,
     )
 
 

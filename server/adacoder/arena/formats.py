@@ -82,6 +82,7 @@ class _Raw:
     solution: str
     """The canonical solution as a module; empty if unknown."""
     hidden: Hidden
+    difficulty: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +187,14 @@ def _texts(file: IO[bytes], most: int, digest: hashlib._Hash) -> Iterator[str]:
 
 
 def _task(raw: _Raw, folder: Path) -> ArenaTask:
-    if not all(isinstance(each, str) for each in (raw.id, raw.text, raw.qualname, raw.solution)):
+    if not all(isinstance(each, str) for each in (raw.id, raw.text, raw.qualname, raw.solution, raw.difficulty)):
         raise TypeError("a text is of another type")
-    "".join((raw.id, raw.text, raw.solution)).encode()  # lone surrogates can neither run nor be written to a row
+    "".join(
+        (raw.id, raw.text, raw.solution, raw.difficulty)
+    ).encode()  # lone surrogates can neither run nor be written to a row
     target = _located(raw, folder / "task.py", folder)
     canonical = _candidate(raw.solution, target) if raw.solution else None
-    return ArenaTask(raw.id, target, Project(folder), canonical, raw.hidden)
+    return ArenaTask(raw.id, target, Project(folder), canonical, raw.hidden, difficulty=raw.difficulty)
 
 
 def _located(raw: _Raw, path: Path, folder: Path) -> Target:
@@ -333,7 +336,7 @@ def _livecodebench(told: Told, _: bool) -> _Raw:
     width = "        " if owner else "    "
     text = f"{_TYPING}{starter}\n{_docstring(told['question_content'], shown, width)}"
     calls = HiddenCalls(call, tuple(given for given, _ in hidden), tuple(wanted for _, wanted in hidden))
-    return _Raw(str(told["question_id"]), text, qualname, "", calls)
+    return _Raw(str(told["question_id"]), text, qualname, "", calls, told.get("difficulty") or "")
 
 
 def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:

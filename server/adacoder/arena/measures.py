@@ -114,8 +114,27 @@ pass_at_1 = pass_at(1)
 
 
 def by_round(most: int) -> Measure:
-    """pass@1 with at most `most` rounds after the first, computed from the attempts of these rounds."""
-    return _pass_at(1, lambda row: _right_of(row, [each for each in row.attempts if each.round <= most + 1]))
+    """pass@1 with at most `most` rounds after the first, in every plan or other branch of its own."""
+
+    def is_right(row: Row) -> bool | None:
+        first: dict[tuple[str, ...], int] = {}
+        for each in row.attempts:
+            first.setdefault(each.branch, each.round if each.branch else 1)
+        return _right_of(row, [each for each in row.attempts if each.round - first[each.branch] <= most])
+
+    return _pass_at(1, is_right)
+
+
+def by_plan(most: int) -> Measure:
+    """pass@1 of a strategy that works plan by plan, after `most` plans with all their repairs."""
+
+    def is_right(row: Row) -> bool | None:
+        plans = [*dict.fromkeys(each.branch for each in row.attempts if each.branch)]
+        if row.attempts and not plans:
+            return None  # an older row, which does not know them
+        return _right_of(row, [each for each in row.attempts if each.branch not in plans[most:]])
+
+    return _pass_at(1, is_right)
 
 
 def by_program(most: int) -> Measure:
@@ -231,8 +250,8 @@ def _covered(rows: Sequence[Row], by: Callable[[DesignedTests], float | None]) -
     return Estimate(fmean(known), len(known)) if known else None
 
 
-Counting: TypeAlias = Callable[[Sequence[Row]], Counter[str]]
-"""Counts things in rows by kind."""
+Counting: TypeAlias = Callable[[Sequence[Row]], Mapping[str, float]]
+"""Counts things in rows by kind; a count may be a mean."""
 
 
 def levels(rows: Sequence[Row]) -> Counter[str]:
@@ -278,14 +297,15 @@ REFINEMENTS = (INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER)
 
 
 def refinements(rows: Sequence[Row]) -> Counter[str]:
-    """Count pairs of consecutive programs that both fail, by kind of refinement."""
+    """Count pairs of consecutive programs of one plan that both fail, by kind of refinement."""
     found: Counter[str] = Counter()
     for row in rows:
         if not counts(row):
             continue
         written = [each for each in row.attempts if not each.repaired]
         for before, after in pairwise(written):
-            if before.failure and after.failure and before.code and after.code:
+            is_refined = before.branch == after.branch and before.code and after.code
+            if is_refined and before.failure and after.failure:
                 found[_refinement(before, after)] += 1
     return found
 
@@ -295,6 +315,6 @@ def _refinement(before: RowAttempt, after: RowAttempt) -> str:
         return INVARIANCE
     if before.message is not None and before.message == after.message:
         return SAME_MESSAGE
-    if before.failure == after.failure:
+    if (before.failure, before.error) == (after.failure, after.error):
         return SAME_TYPE
     return EMPTIED if after.is_empty else OTHER

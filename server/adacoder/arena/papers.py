@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from adacoder.arena import measures
 from adacoder.arena.compare import overlap
-from adacoder.arena.measures import by_program, by_round
+from adacoder.arena.measures import by_plan, by_program, by_round
 from adacoder.arena.rows import Row
 from adacoder.arena.tables import FigureFormat, Grid, Relative, Slice, Table, Tally, comparison
 
@@ -53,6 +53,7 @@ _ABLATION = {
     "w/o Prompt & Debug": "adacoder:neither",
 }
 _ROUNDS = tuple(Slice(f"t={most}", measure=by_round(most)) for most in range(MOST_ROUNDS + 1))
+_PLANS = tuple(Slice(f"t={most}", measure=by_plan(most)) for most in range(1, MOST_ROUNDS + 1))
 _PROGRAMS = tuple(Slice(str(most), measure=by_program(most)) for most in range(1, MOST_PROGRAMS + 1))
 _PREFIX = "Each point is the result of the first rounds of one run; it is not a separate run."
 
@@ -100,13 +101,18 @@ def _time(number: str, dataset: str, of: str) -> Grid:
 PLANNING, NOT_PLANNING = "Planning", "Non-planning"
 
 
-def _regions(rows: Sequence[Row]) -> Counter[str]:
-    """Count tasks by the kinds of framework that solve them. For each kind, the first row of a task counts."""
-    columns = {
-        PLANNING: [row for row in rows if row.strategy == "mapcoder"],
-        NOT_PLANNING: [row for row in rows if row.strategy in ("agentcoder", "intervenor", "self-collaboration")],
-    }
-    return Counter({_REGIONS[solved]: count for solved, count in overlap(columns).items()})
+def _regions(rows: Sequence[Row]) -> Mapping[str, float]:
+    """Count tasks by the kinds of framework that solve them: a mean over the other frameworks and their samples."""
+    pairs: dict[tuple[str, int], dict[str, list[Row]]] = {}
+    planned: dict[int, list[Row]] = {}
+    for row in rows:
+        if row.strategy == "mapcoder":
+            planned.setdefault(row.sample, []).append(row)
+        else:
+            pairs.setdefault((row.strategy, row.sample), {}).setdefault(NOT_PLANNING, []).append(row)
+    counted = [overlap({PLANNING: planned.get(sample, []), **each}) for (_, sample), each in pairs.items()]
+    known = [each for each in counted if each]
+    return {name: fmean(each[solved] for each in known) for solved, name in _REGIONS.items()} if known else {}
 
 
 _REGIONS = {
@@ -122,7 +128,7 @@ _ADACODER_TABLES = (
     _time("III", HUMANEVAL, "HumanEval"),
     Grid(
         "AdaCoder, Figure 1",
-        "pass@1 against the rounds of refinement on HumanEval",
+        "pass@1 against the rounds of refinement, of every plan, on HumanEval",
         _ROUNDS,
         {"dataset": HUMANEVAL, "strategy": ("agentcoder", "mapcoder", "intervenor", "self-collaboration")},
         needs="the judge's word on each attempt",
@@ -134,7 +140,7 @@ _ADACODER_TABLES = (
         "AdaCoder, Table IV",
         "Kinds of refinement among pairs of programs that both fail",
         (Slice("Proportion", counting=measures.refinements),),
-        {"strategy": ("agentcoder", "mapcoder", "intervenor", "self-collaboration", "adacoder")},
+        {"strategy": ("agentcoder", "mapcoder", "intervenor", "self-collaboration")},
         needs="digests of the attempts' code and messages",
         remark="Failures are failures of shown examples; the paper counts failures of hidden tests.",
         kinds=measures.REFINEMENTS,
@@ -142,16 +148,16 @@ _ADACODER_TABLES = (
     ),
     Grid(
         "AdaCoder, Figure 2",
-        "pass@1 of MapCoder against t on HumanEval",
-        _ROUNDS,
+        "pass@1 of MapCoder against the number of plans, t, on HumanEval",
+        _PLANS,
         {"dataset": HUMANEVAL, "strategy": "mapcoder"},
-        needs="the judge's word on each attempt",
+        needs="the judge's word and the plan of each attempt",
         plot="lines",
         remark=_PREFIX,
     ),
     Tally(
         "AdaCoder, Figure 4",
-        "HumanEval's tasks solved by planning (MapCoder) and non-planning frameworks",
+        "HumanEval's tasks solved by planning (MapCoder) and non-planning frameworks, as a mean over the latter",
         "model",
         {"dataset": HUMANEVAL, "strategy": ("mapcoder", "agentcoder", "intervenor", "self-collaboration")},
         needs="tasks that frameworks of both kinds have",
@@ -242,6 +248,7 @@ _AGENTCODER_TABLES = (
         corner="Models and strategies",
         measure=measures.pass_at_1,
         base=DIRECT,
+        mean=True,
     ),
     Grid(
         "AgentCoder, Table 2",
@@ -298,22 +305,33 @@ _CODETREES = {
 _CODETREE_TABLES = (
     Grid(
         "CodeTree, Table 2",
-        "pass@1 within a budget of programs",
+        f"pass@1 within a budget of {MOST_PROGRAMS} programs",
         _on(_WITH_PLUS),
         {"strategy": tuple(_CODETREES.values())},
         lines="model,strategy",
         corner="Models and methods",
-        measure=measures.pass_at_1,
-        remark="CodeContests is out of scope.",
+        measure=by_program(MOST_PROGRAMS),
+        mean=True,
+        needs="the judge's word on each attempt",
+        options=f"--budget-programs {MOST_PROGRAMS} --max-iterations {MOST_PROGRAMS - 1}",
+        remark="CodeContests is out of scope. MapCoder takes --max-iterations 3: five plans of four programs.",
     ),
     Grid(
         "CodeTree, Table 3",
         "pass@1 of CodeTree without its critic, breadth first and depth first",
         _on({name: _WITH_PLUS[name] for name in ("HumanEval", "HumanEval+")}),
-        lines=_by({"CodeTree-BFS": "codetree:bfs", "CodeTree-DFS": "codetree:dfs"}),
+        lines=_by(
+            {
+                "CodeTree-BFS d=3, w=3": "codetree:bfs",
+                "CodeTree-BFS d=2, w=4": "codetree:bfs-d2-w4",
+                "CodeTree-BFS d=2, w=5": "codetree:bfs-d2-w5",
+                "CodeTree-DFS d=3, w=3": "codetree:dfs",
+                "CodeTree-DFS d=4, w=2": "codetree:dfs-d4-w2",
+                "CodeTree-DFS d=5, w=2": "codetree:dfs-d5-w2",
+            }
+        ),
         corner="Search",
         measure=measures.pass_at_1,
-        remark="Depth and width are fixed by the strategies; the paper varies them.",
     ),
     Grid(
         "CodeTree, Table 4",
@@ -422,6 +440,32 @@ _SEMAG_TABLES = (
         measure=measures.tokens,
         form=FigureFormat.TOKENS,
         base={"strategy": "lpw"},
+    ),
+    Grid(
+        "SEMAG, Figure 5",
+        "pass@1 of SEMAG on HumanEval against the temperature",
+        "temperature",
+        {"dataset": HUMANEVAL, "strategy": "semag"},
+        measure=measures.pass_at_1,
+        options="--temperature T",
+    ),
+    Grid(
+        "SEMAG, Figure 6",
+        "pass@1 of SEMAG on HumanEval against its passes over levels 3 and 4",
+        tuple(Slice(str(t), {"max_iterations": (str(t), "") if t == 5 else str(t)}) for t in range(1, 8)),
+        {"dataset": HUMANEVAL, "strategy": "semag"},
+        measure=measures.pass_at_1,
+        options="--max-iterations T",
+        remark="M_debug is fixed at 4; the paper varies it as well.",
+    ),
+    Grid(
+        "SEMAG, Figure 8",
+        "pass@1 on LiveCodeBench by difficulty",
+        tuple(Slice(each.capitalize(), {"difficulty": each}) for each in ("easy", "medium", "hard")),
+        {"dataset": "livecodebench", "strategy": tuple(_SEMAGS.values())},
+        lines="model,strategy",
+        corner="Models and methods",
+        measure=measures.pass_at_1,
     ),
 )
 

@@ -85,6 +85,10 @@ class RowAttempt:
     """Digest of the candidate's code; None if unknown."""
     message: str | None = None
     """Digest of the failure's message."""
+    error: str | None = None
+    """Type of the exception that the failure reports, such as `TypeError`."""
+    branch: tuple[str, ...] = ()
+    """Branches of the search that it belongs to, outermost first, such as a plan of MapCoder."""
     is_empty: bool = False
     """True if the function does nothing: its body is a docstring, `pass`, `...` or `return`."""
 
@@ -145,6 +149,10 @@ class Row:
     python: str = ""
     at: str = ""
     """Time in UTC, such as `2026-11-23T19:00:00Z`."""
+    difficulty: str = ""
+    """Difficulty of the task, if its dataset gives one."""
+    values: tuple[tuple[str, str], ...] = ()
+    """Names and values of the settings behind `settings`, where they are short; an empty value is the default."""
     version: int = field(default=VERSION, kw_only=True)
 
     @property
@@ -154,6 +162,10 @@ class Row:
             *(self.dataset, self.checksum, self.task, self.model, self.strategy),
             *(self.sample, self.settings, self.seed),
         )
+
+    def value(self, name: str) -> str:
+        """The row's member or setting of a name, as text. A setting that the row does not know is empty."""
+        return str(getattr(self, name) if hasattr(self, name) else dict(self.values).get(name, ""))
 
     def line(self) -> str:
         """Return the row as a line of its file."""

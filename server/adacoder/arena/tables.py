@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from itertools import chain
@@ -22,10 +22,11 @@ from adacoder.arena.rows import Row
 from adacoder.report import inline
 
 Where: TypeAlias = Mapping[str, str | tuple[str, ...]]
-"""Wanted values of a row's dataset, model and strategy: a single value, or several alternatives."""
+"""Wanted values of a row's members and settings: a single value, or several alternatives."""
 
-_INDEXED = ("dataset", "model", "strategy")
-"""Members of a row that a `Where` may name."""
+_COLUMN = ("dataset", "model", "strategy")
+_INDEXED = (*_COLUMN, "difficulty", "temperature", "max_iterations")
+"""Members and settings of a row that a `Where` may name."""
 
 NOTHING = "–"
 """Text of a cell without rows."""
@@ -121,10 +122,12 @@ class _Spec:
     plot: str = ""
     remark: str = ""
     """Difference from the paper's table."""
+    options: str = ""
+    """Options of the command that makes its rows."""
 
 
 class _Sorted:
-    """Rows indexed by dataset, model and strategy, so a cell need not scan all rows."""
+    """Rows indexed by the members that tables select by, so a cell need not scan all rows."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._groups: dict[tuple[str, ...], list[Row]] = {}
@@ -133,7 +136,7 @@ class _Sorted:
         """Keys of groups by a member and its value."""
         self._measured: dict[tuple[object, ...], Estimate | None] = {}
         for row in rows:
-            key = tuple(str(getattr(row, member)) for member in _INDEXED)
+            key = tuple(map(row.value, _INDEXED))
             if key not in self._groups:
                 self._groups[key] = []
                 for named in zip(_INDEXED, key, strict=True):
@@ -179,6 +182,8 @@ class Grid(_Spec):
     relative: Relative = Relative.CHANGE
     average: bool = False
     """True for a last line with the mean change of each column."""
+    mean: bool = False
+    """True for a last column with the mean of each line that has all columns."""
 
     def table(self, rows: Sequence[Row]) -> Table:
         """Return the table of some rows."""
@@ -189,7 +194,11 @@ class Grid(_Spec):
         shown = [TableLine(each.label, tuple(cells)) for each, cells in lines if any(cell.estimate for cell in cells)]
         if shown and self.average and self.base is not None:
             shown.append(_averages(shown, self.relative))
-        return _table(self, used, columns, wanted, shown, self.corner)
+        found = _table(self, used, columns, wanted, shown, self.corner)
+        if not self.mean or not shown:
+            return found
+        lines_with_mean = (replace(each, cells=(*each.cells, _mean(each.cells, self.form))) for each in shown)
+        return replace(found, columns=(*found.columns, "Mean"), lines=tuple(lines_with_mean))
 
     def _cell(self, rows: _Sorted, line: Slice, column: Slice) -> TableCell:
         measure = column.measure or line.measure or self.measure
@@ -225,16 +234,25 @@ class Tally(_Spec):
             if (counting := column.counting or self.counting)
         ]
         kinds = dict.fromkeys((*self.kinds, *sorted({kind for each in found for kind in each})))
-        totals = [each.total() for each in found]
+        totals = [sum(each.values()) for each in found]
         lines = [
-            TableLine(kind, tuple(_counted(each[kind], of) for each, of in zip(found, totals, strict=True)))
+            TableLine(kind, tuple(_counted(each.get(kind, 0), of) for each, of in zip(found, totals, strict=True)))
             for kind in kinds
         ]
         return _table(self, used, columns, (), lines if any(totals) else [], self.corner)
 
 
-def _counted(count: int, of: int) -> TableCell:
-    return TableCell(f"{count:,} ({100 * count / of:.2f}%)", Estimate(count, of)) if of else TableCell()
+def _counted(count: float, of: float) -> TableCell:
+    told = f"{count:,.0f}" if count == int(count) else f"{count:,.1f}"
+    return TableCell(f"{told} ({100 * count / of:.2f}%)", Estimate(count, round(of))) if of else TableCell()
+
+
+def _mean(cells: Sequence[TableCell], form: FigureFormat) -> TableCell:
+    known = [cell.estimate for cell in cells if cell.estimate is not None]
+    if len(known) < len(cells):
+        return TableCell()
+    estimate = Estimate(fmean(each.value for each in known), sum(each.of for each in known))
+    return TableCell(_written(estimate, form, None, Relative.CHANGE), estimate)
 
 
 def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Table:
@@ -242,7 +260,7 @@ def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Ta
     lines = []
     used = _Sorted(rows)
     words = cache(lambda *where: first_samples(used.matching(dict(where))))
-    for each in _slices(",".join(_INDEXED), rows):
+    for each in _slices(",".join(_COLUMN), rows):
         mine = used.matching(each.where)
         if all(_has(row, base) for row in mine):
             continue
@@ -272,7 +290,7 @@ def _table(
     labels = tuple(column.label for column in columns)
     base = spec.base if isinstance(spec, Grid) and spec.base else {}
     needed = [spec.where, {**spec.where, **base}, *({**spec.where, **each.where} for each in (*columns, *lines))]
-    absent = _absent(used, needed)
+    absent = _absent(used, needed, spec.options)
     notes = [spec.remark] if spec.remark and shown else []
     if absent:
         notes.append(f"{spec.name}: rows are missing for {absent}")
@@ -284,7 +302,7 @@ def _table(
     return Table(spec.name, spec.title, corner, labels, tuple(shown), tuple(notes), spec.plot)
 
 
-def _absent(rows: _Sorted, wheres: Iterable[Where]) -> str:
+def _absent(rows: _Sorted, wheres: Iterable[Where], options: str) -> str:
     """Name strategies and datasets without rows, and the command that makes them; empty if nothing is missing."""
     missing: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
     for where in wheres:
@@ -297,8 +315,8 @@ def _absent(rows: _Sorted, wheres: Iterable[Where]) -> str:
         return ""
     told = " on ".join(", ".join(names) for names in (strategies, datasets) if names)
     tasks = next(iter(datasets)) if len(datasets) == 1 else "TASKS"
-    made = f"`adacoder arena {tasks} --strategy {','.join(strategies) or 'NAME'} --model NAME`"
-    return f"{told}; {made} makes them."
+    made = f"adacoder arena {tasks} --strategy {','.join(strategies) or 'NAME'} --model NAME {options}".rstrip()
+    return f"{told}; `{made}` makes them."
 
 
 def _doubts(rows: Sequence[Row]) -> Iterator[str]:
@@ -348,12 +366,12 @@ def _slices(axis: Axis, rows: Sequence[Row]) -> tuple[Slice, ...]:
     if not isinstance(axis, str):
         return axis
     members = axis.split(",")
-    found = sorted({tuple(str(getattr(row, member)) for member in members) for row in rows})
+    found = sorted({tuple(map(row.value, members)) for row in rows})
     return tuple(Slice(" · ".join(values), dict(zip(members, values, strict=True))) for values in found)
 
 
 def _has(row: Row, where: Where) -> bool:
-    return all(str(getattr(row, member)) in _values(wanted) for member, wanted in where.items())
+    return all(row.value(member) in _values(wanted) for member, wanted in where.items())
 
 
 def _values(wanted: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -60,6 +60,8 @@ class ArenaTask:
     hidden: Hidden = field(repr=False)
     hide: tuple[str, ...] = ()
     """Files that may hold hidden tests, as in the setting `hide`. Neither the model nor a candidate sees them."""
+    difficulty: str = ""
+    """Difficulty by its dataset, such as `easy`; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,8 @@ from adacoder.agents.failures import described
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.agents.request import Request
-from adacoder.models.base import Sampling
 from adacoder.strategies.strategy import Strategy
 
-PAPERS_SAMPLING = Sampling(temperature=0.2, top_p=0.9)
-"""Sampling of the paper's open models (released code). Used without the planner, when only chance varies the code."""
 _PAPER = "AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-Level Code Generation"
 
 
@@ -31,15 +28,14 @@ class AdaCoder:
 
     async def run(self, request: Request) -> None:
         """Write without a plan, evaluate and repair by rule; then plan from the error and write from scratch."""
-        plan: str | None = None
-        sampling = None if self.has_planner else PAPERS_SAMPLING
+        plan = ""
         for number in request.rounds():
             if number == 1:
-                candidate = await request.first(WRITER, sampling=sampling)
-            elif plan is None:
-                candidate = await request.ask(WRITER, sampling=sampling)
-            else:
+                candidate = await request.first(WRITER)
+            elif plan:
                 candidate = await request.ask(WRITER_BY_PLAN, plan=plan)
+            else:
+                candidate = await request.ask(WRITER)
             attempt = await request.evaluate(candidate)
             if self.has_debugger:
                 attempt = await request.repaired(attempt, as_printed=self.as_printed)

@@ -89,15 +89,23 @@ class AgentCoder:
     is_one_agent: bool = False
 
     async def run(self, request: Request) -> None:
-        """Design tests, write, then revise by the executor's results for the docstring's Examples and the tests."""
+        """Design tests, write, then revise by the executor's results for the docstring's Examples and the tests.
+
+        If a designed test fails, the designer is asked again as well (section 5). It sees no error and no code, so its
+        tests are another opinion on those before.
+        """
         started = await request.try_start()
         if not request.goes_on_past_a_pass:
             return
         candidate, tests = await self._first(request, started)
-        probes = Probes(request, tests)
+        probes = Probes(request)
         for _ in request.rounds(past_a_pass=True):
             attempt = await request.evaluate(candidate)
-            feedback = await probes.run(attempt)
+            feedback = await probes.run(attempt, tests)
+            tests = ()
+            if feedback.failure is not None and request.goes_on_past_a_pass:
+                tests = await request.ask(self._designer)
+                feedback, tests = await probes.run(attempt, tests), ()
             if attempt.verdict.passed and feedback.failure is None:
                 return
             if request.goes_on_past_a_pass:
@@ -107,25 +115,25 @@ class AgentCoder:
     async def _first(self, request: Request, started: Attempt | None) -> tuple[Candidate, tuple[Example, ...]]:
         if self.is_one_agent and started is None:
             return await request.ask(BOTH)
-        designer = DESIGNER_TOO if self.is_one_agent else DESIGNER
-        tests = await request.ask(designer) if self.designs else ()
+        tests = await request.ask(self._designer) if self.designs else ()
         return await request.ask(PROGRAMMER) if started is None else started.candidate, tests
+
+    @property
+    def _designer(self) -> Role[tuple[Example, ...]]:
+        return DESIGNER_TOO if self.is_one_agent else DESIGNER
 
 
 async def _nothing_run(request: Request) -> None:
-    """Design tests and write; then the programmer refines its code by the tests, without results of a run."""
+    """Design tests and write; then the programmer refines its code by the tests. Only the refined program runs."""
     started = await request.try_start()
-    if not request.goes_on:
-        return
-    tests = await request.ask(DESIGNER)
-    candidate = await request.ask(PROGRAMMER) if started is None else started.candidate
-    shown = "\n".join(f"{test.prompted}\n{test.want}".rstrip("\n") for test in tests)
-    for number in request.rounds(past_a_pass=True):
-        attempt = await request.evaluate(candidate)
-        request.prefer(attempt, number)
-        if not tests or not request.goes_on_past_a_pass:
-            return
-        candidate = await request.ask(PROGRAMMER_CHECKS, code=code_of(attempt), tests=shown)
+    for _ in request.rounds():
+        tests = await request.ask(DESIGNER)
+        candidate = await request.ask(PROGRAMMER) if started is None else started.candidate
+        if tests:
+            shown = "\n".join(f"{test.prompted}\n{test.want}".rstrip("\n") for test in tests)
+            refined = await request.ask(PROGRAMMER_CHECKS, code=code_of(candidate), tests=shown)
+            candidate = refined if refined.function else candidate
+        await request.evaluate(candidate)
 
 
 AGENTCODER = Strategy(
@@ -135,7 +143,7 @@ AGENTCODER = Strategy(
     roles=(PROGRAMMER, PROGRAMMER_AGAIN, DESIGNER),
     iterations=ITERATIONS,
     best_calls=2,
-    budget=lambda t: Budget(rounds=1 + t, calls=2 + t),
+    budget=lambda t: Budget(rounds=1 + t, calls=2 + 2 * t),
     run=AgentCoder().run,
     feedback="the error, of designed tests too",
     tests="designed, as probes",
@@ -162,10 +170,10 @@ NOTHING_RUN = replace(
     paper=f"{AGENTCODER.paper}, its ablation: programmer and test designer",
     roles=(PROGRAMMER, PROGRAMMER_CHECKS, DESIGNER),
     best_calls=3,
-    budget=lambda t: Budget(rounds=2, calls=3),
+    budget=lambda t: Budget(rounds=1, calls=3),
     run=_nothing_run,
     feedback="designed tests, as texts",
-    selection="the furthest, then the refined",
+    selection="the refined",
 )
 EXECUTOR_ONLY = replace(
     AGENTCODER,
@@ -187,6 +195,6 @@ ONE_AGENT = replace(
     paper=f"{AGENTCODER.paper}, its ablation: one agent for both",
     roles=(BOTH, PROGRAMMER_AGAIN, DESIGNER_TOO),
     best_calls=1,
-    budget=lambda t: Budget(rounds=1 + t, calls=1 + t),
+    budget=lambda t: Budget(rounds=1 + t, calls=1 + 2 * t),
     run=AgentCoder(is_one_agent=True).run,
 )

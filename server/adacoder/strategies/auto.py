@@ -65,8 +65,8 @@ async def _probed(request: Request) -> None:
     if best.candidate == request.start:
         return  # the initial code passes, and the user did not ask to question it
     tests = await request.ask(DESIGNER)
-    probes = Probes(request, tests)
-    feedback = await probes.run(best)
+    probes = Probes(request)
+    feedback = await probes.run(best, tests)
     if feedback.failure is not None:
         candidate = await request.ask(REWRITER, told(best, reported(feedback.failure)), advice="")
         await probes.run(await request.evaluate(candidate))

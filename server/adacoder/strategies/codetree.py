@@ -48,8 +48,8 @@ SOLVER = coder("solver", "writing the function by a strategy", "write_by_plan")
 """Writes the function by one strategy, passed as `plan`."""
 REFLECTOR = replace(THINKER, action="reflect", doing="reflecting on the failure", prompt="codetree_reflect")
 """Lists ways to fix `code` that was written by a `strategy`. Its `error` includes the critic's reason."""
-DEBUGGER = coder("debugger", "revising the function by a reflection", "revise")
-"""Revises `code` by one reflection, passed as `advice`."""
+DEBUGGER = coder("debugger", "revising the function by a reflection", "codetree_revise")
+"""Revises `code` by its `strategy` and one reflection, passed as `advice` (eq. 6)."""
 CRITIC: Role[tuple[float, str]] = Role(
     "critic",
     "score",
@@ -159,21 +159,24 @@ class CodeTree:
         if attempt.verdict.passed:
             accepts, reason = True, ""
             if self.verifies:
-                accepts, reason = await request.ask(VERIFIER, code=code_of(attempt))
+                accepts, reason = await request.ask(VERIFIER, code=code_of(attempt.candidate))
             return accepts, BEST_SCORE, reason
         if not self.scores:
             return False, 0.0, ""
         return False, *await request.ask(CRITIC, told(attempt), strategy=node.strategy or "any")
 
     def _stalls(self, node: _Node, value: float, mark: float) -> bool:
-        """True if a child has less value than its parent, or the same value and a depth above its mark (released
-        code)."""
-        depth = len(node.path)
-        return self.aborts and depth > 1 and (value < node.value or (value == node.value and depth > mark))
+        """True if a node has less value than its parent, or the same value and a depth above its mark (released code).
+
+        The parent of a strategy's first program has the value 0. Without scoring there is no mark, and only the value
+        counts.
+        """
+        is_below_mark = self.scores and len(node.path) > mark
+        return self.aborts and (value < node.value or (value == node.value and is_below_mark))
 
     async def _program(self, request: Request, node: _Node) -> Candidate:
         if node.parent is not None:
-            return await request.ask(DEBUGGER, node.parent, advice=node.reflection)
+            return await request.ask(DEBUGGER, node.parent, strategy=node.strategy or "any", advice=node.reflection)
         return await by_plan(request, SOLVER, node.strategy)
 
 
@@ -196,6 +199,8 @@ def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Stra
 
 
 _UNLED = CodeTree(strategies=3, scores=False, verifies=False, aborts=False)
+_OTHER_SIZES = (("bfs", 2, 4), ("bfs", 2, 5), ("dfs", 4, 2), ("dfs", 5, 2))
+"""The further depths d and widths w of Table 3."""
 CODETREES = (
     _codetree("", "searches a tree of strategies and reflections, led by a critic", "", CodeTree()),
     _codetree(
@@ -205,6 +210,15 @@ CODETREES = (
         replace(_UNLED, breadth_first=True),
     ),
     _codetree(":dfs", "codetree without a critic, depth first: the first that passes", ", section 4.3", _UNLED),
+    *(
+        _codetree(
+            f":{order}-d{depth}-w{width}",
+            f"codetree:{order} with a depth of {depth} and a width of {width}",
+            ", Table 3",
+            replace(_UNLED, breadth_first=order == "bfs", depth=depth, width=width, strategies=width),
+        )
+        for order, depth, width in _OTHER_SIZES
+    ),
     _codetree(
         ":no-verification", "codetree that accepts any program that passes", ", Table 4", CodeTree(verifies=False)
     ),

@@ -15,7 +15,7 @@ from adacoder.agents.request import Request
 from adacoder.agents.role import Limits, Role, always
 from adacoder.domain import Reply, Target
 from adacoder.replies.judgement import is_accepted
-from adacoder.strategies.direct import BY_PLAN, FIRST_PLANNER
+from adacoder.strategies.direct import FIRST_PLANNER
 from adacoder.strategies.revising import Revising
 from adacoder.strategies.strategy import Strategy
 
@@ -41,6 +41,8 @@ CHECKER: Role[bool] = Role(
     has_found=always,
 )
 """Judges whether the `verification` reaches the outputs that the examples show."""
+CODER = coder("programming_assistant", "writing the function by the verified plan", "lpw_write")
+"""Writes by a `plan` and its `verification`."""
 EXPLAINER = advisor("explainer", "compare", "comparing the run with the verified plan", "lpw_compare")
 """Compares a `trace` of `code` with the plan's `verification`."""
 FIXER = coder("fixer", "fixing the function by the comparison", "revise")
@@ -63,7 +65,7 @@ async def _run(request: Request) -> None:
         checked = await request.ask(VERIFIER, plan=plan)
         if await request.ask(CHECKER, plan=plan, verification=checked):
             break
-    candidate = await request.ask(BY_PLAN, plan=plan)
+    candidate = await request.ask(CODER, plan=plan, verification=checked)
     await Revising(EXPLAINER, FIXER, shows=shown).revise(request, candidate, verification=checked)
 
 
@@ -71,7 +73,7 @@ LPW = Strategy(
     name="lpw",
     summary="verifies a plan on the examples, then compares what the code does with it",
     paper="Planning-Driven Programming: A Large Language Model Programming Workflow (Lei et al., ACL 2025)",
-    roles=(PLANNER, REPLANNER, VERIFIER, CHECKER, BY_PLAN, EXPLAINER, FIXER),
+    roles=(PLANNER, REPLANNER, VERIFIER, CHECKER, CODER, EXPLAINER, FIXER),
     iterations=FIXES,
     best_calls=4,
     budget=lambda t: Budget(rounds=1 + t, calls=3 * VERIFICATIONS + 1 + 2 * t),

@@ -34,10 +34,9 @@ async def _run(request: Request) -> None:
     probes = Probes(request)
     for _ in request.rounds(past_a_pass=True):
         attempt = await request.evaluate(candidate)
-        if request.goes_on_past_a_pass:
-            tests = await request.ask(TESTER, code=code_of(attempt))
-            await probes.add(tests)
-        feedback = await probes.run(attempt)
+        goes_on = request.goes_on_past_a_pass
+        tests = await request.ask(TESTER, code=code_of(attempt.candidate)) if goes_on else ()
+        feedback = await probes.run(attempt, tests)
         if attempt.verdict.passed and feedback.failure is None:
             return
         if request.goes_on_past_a_pass:

@@ -19,7 +19,6 @@ from adacoder.agents.programming_assistant import WRITER
 from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Limits, Role
 from adacoder.domain import Attempt, Reply, Target
-from adacoder.models.base import Sampling
 from adacoder.replies.marks import marks
 from adacoder.replies.steps import concluding_steps
 from adacoder.strategies.direct import BY_PLAN, FIRST_PLANNER
@@ -27,14 +26,12 @@ from adacoder.strategies.strategy import Strategy
 from adacoder.traces import Trace
 
 T = TypeVar("T")
-SAMPLING = Sampling(temperature=0.1)
-"""T = 0.1 at all levels (section 4.3)."""
 _CERTAIN = 100
 
 
 async def _ask(request: Request, role: Role[T], attempt: Attempt | None = None, **fields: Field) -> T:
-    """Ask as `role` at SEMAG's temperature, with the code and the error of `attempt`."""
-    return await request.ask(role, told(attempt) if attempt else {}, sampling=SAMPLING, **fields)
+    """Ask as `role`, with the code and the error of `attempt`."""
+    return await request.ask(role, {**(told(attempt) if attempt else {}), **fields})
 
 
 def _verified(reply: Reply, target: Target) -> tuple[str, str] | None:
@@ -121,11 +118,14 @@ def _numbered(proposals: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Semag:
-    """The four levels. The ablations switch off `verifies`, `suggests` and `discusses`."""
+    """The four levels. The first is always there; without the others it is a direct writing (Table 4)."""
 
     verifies: bool = True
+    """Level 2: a plan, and its verification."""
     suggests: bool = True
+    """Level 3: debugging by a trace and a suggestion."""
     discusses: bool = True
+    """Level 4: a discussion."""
     passes: int = 5
     """M_try (section 4.3)."""
     debugs: int = 4
@@ -144,10 +144,16 @@ class Semag:
 
     def budget(self) -> Budget:
         """Return the budget for levels 1 and 2 and all passes of levels 3 and 4. Traces take no model calls."""
-        debugging = self.debugs * (2 + self.suggests)
+        planning = (2 + self.verifications) * self.verifies
+        debugging = 3 * self.debugs * self.suggests
         discussing = (self.debaters + 2) * self.discusses
-        calls = 1 + 2 + self.verifications * self.verifies + self.passes * (debugging + discussing)
-        return Budget(rounds=2 + self.passes * (self.debugs + self.discusses), calls=calls)
+        rounds = 1 + self.verifies + self.passes * self.rounds_of_a_pass
+        return Budget(rounds, calls=1 + planning + self.passes * (debugging + discussing))
+
+    @property
+    def rounds_of_a_pass(self) -> int:
+        """Maximum number of rounds of one pass over levels 3 and 4."""
+        return self.debugs * self.suggests + self.discusses
 
     def threshold(self, step: int, complexity: float) -> float:
         """Return δ(t) of eq. 11."""
@@ -174,12 +180,12 @@ class _Climb:
         request, which = self.request, self.which
         next(self.rounds, None)
         with request.branch("level 1"):
-            await request.evaluate(await request.first(WRITER, sampling=SAMPLING))
-        if next(self.rounds, None) is None:
-            return
-        with request.branch("level 2"):
-            attempt = await request.evaluate(await _ask(request, BY_PLAN, plan=await self._plan()))
-        for number in range(1, (request.budget.rounds - 2) // (which.debugs + which.discusses) + 1):
+            attempt = await request.evaluate(await request.first(WRITER))
+        if which.verifies and next(self.rounds, None) is not None:
+            with request.branch("level 2"):
+                attempt = await request.evaluate(await _ask(request, BY_PLAN, plan=await self._plan()))
+        passes = (request.budget.rounds - 1 - which.verifies) // max(which.rounds_of_a_pass, 1)
+        for number in range(1, passes + 1):
             if request.goes_on:
                 with request.branch(f"pass {number}"):
                     attempt = await self._pass(attempt)
@@ -187,7 +193,7 @@ class _Climb:
     async def _plan(self) -> str:
         """Level 2: make a plan and correct it by working through the examples until it is stable (eq. 3 and 4)."""
         plan = await _ask(self.request, PLANNER)
-        for _ in range(self.which.verifications * self.which.verifies):
+        for _ in range(self.which.verifications):
             mended, self.log = await _ask(self.request, PLAN_VERIFIER, plan=plan)
             if mended in ("", plan):
                 break
@@ -198,7 +204,7 @@ class _Climb:
         """One pass of Algorithm 1's outer loop: level 3 until traces of an example stay alike, then level 4."""
         request, which = self.request, self.which
         seen = await observed(request, attempt)
-        for step, _ in zip(range(1, which.debugs + 1), self.rounds, strict=False):
+        for step, _ in zip(range(1, which.debugs * which.suggests + 1), self.rounds, strict=False):
             with request.branch("level 3"):
                 example, before = failing(attempt), seen
                 attempt = await self._debugged(attempt, seen)
@@ -218,15 +224,24 @@ class _Climb:
         """Level 3: explain, suggest and debug (eq. 6)."""
         request, seen = self.request, shown(trace)
         advice = await _ask(request, EXPLAINER, attempt, trace=seen)
-        if self.which.suggests:
-            advice = await _ask(request, SUGGESTER, attempt, trace=seen, verification=self.log, explanation=advice)
+        advice = await _ask(request, SUGGESTER, attempt, trace=seen, verification=self.log, explanation=advice)
         return await request.evaluate(await _ask(request, DEBUGGER, attempt, advice=advice))
+
+
+_FEEDBACK = {
+    (True, True): "the error, a trace, and a discussion",
+    (True, False): "the error, and a trace",
+    (False, True): "the error, a trace, and a discussion",
+    (False, False): "none",
+}
+"""By whether levels 3 and 4 are there."""
 
 
 def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:
     which = Semag(verifies, suggests, discusses)
-    roles: list[Role[Any]] = [WRITER, PLANNER, BY_PLAN, EXPLAINER, DEBUGGER]
-    roles += [PLAN_VERIFIER] * verifies + [SUGGESTER] * suggests
+    roles: list[Role[Any]] = [WRITER]
+    roles += [PLANNER, BY_PLAN, PLAN_VERIFIER] * verifies
+    roles += [EXPLAINER, SUGGESTER, DEBUGGER] * suggests
     roles += [DEBATER, DISCRIMINATOR, REFINER] * discusses
     switches = {"verification": verifies, "suggestion": suggests, "discussion": discusses}
     off = [name for name, is_on in switches.items() if not is_on]
@@ -235,10 +250,10 @@ def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:
         summary=f"semag without {' and '.join(off)}" if off else "climbs from writing to plans, traces and discussion",
         paper="SEMAG: Self-Evolutionary Multi-Agent Code Generation" + (", its ablation" if off else ""),
         roles=tuple(roles),
-        iterations=which.passes,
+        iterations=which.passes if which.rounds_of_a_pass else None,
         budget=lambda t: replace(which, passes=t).budget(),
         run=which.run,
-        feedback="the error, a trace, and a discussion" if discusses else "the error, and a trace",
+        feedback=_FEEDBACK[suggests, discusses],
     )
 
 

@@ -35,9 +35,13 @@ TESTS = "```python\nassert hypotenuse(6, 8) == 10.0\n```"
 
 
 FOLDER = os.environ.get("ADACODER_DATA")
-SEARCHED = {"codetree": 48, "codetree:no-abort": 48, "codetree:no-verification": 48, "codetree:no-scoring": 26} | {
+SEARCHED = {"codetree": 48, "codetree:no-abort": 48, "codetree:no-verification": 48, "codetree:no-scoring": 28} | {
     "codetree:bfs": 33,
     "codetree:dfs": 28,
+    "codetree:bfs-d2-w4": 25,
+    "codetree:bfs-d2-w5": 26,
+    "codetree:dfs-d4-w2": 31,
+    "codetree:dfs-d5-w2": 32,
 }
 """Calls of a tree search whose every node has as many children as it may: leaves are not reflected on. The bound is one
 list, and for each of 20 programs a writing, a score and a reflection. Without a critic the list has three strategies:
@@ -154,28 +158,51 @@ async def revised(name: str, folder: Path, first: str, then: str, stub: str = ST
 
 
 @pytest.mark.parametrize("stub", [STUB, ONE_EXAMPLE], ids=["two examples", "one example"])
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "agentcoder:designer"])  # it runs one program
 async def test_no_opinion_of_a_model_replaces_what_passed_the_examples(name: str, stub: str, tmp_path: Path) -> None:
     outcome, actor = await revised(name, tmp_path, RIGHT, MISLED, stub)
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, Candidate(RIGHT))
-    goes_on = {"agentcoder", "agentcoder:designer", "agentcoder:one-agent", "self-collaboration", "codetree"}
+    goes_on = {"agentcoder", "agentcoder:one-agent", "self-collaboration", "codetree"}
     assert (actor.written > 1) or name not in goes_on, "the control: there was another to choose"
 
 
 DESIGNING = ["self-collaboration", "agentcoder", "agentcoder:one-agent"]
 
 
-@pytest.mark.parametrize("name", DESIGNING)
+@pytest.mark.parametrize("name", DESIGNING[1:])
 async def test_designed_tests_rank_what_fails_an_example(name: str, tmp_path: Path) -> None:
     first, then = (f"def hypotenuse(a, b):\n    return {value}" for value in ("5.0", "9.0 if b == 8 else 5.0"))
     outcome, _ = await revised(name, tmp_path, first, then)
     assert (outcome.status, outcome.candidate) == (Status.PARTIAL, Candidate(then))
 
 
-@pytest.mark.parametrize("name", [*DESIGNING, "agentcoder:designer"])
+@pytest.mark.parametrize("name", [*DESIGNING[1:], "agentcoder:designer"])
 async def test_opinions_rank_what_no_example_proves(name: str, tmp_path: Path) -> None:
     outcome, _ = await revised(name, tmp_path, RIGHT, MISLED, NO_EXAMPLE)
     assert (outcome.status, outcome.candidate) == (Status.UNVERIFIED, Candidate(MISLED))
+
+
+async def test_one_design_sends_back_and_ranks_nothing(tmp_path: Path) -> None:
+    """The tests above have two designs that agree; the tester of self-collaboration is asked once here."""
+    outcome, actor = await revised("self-collaboration", tmp_path, RIGHT, MISLED, NO_EXAMPLE)
+    assert (outcome.status, outcome.candidate, actor.written) == (Status.UNVERIFIED, Candidate(RIGHT), 2)
+
+
+async def test_no_designed_test_is_set_aside_by_the_programs_of_one_chain(tmp_path: Path) -> None:
+    """Each program passes the one example and fails the right test of every design; the last program is right."""
+    wrong = "def hypotenuse(a, b):\n    return 5.0 + {}"
+    desk = Desk(tmp_path)
+    desk.settings = replace(desk.settings, strategy="agentcoder")
+    programs = [wrong.format(f"(a - 3) * {n}") for n in range(4)]
+    actor = Actor(lambda n: f"```python\n{(programs + [RIGHT] * 2)[n - 1]}\n```", tests=TESTS)
+    desk.opens = partial(_opened, actor)
+    outcome, _ = await desk.run(desk.target(ONE_EXAMPLE))
+    await desk.service.close()
+    assert (outcome.status, actor.written) == (Status.VERIFIED, 5)
+    assert not any(step.action == "set aside" for step in outcome.steps)
+    assert [step.action for step in outcome.steps].count("design") == 5, (
+        "the designer is asked again after each failure"
+    )
 
 
 @pytest.mark.parametrize("name", ["adacoder", "adacoder:no-debugger", "intervenor", "self-collaboration"])

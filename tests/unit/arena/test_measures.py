@@ -144,6 +144,10 @@ def test_refinements_are_told_apart_in_the_papers_order() -> None:
         second = attempt(2, code=code, message=message, failure=failure, is_empty=empty)
         return measures.refinements([row(0, right=False, attempts=(first, second))])
 
+    types = [
+        attempt(n, code=str(n), failure="exception", error=error) for n, error in enumerate(("TypeError", "IndexError"))
+    ]
+    assert measures.refinements([row(0, right=False, attempts=tuple(types))]) == {measures.OTHER: 1}
     assert pair("a", "m") == {measures.INVARIANCE: 1}
     assert pair("b", "m") == {measures.SAME_MESSAGE: 1}
     assert pair("b", "n", empty=True) == {measures.SAME_TYPE: 1}

@@ -131,6 +131,69 @@ def test_figure_4_has_the_regions_of_two_circles() -> None:
     ]
 
 
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_figure_4_is_a_mean_over_frameworks_in_any_order(is_reversed: bool) -> None:
+    others = [column("agentcoder", "----"), column("intervenor", "++++")]
+    rows = [*column("mapcoder", "++--"), *(each for words in others[:: -1 if is_reversed else 1] for each in words)]
+    found = _named("AdaCoder, Figure 4", rows)
+    assert [line.cells[0].estimate and line.cells[0].estimate.value for line in found.lines] == [1, 1, 1, 1]
+
+
+def test_figures_1_and_2_are_by_repair_and_by_plan() -> None:
+    """Task i is solved by the first program of plan i; each plan has six programs."""
+    rows = []
+    for solved in range(5):
+        attempts = tuple(
+            attempt(6 * plan + repair + 1, branch=(f"plan {plan + 1}",), code=f"{plan}.{repair}")
+            for plan in range(solved + 1)
+            for repair in range(6)
+        )
+        last = replace(attempts[6 * solved], failure=None, right=True)
+        rows.append(row(solved, strategy="mapcoder", attempts=(*attempts[: 6 * solved], last)))
+    plans = [cell.estimate and cell.estimate.value for cell in _named("AdaCoder, Figure 2", rows).lines[0].cells]
+    assert plans == [0.2, 0.4, 0.6, 0.8, 1.0]
+    repairs = [cell.estimate and cell.estimate.value for cell in _named("AdaCoder, Figure 1", rows).lines[0].cells]
+    assert repairs == [1.0] * 6
+    older = [replace(each, attempts=tuple(replace(one, branch=()) for one in each.attempts)) for each in rows]
+    assert _named("AdaCoder, Figure 2", older).lines == ()
+
+
+def test_refinements_are_within_a_plan_and_not_of_adacoder() -> None:
+    first, second = attempt(1, code="a", message="m", branch=("plan 1",)), attempt(2, code="b", message="n")
+    for branch, strategy, count in (("plan 1", "mapcoder", 1), ("plan 2", "mapcoder", 0), ("plan 1", "adacoder", 0)):
+        attempts = (first, replace(second, branch=(branch,)))
+        found = _named("AdaCoder, Table IV", [row(0, right=False, strategy=strategy, attempts=attempts)])
+        assert sum(line.cells[0].estimate.value for line in found.lines if line.cells[0].estimate) == count
+
+
+def test_codetree_table_2_has_20_programs_for_all_and_a_mean() -> None:
+    attempts = tuple(attempt(n, code=str(n)) for n in range(1, 30))
+    right = replace(attempts[0], failure=None, right=True, code="right")
+    rows = [
+        row(0, strategy="mapcoder", dataset=dataset, attempts=(*attempts, right)) for dataset in ("humaneval", "mbpp")
+    ]
+    rows += [row(1, strategy="mapcoder", dataset="humaneval", attempts=(right,))]
+    found = _named("CodeTree, Table 2", rows)
+    cells = [cell.estimate and cell.estimate.value for cell in found.lines[0].cells]
+    assert (found.columns[-1], cells) == ("Mean", [0.5, None, 0.0, None, None])
+    assert any("--budget-programs 20" in note for note in found.notes)
+    every = [replace(rows[2], dataset=each) for each in ("humaneval", "humaneval-plus", "mbpp", "mbpp-plus")]
+    assert _texts(_named("CodeTree, Table 2", every))["ollama:small · mapcoder"][-1] == "100.00"
+
+
+def test_a_table_can_have_a_setting_or_the_difficulty_as_its_axis() -> None:
+    rows = [
+        row(n, strategy="semag", right=n > 0, values=(("temperature", f"0.{n}"), ("max_iterations", "" if n else "1")))
+        for n in range(2)
+    ]
+    assert _named("SEMAG, Figure 5", rows).columns == ("0.0", "0.1")
+    known = [cell.estimate is not None for cell in _named("SEMAG, Figure 6", rows).lines[0].cells]
+    assert known == [True, False, False, False, True, False, False], "the default is 5"
+    hard = [replace(each, dataset="livecodebench", difficulty="hard") for each in rows]
+    assert _texts(_named("SEMAG, Figure 8", hard))["ollama:small · semag"][:2] == ["–", "–"]
+    assert _named("SEMAG, Figure 8", hard).lines[0].cells[2].estimate is not None
+
+
 def test_figure_6_has_a_point_for_each_t() -> None:
     attempts = (attempt(1), attempt(2, failure=None, right=True))
     found = _named("AdaCoder, Figure 6", [row(0, strategy="adacoder", attempts=attempts)])

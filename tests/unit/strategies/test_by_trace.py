@@ -74,7 +74,7 @@ async def test_lpw_plans_anew_by_the_plan_that_was_refused_and_its_verification(
     assert team.actions == ["plan", "verify", "check"] * 2 + ["write"]
     assert team.asked[0].words == {}
     assert team.asked[3].words == {"plan": "1. Add.", "verification": "verify 1"}
-    assert team.asked[6].words["plan"] == "1. Negate."
+    assert team.asked[6].words == {"plan": "1. Negate.", "verification": "verify 2"}
 
 
 async def test_lpw_writes_by_its_last_plan_where_all_are_refused() -> None:

@@ -37,6 +37,24 @@ async def test_a_child_of_equal_worth_is_followed_where_its_mark_is_not_below_it
     assert (team.actions.count("write") == 3) is goes_on
 
 
+async def test_a_strategy_whose_first_program_is_worth_nothing_is_given_up() -> None:
+    says: Says = {"list": [tuple(f"way {n}" for n in range(5))], "reflect": [("one", "two", "three")]}
+    team, control = Team([], {**says, "score": [(0.0, "")]}), Team([], {**says, "score": [(3.0, "")]})
+    await team.run("codetree")
+    await control.run("codetree")
+    assert (len(team.asked), team.actions.count("write")) == (11, 5)
+    assert control.actions.count("write") == 20
+
+
+async def test_without_scoring_a_branch_is_given_up_by_the_examples_alone() -> None:
+    """Equal values go on, since there is no mark; a smaller one does not."""
+    says: Says = {"list": [ONE], "reflect": [MENDED]}
+    equal, less = Team([matching(1)] * 3, says), Team([matching(1), matching()], says)
+    await equal.run("codetree:no-scoring")
+    await less.run("codetree:no-scoring")
+    assert (equal.actions.count("write"), less.actions.count("write")) == (3, 2)
+
+
 async def test_the_best_valued_program_is_returned_and_not_the_last() -> None:
     says: Says = {"list": [THREE], "reflect": [()], "score": [(1.0, ""), (4.0, ""), (2.0, "")]}
     team = Team([matching(1), matching(1), matching(1)], says)
@@ -64,7 +82,7 @@ async def test_whoever_mends_is_told_the_critics_reason_and_the_strategy() -> No
     assert reflected.words["strategy"] == "sort"
     assert "A critic says: Zero is left out." in reflected.words["error"]
     assert mended.words["error"] == reflected.words["error"]
-    assert mended.words["advice"] == "mend it"
+    assert (mended.words["advice"], mended.words["strategy"]) == ("mend it", "sort")
 
     failed = Team([matching(1), PASSED], {**says, "score": [(3.0, "Off by one.")], "verify": [(True, "")]})
     await failed.run("codetree")

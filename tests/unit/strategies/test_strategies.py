@@ -28,6 +28,7 @@ from adacoder.domain import (
 from adacoder.journal import Journal
 from adacoder.models.base import Sampling
 from adacoder.strategies import STRATEGIES
+from support.team import Team, matching
 
 EXAMPLES = tuple(Example(f"area({n})\n", f"{n * n}\n", n) for n in (1, 2, 3))
 SPAN = Span(0, 0)
@@ -174,10 +175,19 @@ async def test_direct_asks_once_and_evaluates_once(count: int, status: Status) -
 
 
 @pytest.mark.parametrize("name", ["adacoder:no-planner", "adacoder:neither"])
-async def test_without_the_planner_every_writing_is_sampled_as_in_the_paper(name: str) -> None:
-    team = Scripted()
-    await team.run(name, None, 2)
-    assert team.sampled == [Sampling(temperature=0.2, top_p=0.9)] * 3
-    planned = Scripted()
-    await planned.run("adacoder", None, 2)
-    assert set(planned.sampled) == {None}, "the settings decide"
+async def test_an_ablation_is_sampled_as_the_whole(name: str) -> None:
+    """So that only the missing agent makes a difference."""
+    whole, ablation = Scripted(), Scripted()
+    await whole.run("adacoder", None, 2)
+    await ablation.run(name, None, 2)
+    assert {*whole.sampled} == {*ablation.sampled} == {None}
+    chance = Scripted()
+    await chance.run("resample", None, 2)
+    assert chance.sampled == [Sampling(temperature=1.0)] * 3, "the control"
+
+
+async def test_where_the_plan_is_empty_the_function_is_written_without_one() -> None:
+    for plan, fields in (("", {}), ("1. Add.", {"plan": "1. Add."})):
+        team = Team([matching(1)], {"plan": [plan]})
+        await team.run("adacoder", 1)
+        assert team.asked[2].words == fields
