@@ -1,8 +1,9 @@
 """What happens to the result of a job, and the job's message.
 
-`decide` looks only at its arguments. `job_work.py` carries its Decision out. An Ending's message says first the effect on
-the text, in 60 characters, then the evidence. An editor may cut off a message at the end of its line. Rounds, tokens
-and time are left to the log and the journal.
+`decide` looks only at its arguments. `job_work.py` carries its Decision out.
+
+An Ending's message says first the effect on the text, in 60 characters, then the evidence. An editor may cut off a
+message at the end of its line. Rounds, tokens and time are left to the log and the journal.
 """
 
 from __future__ import annotations
