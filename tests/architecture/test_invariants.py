@@ -55,7 +55,7 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.long_work_is_done_aside, "service.py", "async def f():\n    return splice(1, 2)"),
     (rules.long_work_is_done_aside, "agents/code_evaluator.py", "async def f(x):\n    return x.parsed('text')"),
     (rules.cancellation_goes_through, "service.py", "try:\n    pass\nexcept BaseException:\n    pass"),
-    (rules.files_run_in_no_circle, "lsp/connection/progress.py", "import adacoder.lsp.language_server"),
+    (rules.files_run_in_no_circle, "lsp/connection/client.py", "import adacoder.lsp.language_server"),
     (rules.files_run_in_no_circle, "domain.py", "if TYPE_CHECKING:\n    from adacoder.journal import Journal"),
     (rules.classes_have_names_of_their_own, "agents/role.py", "class _Node:\n    pass"),
     (rules.classes_have_names_of_their_own, "report/step_words.py", "class Target:\n    pass"),

@@ -31,9 +31,9 @@ PROFILES = {path.stem: path for path in sorted((Path(__file__).parent / "profile
 LEISURE = """
 import sys
 from adacoder.__main__ import main
-from adacoder.lsp.connection import progress
+from adacoder.lsp.connection import client
 
-progress._LONG = 3600.0
+client._LONG = 3600.0
 sys.exit(main(["serve"]))
 """
 UNHURRIED = (sys.executable, "-c", LEISURE)

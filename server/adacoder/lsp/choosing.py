@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from adacoder.domain import AdaCoderError
-from adacoder.lsp.connection.progress import new_token, progress
+from adacoder.lsp.connection.client import new_token, progress
 from adacoder.lsp.from_proto import PullParams
 from adacoder.lsp.language_server import AdaCoderServer
 from adacoder.lsp.requests import reads

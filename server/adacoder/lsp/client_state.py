@@ -6,11 +6,12 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from adacoder.lsp.connection.client import Documents
 from adacoder.lsp.jobs.batch import Batches
+from adacoder.lsp.jobs.job_work import JobWork
 from adacoder.lsp.jobs.jobs import Jobs
 from adacoder.lsp.jobs.offering import Offering
 from adacoder.lsp.jobs.results import Results
-from adacoder.lsp.showing.documents import Documents
 from adacoder.lsp.showing.saving import Saving
 from adacoder.lsp.showing.shown import Shown
 from adacoder.lsp.snapshot import first_folder
@@ -38,10 +39,11 @@ class ClientState:
         """`service` returns the Service once it is imported."""
         self.documents = Documents(client)
         self.results = Results()
-        self.offering = Offering(client, self.results, self.documents, lambda job: self.jobs.start(job))
-        self.jobs = Jobs(client, configuration, service, self.results, self.offering.tell)
+        self.shown = Shown(client, configuration)
+        self.offering = Offering(client, self.results, self.shown, self.documents, lambda job: self.jobs.start(job))
+        work = JobWork(client, configuration, service, self.results)
+        self.jobs = Jobs(client, self.results, work.do, self.offering.moved)
         self.batches = Batches(client, self.jobs, self.results)
-        self.shown = Shown(client, configuration, self.jobs)
         self.saving = Saving(client, self.shown, self.jobs, service)
         self.results.listen(self.shown.dropped)
         self._client = client

@@ -16,7 +16,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from adacoder.lsp.connection.habits import Habits
+from adacoder.lsp.connection.client import Habits
 from adacoder.lsp.connection.pygls_fixes import OWN
 from adacoder.lsp.identifiers import COMMAND, KINDS
 from adacoder.lsp.language_server import AdaCoderServer

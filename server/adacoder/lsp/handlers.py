@@ -26,7 +26,7 @@ from adacoder.lsp.from_proto import (
     RunParams,
     ScopeParams,
 )
-from adacoder.lsp.jobs.docstrings import docstring_for, insert_docstring
+from adacoder.lsp.jobs.edits import docstring_for, insert_docstring
 from adacoder.lsp.jobs.jobs import Job
 from adacoder.lsp.requests import on_document, reads
 from adacoder.lsp.showing.actions import FileState, code_actions

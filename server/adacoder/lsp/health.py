@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from adacoder.doctor import Finding, interpreter
 from adacoder.doctor import examine as examination
 from adacoder.domain import JSON, AdaCoderError
-from adacoder.lsp.connection.progress import new_token, progress
+from adacoder.lsp.connection.client import new_token, progress
 from adacoder.lsp.snapshot import Snapshot, first_folder, take
 
 if TYPE_CHECKING:

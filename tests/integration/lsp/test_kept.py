@@ -384,9 +384,9 @@ async def test_a_job_begins_when_its_command_has_been_answered(editor: Client) -
 SOON = """
 import sys
 from adacoder.lsp import stdio
-from adacoder.lsp.connection import progress
+from adacoder.lsp.connection import client
 
-progress._LONG = 0.1
+client._LONG = 0.1
 sys.exit(stdio.serve())
 """
 

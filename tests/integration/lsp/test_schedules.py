@@ -344,7 +344,7 @@ async def all_of(seeds: Iterable[int], folder: Path) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who never answers holds nothing up for long."""
     monkeypatch.setattr(edits, "_EDITING", 0.05)
-    monkeypatch.setattr("adacoder.lsp.showing.documents._PATIENCE", 0.05)
+    monkeypatch.setattr("adacoder.lsp.connection.client._SHOWING", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")

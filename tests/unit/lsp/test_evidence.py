@@ -12,8 +12,8 @@ from lsprotocol import types
 from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, ExampleResult, Isolation, Level, Verdict
 from adacoder.lsp.connection.mirror import Document
-from adacoder.lsp.showing.diagnostics import Publisher
 from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
+from adacoder.lsp.showing.shown import Publisher
 from adacoder.lsp.stdio import create
 from adacoder.lsp.uri import Uri
 from adacoder.pytext import Definition, definitions, line_number

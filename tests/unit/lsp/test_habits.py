@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lsprotocol import types
 
-from adacoder.lsp.connection.habits import Habits
+from adacoder.lsp.connection.client import Habits
 
 QUESTIONS = types.ClientCapabilities(
     window=types.WindowClientCapabilities(show_message=types.ShowMessageRequestClientCapabilities())

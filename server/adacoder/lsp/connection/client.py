@@ -1,27 +1,82 @@
-"""The client as the rest of the server sees it: its capabilities, its workspace, and messages to it."""
+"""The client as the rest of the server sees it: its capabilities, habits and workspace, and all that it is shown."""
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import logging
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
-from pygls.exceptions import FeatureRequestError
+from pygls.capabilities import get_capability
+from pygls.exceptions import FeatureRequestError, JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from adacoder import __version__
-from adacoder.lsp.connection.habits import Habits
+from adacoder.lsp.connection.display import displayed
 from adacoder.lsp.connection.pygls_fixes import ENDED, Protocol
+from adacoder.messages import Named, remedies
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from adacoder.domain import JSON
 
 log = logging.getLogger(__name__)
 
 _MOST_NOTICES = 50
 """Maximum number of message boxes about ignored settings."""
+_SHOWING = 10.0
+"""Seconds to wait for an editor to show a document."""
+_PATIENCE = 5.0
+"""Seconds to wait for a client to create a token for progress that the server begins."""
+_PAUSE = 0.1
+"""Seconds between two messages, because a model writes faster than anyone reads."""
+_LONG = 10.0
+"""Seconds after which a job is reported in a message if no progress is shown."""
+_numbers = itertools.count(1)
+_BESIDE_THE_TEXT = ("visual studio code", "code - oss", "vscodium", "code-server", "cursor", "windsurf", "positron")
+"""VS Code and editors based on it. They ask in a corner notification, which takes no key that is meant for the text.
+
+Neovim and Vim ask in the command line, eglot and lsp-mode in the minibuffer with the first answer filled in, Helix and
+Sublime in a list that has the focus. There the next key typed is the answer. Clients that are not listed are never
+asked."""
+_READS_LATE = ("eglot", "emacs", "")
+"""eglot and lsp-mode. If a request arrives together with an answer, they leave it unread until more input arrives. Old
+versions of eglot do not send their name."""
+_AFTER_ANSWER = 0.15
+"""Seconds to wait after an answer. With this pause no request of 10 stayed unread, without it 3 did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """Behaviour of one client that its capabilities do not reveal. Only this class looks at client names."""
+
+    asks_beside_text: bool = False
+    """True if the client shows questions where they cannot be answered by accident."""
+    shows_endings: bool = False
+    """True if the client declares that it shows the ends of jobs and kept results itself."""
+    pause: float = 0.0
+    """Seconds to wait after an answer before sending it a request."""
+
+    @classmethod
+    def of(cls, params: types.InitializeParams) -> Habits:
+        """The habits of the client that sent these `initialize` parameters."""
+        name = (params.client_info.name if params.client_info else "").casefold()
+        # The capability only describes a question's actions, but a client without it may not support questions.
+        knows_questions = get_capability(params.capabilities, "window.show_message", None) is not None
+        return cls(
+            shows_endings=_shows_endings(params.capabilities.experimental),
+            asks_beside_text=knows_questions and name.startswith(_BESIDE_THE_TEXT),
+            pause=_AFTER_ANSWER if name in _READS_LATE else 0.0,
+        )
+
+
+def _shows_endings(experimental: object) -> bool:
+    own = experimental.get("adacoder") if isinstance(experimental, Mapping) else None
+    return isinstance(own, Mapping) and own.get("endings") is True
 
 
 class Client(LanguageServer):
@@ -46,7 +101,6 @@ class Client(LanguageServer):
     def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON]) -> None:
         """Report the end of a job: as a message, or as data to a client that shows endings itself."""
         if self.habits.shows_endings:
-            from adacoder.lsp.jobs.endings import remedies_json
             from adacoder.report import VERSION
 
             end = {"version": VERSION, "message": message, "isGood": not warning, "remedies": remedies_json(message)}
@@ -64,3 +118,146 @@ class Client(LanguageServer):
         """Log an error that no answer reports. pygls would open a message box for each."""
         if source is not FeatureRequestError:
             log.error("%s: %r", source.__name__, error)
+
+
+def remedies_json(message: str) -> list[JSON]:
+    """Actions that an editor can offer with a message: open a setting that it names, or follow its advice."""
+    return [
+        {"kind": "setting", "key": each.key} if isinstance(each, Named) else {"kind": each.kind, "model": each.model}
+        for each in remedies(message)
+    ]
+
+
+@asynccontextmanager
+async def progress(
+    client: Client, title: str, token: types.ProgressToken | None, cancel: Callable[[], object]
+) -> AsyncGenerator[Callable[[str], None]]:
+    """Show progress under `token` during the `async with` block, which receives a function that shows a message.
+
+    `token` comes from the client or from `new_token`. If it is None, nothing is shown. `cancel` is called when the user
+    cancels.
+    """
+    if token is None:
+        yield lambda message: None
+        return
+    shown = client.work_done_progress
+    shown.begin(token, types.WorkDoneProgressBegin(title=title, cancellable=True))
+    shown.tokens[token].add_done_callback(lambda _: cancel())
+    messages = _Messages(lambda text: shown.report(token, types.WorkDoneProgressReport(message=text)))
+    try:
+        yield messages.show
+    finally:
+        messages.close()
+        shown.tokens.pop(token, None)  # pygls keeps every token (pygls#607)
+        shown.end(token, types.WorkDoneProgressEnd())
+
+
+@asynccontextmanager
+async def announced(client: Client, title: str, cancel: Callable[[], object]) -> AsyncGenerator[Callable[[str], None]]:
+    """Show progress that the server begins, as `progress` does. The block does not wait for the client's token.
+
+    If the client shows no progress, one message reports a job that takes long.
+    """
+    latest = ""
+    report: Callable[[str], None] | None = None
+
+    def show(message: str) -> None:
+        nonlocal latest
+        latest = message
+        if report is not None:
+            report(message)
+
+    async def shown() -> None:
+        nonlocal report
+        token = await new_token(client, title)
+        if token is None:
+            await asyncio.sleep(_LONG)
+            client.show(" · ".join(filter(None, (title, latest))), warning=False)
+            return
+        async with progress(client, title, token, cancel) as report:
+            if latest:
+                report(latest)
+            await ended.wait()
+
+    ended = asyncio.Event()
+    showing = asyncio.create_task(shown())
+    try:
+        yield show
+    finally:
+        ended.set()
+        showing.cancel()
+        await asyncio.wait({showing})
+
+
+async def new_token(client: Client, title: str) -> types.ProgressToken | None:
+    """Create a progress token with the client. Return None if it shows no progress that a server begins."""
+    if not get_capability(client.client_capabilities, "window.work_done_progress", False):
+        return None
+    token = f"{title} ({next(_numbers)})"  # some clients show it
+    params = types.WorkDoneProgressCreateParams(token=token)
+    try:
+        await client.protocol.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, seconds=_PATIENCE)
+    except (TimeoutError, JsonRpcException) as error:
+        log.warning("The editor shows no progress: %r", error)
+        return None
+    return token
+
+
+class _Messages:
+    """Sends the first message at once, then only the latest message after each pause."""
+
+    def __init__(self, send: Callable[[str], None]) -> None:
+        self._send = send
+        self._latest: str | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def show(self, message: str) -> None:
+        self._latest = message
+        if self._timer is None:
+            self._flush()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _flush(self) -> None:
+        self._timer = None
+        if self._latest is not None:
+            self._send(self._latest)
+            self._latest = None
+            self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._flush)
+
+
+class Documents:
+    """The documents shown to one client. They are files in their own folder."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._open = ExitStack()
+        self._folder: Path | None = None
+
+    async def show(self, what: str, name: str, text: str) -> None:
+        """Show `text` in the editor as the file `name`. If the editor does not show files, show the path instead."""
+        path = self._place() / name
+        path.write_text(displayed(text), encoding="utf-8", newline="")
+        if get_capability(self._client.client_capabilities, "window.show_document.support", False):
+            params = types.ShowDocumentParams(uri=path.as_uri(), take_focus=True)
+            try:
+                shown = await self._client.protocol.ask(types.WINDOW_SHOW_DOCUMENT, params, seconds=_SHOWING)
+            except (TimeoutError, JsonRpcException):
+                shown = None
+            if shown is not None and shown.success:
+                return
+        self._client.show(f"{what} is in {path}", warning=False)
+
+    def close(self) -> None:
+        """Remove the files."""
+        self._open.close()
+
+    def _place(self) -> Path:
+        """A folder that only this user can access. It does not outlive this process."""
+        if self._folder is None:
+            from adacoder.sandbox.isolation.scratch import scratch
+
+            self._folder = Path(self._open.enter_context(scratch()))
+        return self._folder

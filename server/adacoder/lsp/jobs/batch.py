@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adacoder.domain import JSON, AdaCoderError, Target, TargetError
-from adacoder.lsp.connection.progress import announced
+from adacoder.lsp.connection.client import announced
 from adacoder.lsp.jobs.jobs import Job
 from adacoder.lsp.jobs.results import EndedBatch, EndedJob, Results
 from adacoder.lsp.snapshot import Snapshot, take

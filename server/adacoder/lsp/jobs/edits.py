@@ -1,6 +1,6 @@
-"""Insert an Outcome's edits into the editor's current text.
+"""Have the editor make edits: an Outcome's, or those that write a docstring skeleton.
 
-The candidate's evidence must hold for the current text. If anything has changed, the candidate is evaluated again.
+A candidate's evidence must hold for the current text. If anything has changed, the candidate is evaluated again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from adacoder.aside import aside
 from adacoder.domain import AdaCoderError, Edit, Outcome, Status, Target, TargetError
 from adacoder.lsp.connection.mirror import encoding_of
 from adacoder.lsp.jobs.results import edits_of, reach_of
-from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.lsp.snapshot import Snapshot, find, take
 from adacoder.lsp.to_proto import text_edits
 
 if TYPE_CHECKING:
     from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.from_proto import FunctionPlace
 
 _EDITING = 60.0
 """Seconds to wait for a client to make an edit. Some clients ask the user first."""
@@ -62,10 +63,15 @@ class Insertion:
         Raises:
             NotInsertedError: nothing was inserted, or the editor did not answer.
         """
+        name = finding.outcome.target.name
         for _ in range(_ATTEMPTS):
             await self._client.protocol.rested()
             finding = await self._brought_up_to_date(finding)  # no waiting from here until the edit is sent
-            why_not = await self._refusal(finding)
+            self.is_sent = True
+            try:
+                why_not = await refusal(self._client, name, finding.snapshot, finding.outcome.edits)
+            finally:
+                self.is_sent = False
             if why_not is None:
                 return finding
             if self._taken(finding).same_as(finding.snapshot):
@@ -114,24 +120,18 @@ class Insertion:
         )
         return OutcomeInText(current, now)
 
-    async def _refusal(self, finding: OutcomeInText) -> str | None:
-        """Send the edit. Return None if it was made, else the reason why not."""
-        self.is_sent = True
-        try:
-            return await refusal(self._client, finding.outcome.target.name, workspace_edit(self._client, finding))
-        finally:
-            self.is_sent = False
 
+async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence[Edit]) -> str | None:
+    """Send edits of a snapshot's text as one undo step, labelled with `name`.
 
-async def refusal(client: Client, name: str, edit: types.WorkspaceEdit) -> str | None:
-    """Send an edit labelled with `name`. Return None if it was made, else the reason why not, as a clause.
+    Return None if they were made, else the reason why not, as a clause.
 
     Some clients refuse with an error (eglot).
 
     Raises:
         NotInsertedError: the client did not answer, so it is unknown whether the edit was made.
     """
-    params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=edit)
+    params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=_bound(client, snapshot, edits))
     if not get_capability(client.client_capabilities, "workspace.apply_edit", False):
         # Such a client may still make the edit, as ALE does, but it never answers.
         client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
@@ -148,15 +148,45 @@ async def refusal(client: Client, name: str, edit: types.WorkspaceEdit) -> str |
     return None
 
 
-def workspace_edit(client: Client, finding: OutcomeInText) -> types.WorkspaceEdit:
-    """The Outcome's edits as a single undo step, bound to the version of their text."""
-    return edit_of(client, finding.snapshot, finding.outcome.edits)
-
-
-def edit_of(client: Client, snapshot: Snapshot, made: Sequence[Edit]) -> types.WorkspaceEdit:
+def _bound(client: Client, snapshot: Snapshot, made: Sequence[Edit]) -> types.WorkspaceEdit:
     """Edits of a snapshot's text, bound to its version."""
     edits = text_edits(snapshot.text, made, encoding_of(client.workspace))
     if not get_capability(client.client_capabilities, "workspace.workspace_edit.document_changes", False):
         return types.WorkspaceEdit(changes={snapshot.uri: edits})
     document = types.OptionalVersionedTextDocumentIdentifier(uri=snapshot.uri, version=snapshot.version)
     return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=document, edits=edits)])
+
+
+def docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]:
+    """The name of the function at `place`, and the edit that inserts a docstring skeleton.
+
+    Raises:
+        TargetError: no function there lacks a docstring and could be a target, or the text has changed.
+    """
+    from adacoder.source.locate import undocumented
+    from adacoder.source.skeleton import skeleton
+
+    is_same_text = place.version in (None, snapshot.version)
+    line = place.line if is_same_text else None
+    if line is None and place.qualname is None:
+        raise TargetError("The text has changed since AdaCoder was asked: ask again.")
+    qualname = place.qualname if line is None else None
+    definition = undocumented(snapshot.text, snapshot.path, line=line, qualname=qualname)
+    if definition is None:
+        target = find(snapshot, place)  # raises if there is none
+        raise TargetError(f"'{target.name}' has a docstring already.")
+    return definition.name, skeleton(definition)
+
+
+async def insert_docstring(client: Client, snapshot: Snapshot, name: str, edit: Edit) -> None:
+    """Have the editor make the edit. Show a message if it did not."""
+    await client.protocol.rested()
+    if not take(client.workspace, snapshot.uri).same_as(snapshot):
+        client.show(f"The text of '{name}' has changed since AdaCoder was asked: ask again.", warning=True)
+        return
+    try:
+        why_not = await refusal(client, f"docstring of {name}", snapshot, (edit,))
+    except NotInsertedError as why:
+        why_not = str(why)
+    if why_not is not None:
+        client.show(f"Not inserted: a docstring for '{name}': {why_not}.", warning=True)

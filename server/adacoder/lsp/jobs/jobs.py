@@ -11,38 +11,29 @@ import logging
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
-from pygls.capabilities import get_capability
 
 from adacoder import report
-from adacoder.aside import aside
-from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Step, Target, TargetError
+from adacoder.domain import JSON, Outcome, Status, Step, Target, TargetError
 from adacoder.journal import Journal, OpenStep, Waiting
+from adacoder.lsp.connection.client import announced, progress, remedies_json
 from adacoder.lsp.connection.mirror import encoding_of
-from adacoder.lsp.connection.progress import announced, progress
-from adacoder.lsp.jobs.edits import Insertion, NotInsertedError, OutcomeInText
-from adacoder.lsp.jobs.endings import Ending, remedies_json
-from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results, edits_of, read_reply, score_of
-from adacoder.messages import Named, Text, joined
-from adacoder.project import Project
-from adacoder.settings import Unverified
-from adacoder.task import Mode, Task
+from adacoder.lsp.jobs.policy import Ending
+from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results
+from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.lsp.connection.client import Client
-    from adacoder.lsp.connection.configuration import Configuration
+    from adacoder.lsp.jobs.edits import Insertion
     from adacoder.lsp.snapshot import Snapshot
     from adacoder.lsp.uri import Uri
-    from adacoder.service import Service
 
 log = logging.getLogger(__name__)
 
-_UNVERIFIED, _PREVIEW = Named("unverified"), Named("preview")
-_Recheck: TypeAlias = "Callable[[Snapshot, Target, Candidate | None], Awaitable[Outcome]]"
 _PATIENCE = 10.0
 """Seconds to wait for cancelled jobs when the server ends."""
 
@@ -130,34 +121,23 @@ class Job:
         return True
 
 
-Listener = Callable[[Job], None]
-"""Called when a job begins, reaches a new round, or has ended."""
-
-
 class Jobs:
     """All jobs of a server."""
 
     def __init__(
         self,
         client: Client,
-        configuration: Configuration,
-        service: Callable[[], Awaitable[Service]],
         results: Results,
-        tell: Callable[[Job, Ending], None],
+        work: Callable[[Job, Journal], Awaitable[Ending]],
+        moved: Callable[[Job], None],
     ) -> None:
-        """`service` returns the Service once it is imported. `tell` reports the end of a job to the user."""
+        """`work` does the work of a job. `moved` is called when a job begins, reaches a new round, or has ended."""
         self._client = client
-        self._configuration = configuration
-        self._service = service
-        self._running: dict[str, Job] = {}
         self._results = results
-        self._tell = tell
+        self._work = work
+        self._moved = moved
+        self._running: dict[str, Job] = {}
         self._closing = False
-        self._listeners: list[Listener] = []
-
-    def listen(self, listener: Listener) -> None:
-        """Call `listener` for all jobs."""
-        self._listeners.append(listener)
 
     def of(self, uri: Uri) -> list[Job]:
         """The running jobs on functions of a document."""
@@ -241,93 +221,8 @@ class Jobs:
             return announced(self._client, job.title, job.cancel)
         return progress(self._client, job.title, job.token, job.cancel)
 
-    async def _work(self, job: Job, journal: Journal) -> Ending:
-        snapshot = job.snapshot
-        settings = await self._configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
-        service = await self._service()
-
-        async def recheck(snapshot: Snapshot, target: Target, candidate: Candidate | None) -> Outcome:
-            return await service.recheck(Task(target, settings, _project(snapshot), Journal(job.listen), candidate))
-
-        if isinstance(job.work, KeptResult):
-            return await self._insert_kept(job, job.work, recheck)
-        job.most_rounds = service.most_rounds(job.work, settings)
-        others = self._results.candidates(job.target) if job.work is Mode.ANOTHER else ()
-        start = None if job.reply is None else await aside(read_reply, job.reply, job.target)
-        task = Task(job.target, settings, _project(snapshot), journal, start, others)
-        outcome = await service.perform(job.work, task)
-        result = KeptResult.of(outcome, job.id, snapshot.uri)
-        if not job.apply or result is None:
-            return Ending(outcome)
-        if outcome.candidate is None:  # suggested examples: the user always reads them first
-            self._results.keep(result)
-            return Ending(outcome, obstacle=_unproved(outcome), kept=True)
-        if job.work is Mode.ANOTHER:
-            self._results.keep(result)
-            why = f"compare the new candidate for {_name(outcome)} first"
-            return Ending(outcome, obstacle=why, kept=True, is_wanted=True)
-        if job.reply is not None and outcome.status is not Status.VERIFIED:  # the client sent it, and still has it
-            return Ending(outcome, obstacle=_unproved(outcome))
-        if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
-            if settings.preview:
-                self._results.keep(result)
-                seen = Text(f"review {_name(outcome)} first, as ", _PREVIEW, " says")
-                return Ending(outcome, obstacle=seen, kept=True, is_wanted=True)
-            return await self._inserted(job, OutcomeInText(outcome, snapshot), result, recheck)
-        unproved = _unproved(outcome)
-        if settings.unverified is Unverified.DISCARD:
-            return Ending(outcome, obstacle=Text(unproved, ", and is discarded, as ", _UNVERIFIED, " says"))
-        self._results.keep(result)
-        return Ending(outcome, obstacle=unproved, kept=True)
-
-    async def _inserted(self, job: Job, finding: OutcomeInText, result: KeptResult, recheck: _Recheck) -> Ending:
-        """Insert a result. If anything prevents that, keep it."""
-
-        async def again(snapshot: Snapshot, target: Target) -> Outcome:
-            job.show("the text changed; running the examples again")
-            return await recheck(snapshot, target, finding.outcome.candidate)
-
-        self._results.keep(result)
-        job.insertion = Insertion(self._client, again)
-        try:
-            made = await job.insertion.insert(finding)
-        except NotInsertedError as why:
-            return Ending(finding.outcome, obstacle=str(why), kept=True)
-        is_known = get_capability(self._client.client_capabilities, "workspace.apply_edit", False)
-        if is_known:  # otherwise it is unknown whether the edit was made
-            self._results.drop(result.job_id)
-        closed = made.snapshot.path.name if made.snapshot.version is None else None
-        return Ending(made.outcome, applied=True, kept=not is_known, closed=closed)
-
-    async def _insert_kept(self, job: Job, kept: KeptResult, recheck: _Recheck) -> Ending:
-        """Insert a kept result if its rank in the current text is at least the one shown to the user."""
-        if kept.candidate is None:
-            start = job.target.definition.start
-            edits = tuple(Edit(start + each.start, start + each.end, each.text) for each in kept.additions)
-            outcome = Outcome(Status.UNVERIFIED, job.target, "Read them before you keep them.", edits=edits)
-            return await self._inserted(job, OutcomeInText(outcome, job.snapshot), kept, recheck)
-        outcome = await recheck(job.snapshot, job.target, kept.candidate)
-        if outcome.status is Status.ERROR:
-            return Ending(outcome, kept=True)
-        name = f"'{job.target.name}'"
-        found = KeptResult.of(outcome, kept.job_id, kept.uri)
-        if found is None and outcome.stands:
-            self._results.drop(kept.job_id)
-            return Ending(outcome)
-        if found is None:
-            if is_kept := self._results.kept(kept.job_id) is not None:
-                self._results.keep(replace(kept, score="no example passes"))
-            return Ending(outcome, obstacle=f"{name} passes no example in the current text", kept=is_kept)
-        found = replace(found, evaluated=kept.evaluated)
-        if found.reach < kept.reach:
-            self._results.keep(found)
-            why = f"{name} passes {found.score} in the current text"
-            return Ending(outcome, obstacle=why if outcome.edits == () else _unproved(outcome), kept=True)
-        placed = replace(outcome, edits=edits_of(outcome))
-        return await self._inserted(job, OutcomeInText(placed, job.snapshot), found, recheck)
-
     def _end(self, job: Job, ending: Ending) -> dict[str, JSON]:
-        """Keep and log the answer of a job. Show it in one message if no request waits for it."""
+        """Store the end of a job. Return its answer."""
         answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
         answer |= {
             "summary": ending.message,
@@ -342,10 +237,6 @@ class Jobs:
         job.ending = ending
         job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer)
         self._results.end(job.ended)
-        if not self._closing:
-            self._client.log(joined(" ", [ending.message, report.summary(ending.outcome)]))
-            if job.announced:
-                self._tell(job, ending)
         return answer
 
     def _ended(self, job: Job) -> None:
@@ -354,24 +245,7 @@ class Jobs:
 
     def _announce(self, job: Job) -> None:
         if not self._closing:
-            for listener in self._listeners:
-                listener(job)
-
-
-def _unproved(outcome: Outcome) -> str:
-    """Reason why an unverified or partial Outcome is not inserted automatically."""
-    name = _name(outcome)
-    if outcome.candidate is None:
-        return f"read the examples for {name} first"
-    return f"{name} is unverified" if outcome.edits else f"{name} passes only {score_of(outcome)}"
-
-
-def _name(outcome: Outcome) -> str:
-    return f"'{outcome.target.name}'"
-
-
-def _project(snapshot: Snapshot) -> Project:
-    return Project(snapshot.folder, snapshot.overlays)
+            self._moved(job)
 
 
 def _same_function(one: Job, other: Job) -> bool:

@@ -1,7 +1,7 @@
-"""Report the end of a job to the user, and carry out requests for a kept result: insert, show, or discard it.
+"""Show the user how jobs go on and end, and carry out requests for a kept result: insert, show, or discard it.
 
-They are offered as code actions, and in a question if the client shows that next to the text. A result stays kept if
-the question is not answered.
+These requests are offered as code actions, and in a question if the client shows that next to the text. A result stays
+kept if the question is not answered.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Target
 from adacoder.lsp.from_proto import FunctionPlace, ParametersError
 from adacoder.lsp.jobs.jobs import Job
-from adacoder.lsp.jobs.results import KeptResult, Results, read_reply
+from adacoder.lsp.jobs.results import KeptResult, Results, edits_of, read_reply
 from adacoder.lsp.snapshot import Snapshot, find, take
+from adacoder.messages import joined
 from adacoder.source.text import apply_edits
 
 if TYPE_CHECKING:
-    from adacoder.lsp.connection.client import Client
-    from adacoder.lsp.jobs.endings import Ending
-    from adacoder.lsp.showing.documents import Documents
+    from adacoder.lsp.connection.client import Client, Documents
+    from adacoder.lsp.jobs.policy import Ending
+    from adacoder.lsp.showing.shown import Shown
     from adacoder.lsp.uri import Uri
 
 _ASKING = 3600.0
@@ -36,23 +37,34 @@ _SHOW, _DISCARD, _INSERT = "Show difference", "Discard", "Insert"
 
 
 class Offering:
-    """Kept results as presented to one client's user."""
+    """Jobs and kept results as presented to one client's user."""
 
-    def __init__(self, client: Client, results: Results, documents: Documents, start: Callable[[Job], None]) -> None:
+    def __init__(
+        self, client: Client, results: Results, shown: Shown, documents: Documents, start: Callable[[Job], None]
+    ) -> None:
         self._client = client
         self._results = results
+        self._shown = shown
         self._documents = documents
         self._start = start
         self._questions: set[asyncio.Task[None]] = set()
 
-    def tell(self, job: Job, ending: Ending) -> None:
-        """Report the end of a job. If its result is kept and a question would not disturb the user, ask one."""
-        result = self._results.kept(job.result_id)
-        if self._client.habits.shows_endings:
+    def moved(self, job: Job) -> None:
+        """Show a job that has begun, reached a new round, or ended. Its end is logged, told, and shown as evidence."""
+        if (ending := job.ending) is not None:
+            self._client.log(joined(" ", [ending.message, report.summary(ending.outcome)]))
+            if job.announced:  # otherwise a request waits for it
+                self._tell(job, ending)
+            # Do not show a candidate that the user cannot look at: it was discarded, or it came from a client.
+            if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
+                self._shown.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
+        self._shown.refresh()
+
+    def _tell(self, job: Job, ending: Ending) -> None:
+        """Tell the end of a job. If its result is kept and a question would not disturb the user, ask one."""
+        result, habits = self._results.kept(job.result_id), self._client.habits
+        if result is None or habits.shows_endings or not habits.asks_beside_text:
             self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
-            return
-        if result is None or not self._client.habits.asks_beside_text:
-            self._client.show(ending.message, warning=not ending.is_good)
             return
         question = asyncio.create_task(self._ask(result, ending))
         self._questions.add(question)

@@ -11,53 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pygls.capabilities import get_capability
 
 from adacoder import report
 from adacoder.domain import Example, ExampleResult, FailureKind
-from adacoder.lsp.connection.mirror import encoding_of
 from adacoder.lsp.to_proto import range_of_lines
 
 if TYPE_CHECKING:
-    from adacoder.lsp.connection.client import Client
     from adacoder.lsp.showing.evidence import Evidence, Placed
-    from adacoder.lsp.uri import Uri
     from adacoder.source.text import PositionEncoding
 
 SOURCE = "adacoder"
 UNREACHED = "unreached"
 """Code of a line that no example reached. All other codes are values of FailureKind."""
-
-
-class Publisher:
-    """Sends a document's diagnostics, if they have changed."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._sent: dict[Uri, list[Any]] = {}
-        """Basis of the diagnostics last sent, by document. Documents without diagnostics have no entry."""
-
-    def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
-        """Send the current diagnostics of a document. `lines` is empty once it is closed."""
-        capabilities = self._client.client_capabilities
-        held = [each for each in evidence if each.holds]
-        basis: list[Any] = [(each.evidence, unreached) for each in held if each.evidence.failed or unreached]
-        if basis == self._sent.get(uri, []) or not get_capability(
-            capabilities, "text_document.publish_diagnostics", None
-        ):
-            return
-        self._sent[uri] = basis
-        if not basis:
-            del self._sent[uri]
-        knows_versions = get_capability(capabilities, "text_document.publish_diagnostics.version_support", False)
-        document = self._client.workspace.text_documents.get(uri)
-        self._client.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(
-                uri=document.uri if document else uri,  # a request may spell it otherwise
-                diagnostics=list(diagnostics(held, lines, encoding_of(self._client.workspace), unreached=unreached)),
-                version=document.version if document and knows_versions else None,
-            )
-        )
 
 
 def diagnostics(

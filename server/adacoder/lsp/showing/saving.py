@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError
-from adacoder.lsp.connection.progress import new_token, progress
+from adacoder.lsp.connection.client import new_token, progress
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.project import Project
 from adacoder.task import Task

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,7 @@ from pygls.exceptions import JsonRpcException
 from adacoder import report
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.connection.mirror import encoding_of
-from adacoder.lsp.jobs.results import edits_of
-from adacoder.lsp.showing.diagnostics import Publisher
+from adacoder.lsp.showing.diagnostics import diagnostics
 from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.snapshot import take
 from adacoder.lsp.uri import Uri
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Outcome
     from adacoder.lsp.connection.client import Client
     from adacoder.lsp.connection.configuration import Configuration
-    from adacoder.lsp.jobs.jobs import Job, Jobs
+    from adacoder.lsp.showing.evidence import Placed
     from adacoder.lsp.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
@@ -56,10 +55,41 @@ class _RecentSettings:
     until: float
 
 
+class Publisher:
+    """Sends a document's diagnostics, if they have changed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._sent: dict[Uri, list[Any]] = {}
+        """Basis of the diagnostics last sent, by document. Documents without diagnostics have no entry."""
+
+    def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
+        """Send the current diagnostics of a document. `lines` is empty once it is closed."""
+        capabilities = self._client.client_capabilities
+        held = [each for each in evidence if each.holds]
+        basis: list[Any] = [(each.evidence, unreached) for each in held if each.evidence.failed or unreached]
+        if basis == self._sent.get(uri, []) or not get_capability(
+            capabilities, "text_document.publish_diagnostics", None
+        ):
+            return
+        self._sent[uri] = basis
+        if not basis:
+            del self._sent[uri]
+        knows_versions = get_capability(capabilities, "text_document.publish_diagnostics.version_support", False)
+        document = self._client.workspace.text_documents.get(uri)
+        self._client.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(
+                uri=document.uri if document else uri,  # a request may spell it otherwise
+                diagnostics=list(diagnostics(held, lines, encoding_of(self._client.workspace), unreached=unreached)),
+                version=document.version if document and knows_versions else None,
+            )
+        )
+
+
 class Shown:
     """The evidence that one client shows."""
 
-    def __init__(self, client: Client, configuration: Configuration, jobs: Jobs) -> None:
+    def __init__(self, client: Client, configuration: Configuration) -> None:
         self.evidence = EvidenceRoom()
         self._client = client
         self._configuration = configuration
@@ -69,7 +99,6 @@ class Shown:
         self._refreshing = False
         self._again = False
         self.evidence.listen(self._changed)
-        jobs.listen(self._job_moved)
 
     def document(self, uri: Uri) -> TextDocument | None:
         """The open document `uri`."""
@@ -129,13 +158,6 @@ class Shown:
         """Cancel everything in progress."""
         for task in self._tasks:
             task.cancel()
-
-    def _job_moved(self, job: Job) -> None:
-        ending = job.ending
-        # Do not show a candidate that the user cannot look at: it was discarded, or it came from a client.
-        if ending and (ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome))):
-            self.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
-        self.refresh()
 
     def _changed(self, uri: Uri) -> None:
         self._begin(self._publish(uri))
