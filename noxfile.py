@@ -192,11 +192,14 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def real(session: nox.Session) -> None:
-    """Real servers and model files; see CONTRIBUTING.md. The first run builds a server, which takes some minutes."""
-    session.install("-e", ".")
-    if not {"ADACODER_OLLAMA", "ADACODER_OPENAI"} & os.environ.keys():
+    """Real servers and model files; see CONTRIBUTING.md. Without a llama-server the first run builds a server."""
+    session.install("-e", ".[test]")
+    has_server = "ADACODER_GGUF" in os.environ and shutil.which("llama-server") is not None
+    if not has_server and not {"ADACODER_OLLAMA", "ADACODER_OPENAI"} & os.environ.keys():
         session.install("llama-cpp-python[server]>=0.3.36", "gguf>=0.19", "tokenizers>=0.23", "numpy>=2")
-    session.run("python", "tests/real/drive.py", *session.posargs)
+    if "ADACODER_GGUF" in os.environ:
+        session.run("pytest", "--all", "tests/real")
+    session.run("python", "tests/real/drive.py", *session.posargs, env={"PYTHONPATH": "tests"})
 
 
 @nox.session

@@ -1,8 +1,9 @@
 """Drive a real server through generate, cancel, window, ladder and wedge, and say what it did.
 
 Of the server whose address ADACODER_OLLAMA or ADACODER_OPENAI gives, the models that ADACODER_MODELS names (one, or
-several with commas between them; for a ladder the last should be the best) are asked. Without an address servers are
-started that have the models of `models.py`, of which it is known what they write.
+several with commas between them; for a ladder the last should be the best) are asked. Without an address, a server is
+started with the model file that ADACODER_GGUF names. Without that, too, servers are started that have the models of
+`models.py`, of which it is known what they write.
 
 usage: python tests/real/drive.py [REPLIES]    how many replies to end early in a row; 200 where none are named
 """
@@ -30,6 +31,7 @@ from adacoder.models.base import Ask
 from adacoder.models.errors import ContextOverflow, ModelError, NothingCame
 from adacoder.models.window import estimate_chat, lower_estimate
 from adacoder.settings import Settings
+from real.servers import WINDOW, has_llama_server, llama_cpp_python, llama_server, served
 
 MODULE = '''
 def slug(text: str) -> str:
@@ -207,7 +209,7 @@ def fixed(lane: Lane, folder: Path) -> None:
         if model in lane.settings.models:
             code, said, outcome = lane.generated(folder, models=[model])
             lane.says(name, _told(code, said, outcome), good=holds(code, outcome))
-    if "openai:wrong" in lane.settings.models:
+    if {"openai:wrong", "openai:right"} <= {*lane.settings.models}:
         code, said, outcome = lane.generated(folder, "--rounds-per-model", "1", models=["openai:wrong", "openai:right"])
         lane.says("wrong, then right", _told(code, said, outcome), good=code == 0)
 
@@ -256,12 +258,21 @@ def _lanes() -> Iterator[Iterator[tuple[Lane, bool]]]:
         ),
         *([Lane(url, Settings(models=tuple(f"openai:{name}" for name in names), base_url=url))] if url else ()),
     ]
-    yield ((lane, False) for lane in given) if given else _own()
+    if given:
+        yield ((lane, False) for lane in given)
+    elif file := os.environ.get("ADACODER_GGUF"):
+        yield _of_file(Path(file))
+    else:
+        yield _own()
+
+
+def _of_file(model: Path) -> Iterator[tuple[Lane, bool]]:
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder), model) as (name, url):
+        yield Lane(name, Settings(models=(f"openai:{name}",), base_url=url, context_tokens=WINDOW)), False
 
 
 def _own() -> Iterator[tuple[Lane, bool]]:
     from real.models import make
-    from real.servers import WINDOW, has_llama_server, llama_cpp_python, llama_server
 
     with tempfile.TemporaryDirectory() as folder:
         files = make(Path(folder))

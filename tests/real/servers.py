@@ -1,4 +1,4 @@
-"""Real servers for the tiny models of `models.py`: llama-cpp-python's, and llama.cpp's own where it is installed."""
+"""Real servers for model files: llama.cpp's own where it is installed, and llama-cpp-python's."""
 
 from __future__ import annotations
 
@@ -45,6 +45,14 @@ def llama_server(folder: Path, model: Path) -> Iterator[str]:
 def has_llama_server() -> bool:
     """Whether llama.cpp's own server is installed."""
     return shutil.which("llama-server") is not None
+
+
+@contextmanager
+def served(folder: Path, model: Path) -> Iterator[tuple[str, str]]:
+    """Name and address of `model`, served by llama-server where it is installed, else by llama-cpp-python."""
+    server = llama_server(folder, model) if has_llama_server() else llama_cpp_python(folder, {model.stem: model})
+    with server as url:
+        yield model.stem, url
 
 
 @contextmanager
