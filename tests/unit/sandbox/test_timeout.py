@@ -11,7 +11,7 @@ from adacoder.sandbox import host
 from adacoder.sandbox.host import _timeout
 
 if TYPE_CHECKING:
-    from adacoder.sandbox.pool import Taken
+    from adacoder.sandbox.process import Evaluation
 
 SECONDS = 0.05
 
@@ -32,7 +32,7 @@ class Counted:
 async def works(counted: Counted, seconds: float = 4 * SECONDS) -> bool:
     """True if work that takes `seconds` ends before the timeout."""
     try:
-        async with _timeout(cast("Taken", counted), SECONDS):
+        async with _timeout(cast("Evaluation", counted), SECONDS):
             await asyncio.sleep(seconds)
     except TimeoutError:
         return False
