@@ -125,7 +125,7 @@ posix("an environment is made with venv and pip, tried, and there afterwards", a
   expect(madeOf(made.wheel, made.storage)).toBe(own);
   const [venv, install, tried] = readFileSync(log, "utf8").split("\n");
   expect(venv).toMatch(/^python -I -m venv .*making-/);
-  expect(install).toMatch(/^own -I -m pip install --no-input .* adacoder\[openai\] @ file:.*adacoder-9\.9\.9/);
+  expect(install).toMatch(/^own -I -m pip install --no-input .* adacoder @ file:.*adacoder-9\.9\.9/);
   expect(tried).toBe("own -I -m adacoder --version");
   expect(readdirSync(made.storage)).toHaveLength(1);
 });
@@ -135,7 +135,7 @@ posix("with uv it is made by uv, which fetches no Python", async () => {
   await make({ ...made, ...fakes }, quiet, never());
   const [venv, install] = readFileSync(log, "utf8").split("\n");
   expect(venv).toContain(`uv venv --no-project --no-python-downloads --python ${made.python}`);
-  expect(install).toMatch(/^uv pip install --python .*making-.*python adacoder\[openai\] @ file:/);
+  expect(install).toMatch(/^uv pip install --python .*making-.*python adacoder @ file:/);
 });
 
 posix("a half-made environment is removed and never used", async () => {
