@@ -83,10 +83,11 @@ def python_files(
     seen: set[Path] | None = None,
     most: float = inf,
 ) -> Iterator[Path]:
-    """Yield the project's own Python files below `folder`, in order.
+    """Yield the project's own Python files below `folder`, depth first, each folder sorted.
 
-    Links and hidden, installed, vendored or built folders are skipped. `tell` receives a message for each unreadable
-    folder, and `skip` each skipped entry. Folders in `seen` are not listed again, and `seen` grows to at most `most`.
+    Links are skipped, as are folders that are hidden, installed, vendored or built. `tell` receives a message for each
+    unreadable folder, and `skip` receives each skipped entry that has a reason. Folders in `seen` are not listed again.
+    Each listed folder is added to `seen`. Once it holds `most` folders, no more are listed.
     """
     seen = set() if seen is None else seen
     pending = [iter([(folder, True)])]  # folders may be nested deeper than generators may be

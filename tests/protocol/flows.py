@@ -256,7 +256,7 @@ async def examples_are_suggested_and_go_in_when_they_were_read(desk: Desk) -> No
     desk.standin.replies = lambda _: "```\n>>> shout(\"Ada\")\n'ADA'\n```"
     uri = await desk.editor.write("text.py", NO_EXAMPLES)
     await desk.take(uri, "def ", "suggest examples for 'shout'")
-    assert "read the examples for 'shout' first" in await desk.told()
+    assert "review the suggested examples for 'shout' first" in await desk.told()
     assert desk.editor.text(uri) == NO_EXAMPLES
     await desk.take(uri, "def ", "Insert AdaCoder's examples for 'shout' (not reviewed)")
     await desk.told()

@@ -46,7 +46,7 @@ class ServerTrouble(Exception):
     """A cell failed, but not because of its model. It has no row."""
 
     def __init__(self, error: AdaCoderError, *, passes: bool) -> None:
-        """`passes`: True if the trouble may be over soon."""
+        """`passes`: True if the trouble may be temporary."""
         super().__init__(str(error))
         self.passes = passes
 

@@ -26,10 +26,10 @@ NAMES = tuple(_PLACES)
 
 
 def download(name: str, folder: Path) -> Path:
-    """Return the file of tasks for `name` in `folder`, and download it unless it exists.
+    """Return the path of the task file for `name` in `folder`. Download the file if necessary.
 
     Raises:
-        TasksError: it cannot be downloaded, or the file has changed since its download.
+        TasksError: the file cannot be downloaded, read or written, or it has changed since its download.
     """
     if name not in _PLACES:
         raise TasksError(f"'{name}' cannot be downloaded, but {', '.join(NAMES)} can: name a file or a folder.")

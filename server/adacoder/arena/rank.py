@@ -151,15 +151,15 @@ async def rank(
     clock: Callable[[], float],
     tell: Callable[[str], None] = lambda _: None,
 ) -> Ranking:
-    """Rank arms within some seconds.
+    """Rank arms within a time limit.
 
     Args:
-        arms: arms of the same model should be adjacent, so that it is loaded once a round.
-        functions: in an order unrelated to their difficulty.
-        evaluate: raises only cancellation.
-        seconds: time for the whole ranking.
+        arms: keep arms of the same model together, so that each round loads the model once.
+        functions: names, in an order unrelated to difficulty.
+        evaluate: must raise nothing but cancellation.
+        seconds: time limit for the whole ranking.
         clock: monotonic clock in seconds, such as `time.monotonic`.
-        tell: receives a line after each round.
+        tell: called with a progress line after each round.
     """
     end = clock() + seconds
     going = [ArmResults(arm) for arm in arms]

@@ -103,7 +103,7 @@ class Demo:
 
     @contextmanager
     def _workspace(self) -> Iterator[Path]:
-        """Copy the demonstration's workspace, and remove the copy at the end unless it is to be kept."""
+        """Yield a copy of the demonstration's workspace. It is removed afterwards, unless the user asked to keep it."""
         parent = Path(tempfile.mkdtemp(prefix="adacoder-demo-")).resolve()
         folder = parent / PROJECT
         try:

@@ -58,7 +58,7 @@ def _snapshot(server: AdaCoderServer, uri: Uri | None) -> Snapshot | None:
 
 
 async def interpreter_for(server: AdaCoderServer, uri: Uri) -> dict[str, JSON]:
-    """The finding about the Python that runs a document's examples, including the reason for its choice."""
+    """The finding about the Python that runs a document's examples, including why it was chosen."""
     try:
         snapshot = take(server.workspace, uri)
     except AdaCoderError as error:

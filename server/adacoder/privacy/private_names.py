@@ -174,7 +174,7 @@ def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _suffix(name: str) -> str:
-    """Extension of a name; a dot at its beginning does not count."""
+    """Extension of a file name. A leading dot does not start one."""
     start = name.rfind(".")
     return name[start:] if start > 0 else ""
 

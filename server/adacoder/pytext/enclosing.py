@@ -159,12 +159,12 @@ class _Above:
         return next(filter(self._is_certain, self._upward(start)), 0)
 
     def _is_open_below(self, header_start: int, width: int, doubtful: int) -> bool:
-        """True if the body of a definition continues at the start of the line.
+        """True if the body of a definition reaches the start of the line.
 
         Args:
             header_start: where its header starts.
             width: the column of its header.
-            doubtful: the start of a line below. If this is a logical line, it ends the body.
+            doubtful: the start of a line below the header. If a logical line starts there, the body ends there.
         """
         if self._is_logical(doubtful):
             return False

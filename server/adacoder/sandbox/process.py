@@ -121,7 +121,7 @@ class Evaluation:
         return 0 if self.pid is None else threads(self.pid)
 
     def waited(self) -> float:
-        """Seconds for which it had to wait for a processor; 0 if unknown."""
+        """Seconds that it spent waiting for a processor; 0 if unknown."""
         return 0.0 if self.pid is None else waited(self.pid)
 
     def computed(self) -> float:

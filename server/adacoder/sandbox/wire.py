@@ -162,7 +162,7 @@ class Channel:
                 attached = []
             except BlockingIOError:
                 await writable(self._socket.fileno())
-            except OSError:  # or our end was closed when the process was ended
+            except OSError:  # the other end is gone, or ours was closed when we ended the process
                 raise HungUpError("it ended") from None
 
     async def receive(self) -> list[str]:

@@ -83,7 +83,7 @@ def test_suggested_examples_are_always_read_first() -> None:
     for unverified in (Unverified.KEEP, Unverified.INSERT):
         decision = decided(EXAMPLES, Settings(unverified=unverified), Mode.SUGGEST_EXAMPLES)
         assert effect(decision) == "keep"
-        assert decision.ending.obstacle == "read the examples for 'f' first"
+        assert decision.ending.obstacle == "review the suggested examples for 'f' first"
 
 
 def test_another_candidate_is_compared_first() -> None:

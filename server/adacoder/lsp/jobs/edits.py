@@ -49,7 +49,7 @@ class OutcomeInText:
 
 
 class Insertion:
-    """The insertion of one job's Outcome."""
+    """Inserts one job's Outcome into the text in the editor."""
 
     def __init__(self, client: Client, recheck: Recheck) -> None:
         self._client = client

@@ -178,7 +178,7 @@ def _unproved(outcome: Outcome) -> str:
     """Reason why an unverified or partial Outcome is not inserted automatically."""
     name = _name(outcome)
     if outcome.candidate is None:
-        return f"read the examples for {name} first"
+        return f"review the suggested examples for {name} first"
     return f"{name} is unverified" if outcome.edits else f"{name} passes only {score_of(outcome)}"
 
 

@@ -31,7 +31,7 @@ _CANDIDATES = 4
 
 @dataclass(frozen=True, slots=True)
 class EndedJob:
-    """The end of a job."""
+    """A job that has ended, with its Outcome."""
 
     id: str
     uri: Uri
@@ -258,7 +258,7 @@ class KeptResult:
         return same_parameters(self.signature, target.signature)
 
     def equals(self, other: KeptResult) -> bool:
-        """True if both would write the same into the same function."""
+        """True if both would write the same text into the same function."""
         mine, theirs = ((each.qualname, each.candidate, each.written) for each in (self, other))
         return mine == theirs
 
@@ -278,7 +278,7 @@ def read_reply(text: str, target: Target) -> Candidate:
 
 
 def score_of(outcome: Outcome) -> str:
-    """The evidence for a title."""
+    """Short form of the evidence for titles and messages, such as `2/3 examples`."""
     if outcome.candidate is None:
         return "not reviewed"
     is_told = outcome.status in (Status.VERIFIED, Status.PARTIAL)

@@ -126,7 +126,7 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
 
     `most`: maximum number of processes in a process group.
     """
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # ended children disappear at once, so no zombies pile up
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # the kernel reaps exited children, so no zombies pile up
     if LINUX:
         prctl(_PR_SET_CHILD_SUBREAPER, 1)  # adopt all orphans below, so that none gets lost
     supervisor = os.getpid()
@@ -309,7 +309,7 @@ def hold(
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
         *((path, _READ_DIR) for path in wishes.get("list", ())),
-        # Data written to /dev/zero is lost. But a writable mapping of it is memory that nothing counts.
+        # Nobody needs to write to /dev/zero. A writable mapping of it would be memory that no limit counts.
         *((path, _READ_FILE | (0 if path == "/dev/zero" else _WRITE_FILE)) for path in wishes.get("device", ())),
     ]
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)

@@ -88,7 +88,7 @@ class Parent:
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
-            replace_shared_memory(folders)  # while `sys.path` has no folder of the project
+            replace_shared_memory(folders)  # before the project's folders are on `sys.path`
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)

@@ -130,7 +130,7 @@ def is_overfull(folder: str, pid: int | None) -> bool:
                 if size > SCRATCH_SIZE or count > SCRATCH_FILES:
                     return True
     except OSError:
-        return True  # too deep, or closed again and again: harmless code makes no such folders
+        return True  # too deep, or locked too many times: harmless code makes no such folders
     return size > SCRATCH_SIZE
 
 

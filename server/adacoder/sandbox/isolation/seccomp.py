@@ -287,7 +287,7 @@ _IMPORTER = (
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
     # A path may lead to the folder of another evaluation. Landlock decides which files get a descriptor.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
-    # A Landlock rule keeps the file that it names, even after the file was deleted.
+    # A Landlock rule pins the file that it names, even after the file is deleted.
     _Denial(Errno.EPERM, "landlock_create_ruleset landlock_add_rule"),
 )
 

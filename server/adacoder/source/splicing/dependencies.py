@@ -107,7 +107,7 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
 
 
 def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool:
-    """Return whether the module already has the same definition. The target never depends on itself."""
+    """True if the module already has this definition, or if it defines the target, which never depends on itself."""
     names = offered.binds & module.bound.origins.keys()
     return target.qualname in offered.binds or any(
         module.has_same(name, node) for name in names for node in offered.statements

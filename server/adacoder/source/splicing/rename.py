@@ -30,7 +30,8 @@ _SEEING_NAMES = frozenset({"dir", "eval", "exec", "locals", "vars"})
 def with_names(text: str, names: Mapping[str, str], function: str, *, method: bool) -> str | None:
     """Rename variables in `text`, which defines `function`; None if the result cannot be verified.
 
-    Recursive calls get the new function name and keywords. A `method` calls itself on its first parameter.
+    Recursive calls get the new function name and keywords. With `method`, only calls on the first parameter, such as
+    `self.f()`, are recursive.
     """
     tree = parsed(text)
     root = None if tree is None else next((node for node in tree.body if isinstance(node, DEFINITIONS)), None)
