@@ -194,10 +194,11 @@ def bench(session: nox.Session) -> None:
 def real(session: nox.Session) -> None:
     """Real servers and model files; see CONTRIBUTING.md. Without a llama-server the first run builds a server."""
     session.install("-e", ".[test]")
-    has_server = "ADACODER_GGUF" in os.environ and shutil.which("llama-server") is not None
-    if not has_server and not {"ADACODER_OLLAMA", "ADACODER_OPENAI"} & os.environ.keys():
+    has_file, has_server = "ADACODER_GGUF" in os.environ, shutil.which("llama-server") is not None
+    is_given = bool({"ADACODER_OLLAMA", "ADACODER_OPENAI"} & os.environ.keys())
+    if not has_server if has_file else not is_given:
         session.install("llama-cpp-python[server]>=0.3.36", "gguf>=0.19", "tokenizers>=0.23", "numpy>=2")
-    if "ADACODER_GGUF" in os.environ:
+    if has_file:
         session.run("pytest", "--all", "tests/real")
     session.run("python", "tests/real/drive.py", *session.posargs, env={"PYTHONPATH": "tests"})
 

@@ -15,12 +15,13 @@ import textwrap
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from real.servers import served
+from real.servers import has_llama_server, served
 
 _FUNCTIONS = tomllib.loads(Path(__file__).with_name("functions.toml").read_text(encoding="utf-8"))["function"]
 pytestmark = pytest.mark.rest
@@ -44,6 +45,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]
     file = os.environ.get("ADACODER_GGUF")
     if not file:
         pytest.skip("ADACODER_GGUF names no model file")
+    if not (has_llama_server() or find_spec("llama_cpp")):
+        pytest.skip("neither llama-server nor llama-cpp-python is installed to serve the file of ADACODER_GGUF")
     with served(tmp_path_factory.mktemp("server"), Path(file)) as (name, url):
         yield "--model", f"openai:{name}", "--base-url", url
 

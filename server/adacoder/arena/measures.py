@@ -132,7 +132,8 @@ def by_plan(most: int) -> Measure:
         plans = [*dict.fromkeys(each.branch for each in row.attempts if each.branch)]
         if row.attempts and not plans:
             return None  # an older row, which does not know them
-        return _right_of(row, [each for each in row.attempts if each.branch not in plans[most:]])
+        later = frozenset(plans[most:])
+        return _right_of(row, [each for each in row.attempts if each.branch not in later])
 
     return _pass_at(1, is_right)
 

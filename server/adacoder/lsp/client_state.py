@@ -94,6 +94,7 @@ class ClientState:
         if self._restored is not None:
             self._restored.cancel()
             await asyncio.wait({self._restored})  # else the loop may close before the task begins
+        self.jobs.stop()  # else a job that has just ended would ask a question
         self.offering.close()
         await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close())
         self.shown.close()

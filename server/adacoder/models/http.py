@@ -67,6 +67,7 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
 
     def authorize(request: httpx.Request) -> httpx.Request:
         request.headers.pop("Authorization", None)  # client libraries send their key to every host
+        request.headers.pop("Cookie", None)
         if key:
             request.headers["Authorization"] = f"Bearer {key}"
         return request

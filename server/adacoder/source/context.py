@@ -1,17 +1,21 @@
 """Context of a task for the model: ranked pieces of the module and of the project files that it uses.
 
-All files are read as text. Nothing is run, started or written to disk.
+All files are read as text. Nothing is run, started or written to disk. jedi resolves names from other files, and sees
+only the project's own imports and files. This is the only file that imports jedi.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, takewhile
 from pathlib import Path
 from textwrap import indent
+from typing import Protocol
 
 from adacoder.domain import Target
 from adacoder.privacy.access import Access
@@ -19,7 +23,7 @@ from adacoder.privacy.contents import without_secrets
 from adacoder.pytext import Definition
 from adacoder.source.surroundings.masking import masked_line, without_strings
 from adacoder.source.surroundings.module import ModuleText, Symbol
-from adacoder.source.surroundings.near_files import NearFiles
+from adacoder.source.surroundings.near_files import DefinedAt, Follow, NearFiles
 from adacoder.source.surroundings.outline import (
     PROSE,
     SUMMARY,
@@ -79,10 +83,11 @@ def pieces(
     access = access or Access.around(target.module, target.module.root)
     entries: list[_Entry] = []
     seen: set[object] = set()
-    for entry in _Surroundings(target, overlays or {}, access).ranked():
-        if entry.text and entry.what not in seen:
-            entries.append(entry)
-        seen.add(entry.what)
+    with closing(_Following()) as follow:
+        for entry in _Surroundings(target, overlays or {}, follow, access).ranked():
+            if entry.text and entry.what not in seen:
+                entries.append(entry)
+            seen.add(entry.what)
     order = sorted(range(len(entries)), key=lambda index: (entries[index].section, entries[index].offset, index))
     positions = {index: position for position, index in enumerate(order)}
     return tuple(
@@ -114,10 +119,10 @@ class _Entry:
 class _Surroundings:
     """The surroundings of one target."""
 
-    def __init__(self, target: Target, overlays: Mapping[Path, str], access: Access) -> None:
+    def __init__(self, target: Target, overlays: Mapping[Path, str], follow: Follow, access: Access) -> None:
         self._target = target
         self._module = ModuleText(target.module.path, target.module.name, target.text)
-        self._near_files = NearFiles(target.module.root, self._module, overlays, access)
+        self._near_files = NearFiles(target.module.root, self._module, overlays, follow, access)
         self._own = next(each for each in self._module.definitions if each.header == target.header)
         self._owner = self._own.parents[-1] if self._own.parents else None
         self._outermost = (*self._own.parents, self._own)[0]
@@ -314,3 +319,129 @@ def _made_of(owner: Definition, module: ModuleText, *, but: Definition | None = 
 def _names_in(text: str) -> list[str]:
     """List the distinct names in a text, including quoted annotations. Dotted names stay whole."""
     return list(dict.fromkeys(_DOTTED.findall(text)))
+
+
+class _FileIO(Protocol):
+    """The part of jedi's `FileIO` used here."""
+
+    @property
+    def path(self) -> Path | str: ...
+
+
+class _State(Protocol):
+    """The part of jedi's `InferenceState` used here."""
+
+    parse: Callable[..., object]
+
+
+_ONE_AT_A_TIME = threading.Lock()
+"""jedi has one parser cache for the whole process."""
+_BUILTINS = "builtins.pyi"
+_STAR = re.compile(r"^([ \t]*)from[ \t]+[.\w]+[ \t]+import[ \t]*\*", re.MULTILINE)
+_MOST_STARS = 12
+"""Maximum number of `import *` that jedi sees in other files. It follows each through all others, without a memory
+limit."""
+
+
+class _Following:
+    """Resolves names with jedi."""
+
+    def __init__(self) -> None:
+        self._trees: dict[str, dict[Path, object]] = {}
+        """The cache of jedi's parser."""
+
+    def __call__(
+        self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles
+    ) -> list[tuple[str, DefinedAt]]:
+        """Find where `names` are defined that a module at `path` gets from `imports`; see `Follow`."""
+        import jedi  # heavy, and needed only when a model is asked
+        from parso.cache import parser_cache
+
+        self._trees = parser_cache
+        # jedi sees only the imports and the names, because it reads the whole text of a module slowly.
+        code = "\n".join([*imports, *names])
+        found: list[tuple[str, DefinedAt]] = []
+        with _ONE_AT_A_TIME, suppress(Exception):  # it fails in many ways on odd code, which only means less context
+            environment = jedi.InterpreterEnvironment()
+            ask = environment.get_inference_state_subprocess
+            environment.get_inference_state_subprocess = lambda state: _Reading(state, ask(state), project)
+            where = jedi.Project(project.root, sys_path=[str(project.root)], smart_sys_path=False)
+            script = jedi.Script(code, path=path, project=where, environment=environment)
+            for line, name in enumerate(names, 1 + len(imports)):
+                with suppress(Exception):
+                    for definition in script.goto(line, len(name) - 1, follow_imports=True):
+                        qualname = (definition.full_name or name).removeprefix(f"{definition.module_name}.")
+                        if definition.module_path is not None:
+                            found.append((name, DefinedAt(definition.module_path, definition.module_name, qualname)))
+        return found
+
+    def close(self) -> None:
+        """Drop the project's parsed files: they are large, and the next request reads its own texts."""
+        with _ONE_AT_A_TIME:
+            for kept in self._trees.values():
+                for path in [path for path in kept if path.name != _BUILTINS]:
+                    del kept[path]
+
+
+class _Reading:
+    """An environment for jedi that only reads the project's files.
+
+    By default, jedi really imports compiled modules and the modules in `settings.auto_import_modules`, sets `sys.path`
+    of the whole process while it looks for a module, caches parsed files on disk, and reads any file.
+    """
+
+    def __init__(self, state: _State, inner: object, project: NearFiles) -> None:
+        import jedi
+
+        self._inner = inner
+        self._near_files = project
+        self._jedi = Path(jedi.__file__).parent
+        self._parse = state.parse
+        self._texts: dict[Path, str] = {}
+        self._stars = _MOST_STARS
+        state.parse = self.parse
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def load_module(self, **_: object) -> None:
+        """Load no module of our own Python, because that would import it."""
+
+    def get_module_info(
+        self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
+    ) -> tuple[object, bool | None]:
+        """Find the module `string` in the folders `path`, or else `sys_path`; also return if it is a package."""
+        for folder in sys_path if path is None else path:
+            file = self._near_files.file(Path(folder), string)
+            if file is not None:
+                return _file_io(file, ""), file.name == "__init__.py"
+        return None, None
+
+    def parse(self, *, file_io: _FileIO, **options: object) -> object:
+        """Parse a file of the project, or jedi's stub of the builtins, which jedi needs.
+
+        Raises:
+            OSError: the file is neither.
+        """
+        path = Path(file_io.path)
+        if path.name != _BUILTINS or not path.is_relative_to(self._jedi):
+            file_io = _file_io(path, self._texts.get(path) or self._bounded(path))
+        return self._parse(file_io=file_io, **{**options, "cache": False})
+
+    def _bounded(self, path: Path) -> str:
+        """Text of a project file. Beyond the limit, `import *` statements are replaced by `pass`."""
+        text = self._near_files.text(path)
+        text = _STAR.sub(lambda match: match[0] if self._takes_star() else f"{match[1]}pass", text)
+        self._texts[path] = text
+        return text
+
+    def _takes_star(self) -> bool:
+        self._stars -= 1
+        return self._stars >= 0
+
+
+def _file_io(path: Path, text: str) -> _FileIO:
+    from jedi.file_io import KnownContentFileIO
+
+    file_io: _FileIO = KnownContentFileIO(str(path), text)
+    return file_io

@@ -21,7 +21,7 @@ from adacoder.agents.role import Field, Limits, Role
 from adacoder.domain import Attempt, Reply, Target
 from adacoder.replies.marks import marks
 from adacoder.replies.steps import concluding_steps
-from adacoder.strategies.direct import BY_PLAN, FIRST_PLANNER
+from adacoder.strategies.direct import BY_PLAN, FIRST_PLANNER, Direct
 from adacoder.strategies.strategy import Strategy
 from adacoder.traces import Trace
 
@@ -178,6 +178,9 @@ class _Climb:
     async def run(self) -> None:
         """Climb from direct writing to a plan, then to trace debugging and discussion, as each level fails."""
         request, which = self.request, self.which
+        if not (which.verifies or which.rounds_of_a_pass):
+            await Direct().run(request)
+            return
         next(self.rounds, None)
         with request.branch("level 1"):
             attempt = await request.evaluate(await request.first(WRITER))

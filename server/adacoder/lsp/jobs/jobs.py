@@ -188,9 +188,13 @@ class Jobs:
             for job in self._running.values()
         ]
 
-    async def close(self) -> None:
-        """Cancel all jobs, wait until they have ended, and start no more."""
+    def stop(self) -> None:
+        """Start no more jobs, and announce no more of them."""
         self._closing = True
+
+    async def close(self) -> None:
+        """Stop, cancel all jobs, and wait until they have ended."""
+        self.stop()
         jobs = list(self._running.values())
         for job in jobs:
             job.cancel(even_if_sent=True)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import builtins
 import keyword
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from adacoder.domain import Module, TargetError
+from adacoder.domain import TargetError
 from adacoder.privacy.access import Access
 from adacoder.project import FOREIGN
-from adacoder.source.names import ImportedName, absolute
+from adacoder.source.names import ImportedName
 from adacoder.source.surroundings.module import ModuleText, Symbol
 from adacoder.source.text import decoded
 
@@ -26,21 +26,37 @@ _LONGEST_FILE = 200_000
 """Maximum bytes of a file to read. Longer files are data or generated."""
 _ALL_FILES = 300_000
 """Maximum bytes to read for one target, which takes about a third of a second."""
-_MOST_STEPS = 50
-"""Maximum number of imports to follow for one name."""
 _EVERYWHERE = frozenset({*keyword.kwlist, *vars(builtins)})
 
 
-_ONE_AT_A_TIME = threading.Lock()
-"""jedi has one parser cache for the whole process."""
+@dataclass(frozen=True, slots=True)
+class DefinedAt:
+    """The place where a name is defined."""
+
+    path: Path
+    module: str
+    """Its dotted name."""
+    qualname: str
+
+
+class Follow(Protocol):
+    """Finds the definitions of names that a module imports."""
+
+    def __call__(
+        self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles, /
+    ) -> Sequence[tuple[str, DefinedAt]]:
+        """Find the definitions of `names`, in order, for a module at `path` with the statements `imports`."""
 
 
 class NearFiles:
     """The files around one module."""
 
-    def __init__(self, root: Path, module: ModuleText, overlays: Mapping[Path, str], access: Access) -> None:
+    def __init__(
+        self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
+    ) -> None:
         """`root`: the folder that `module` is imported from; `overlays`: texts of open files that `access` allows."""
         self.root = root
+        self._follow = follow
         self._access = access
         self._overlays = {**overlays, module.path: module.text}
         self._modules = {module.path: module}
@@ -59,9 +75,9 @@ class NearFiles:
             for name in names
             if (name.partition(".")[0] in bound and name not in modules) or ("*" in bound and name not in _EVERYWHERE)
         ]
-        elsewhere = [name for name in sought if not module.named(name)][:_MOST_NAMES]
+        elsewhere = self._elsewhere([name for name in sought if not module.named(name)][:_MOST_NAMES], imports, module)
         for name in names:
-            found += module.named(name) or (self._elsewhere(name, module, set()) if name in elsewhere else [])
+            found += module.named(name) or elsewhere.get(name, [])
         return found
 
     def _is_own(self, name: ImportedName) -> bool:
@@ -69,45 +85,26 @@ class NearFiles:
         top = name.module.partition(".")[0]
         return not top or self.file(self.root, top) is not None
 
-    def _elsewhere(self, name: str, module: ModuleText, asked: set[str]) -> list[Symbol]:
-        """Resolve a `name` that `module` imports. `asked`: the dotted paths that were looked up on the way here."""
-        first, *rest = name.split(".")
-        bound = _in_force([each for each in module.imports if each.binds == first and self._is_own(each)], first)
-        stars = [each for each in module.imports if each.name == "*" and self._is_own(each)]
-        at = Module(module.path, module.name, self.root)
-        paths = (
-            [".".join([bound.origin(at), *rest])]
-            if bound
-            else [f"{absolute(each.module, at)}.{name}" for each in stars]
-        )
-        return next(filter(None, (self._defined(path, asked) for path in paths)), [])
+    def _elsewhere(
+        self, names: Sequence[str], imports: Sequence[ImportedName], module: ModuleText
+    ) -> dict[str, list[Symbol]]:
+        """Resolve imported `names`."""
+        if not names:
+            return {}
+        found: dict[str, list[Symbol]] = {}
+        for name, place in self._follow(names, [each.statement for each in imports], module.path, self):
+            source = self._module(place)
+            if source is not None:
+                found.setdefault(name, []).extend(source.named(place.qualname))
+        return found
 
-    def _defined(self, path: str, asked: set[str]) -> list[Symbol]:
-        """Resolve the dotted `path` of an object: in the innermost module on it, or else in the packages around."""
-        if path in asked or len(asked) == _MOST_STEPS or path.startswith("."):  # beyond the root
-            return []
-        asked.add(path)
-        parts, folder, files = path.split("."), self.root, list[Path]()
-        for part in parts[:-1]:
-            file = self.file(folder, part)
-            if file is None:
-                break
-            files.append(file)
-            folder = file.parent if file.name == "__init__.py" else file.with_suffix("")
-        for count in range(len(files), 0, -1):
-            module, name = self._module(files[count - 1], ".".join(parts[:count])), ".".join(parts[count:])
-            found = [] if module is None else module.named(name) or self._elsewhere(name, module, asked)
-            if found:
-                return found
-        return []
-
-    def _module(self, path: Path, name: str) -> ModuleText | None:
-        if path not in self._modules:
+    def _module(self, place: DefinedAt) -> ModuleText | None:
+        if place.path not in self._modules:
             try:
-                self._modules[path] = ModuleText(path, name, self.text(path))
+                self._modules[place.path] = ModuleText(place.path, place.module, self.text(place.path))
             except OSError:
                 return None
-        return self._modules[path]
+        return self._modules[place.path]
 
     def file(self, folder: Path, name: str) -> Path | None:
         """Find the file of the module `name` in `folder`.
@@ -150,20 +147,3 @@ class NearFiles:
             return None
         self._room -= len(data)
         return text
-
-
-def _in_force(imports: Sequence[ImportedName], name: str) -> ImportedName | None:
-    """The one of several `imports` that binds `name`. jedi sees these statements only, and opens no file for them."""
-    if not imports:
-        return None
-    import jedi  # heavy, and needed only when a model is asked
-    from jedi.cache import clear_time_caches
-
-    code = "\n".join([*(each.statement for each in imports), name])
-    with _ONE_AT_A_TIME, suppress(Exception):  # it fails in many ways on odd code, which only means less context
-        nothing = jedi.Project("/", sys_path=[], smart_sys_path=False)
-        script = jedi.Script(code, project=nothing, environment=jedi.InterpreterEnvironment())
-        found = script.goto(1 + len(imports), 0)
-        clear_time_caches(delete_all=True)  # nothing of the user's text stays in memory
-        return imports[found[0].line - 1] if found else None
-    return None
