@@ -5,7 +5,7 @@ several with commas between them; for a ladder the last should be the best) are 
 started with the model file that ADACODER_GGUF names. Without that, too, servers are started that have the models of
 `models.py`, of which it is known what they write.
 
-usage: PYTHONPATH=tests python tests/real/drive.py [REPLIES]    how many replies to end early in a row; 200 where none are named
+usage: PYTHONPATH=tests python tests/real/drive.py [REPLIES]    replies to end early in a row; 200 by default
 """
 
 from __future__ import annotations

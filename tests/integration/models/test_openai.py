@@ -32,7 +32,7 @@ from adacoder.models.errors import (
     OtherScheme,
     OtherServer,
 )
-from adacoder.models.http import translated_failures
+from adacoder.models.http import client_settings, translated_failures
 from adacoder.models.openai import OpenAIServer
 from adacoder.models.server import Running
 from adacoder.settings import Settings
@@ -105,6 +105,21 @@ async def test_where_the_key_goes(url: str, is_sent: bool, monkeypatch: pytest.M
         assert [request.headers.get("authorization") for request in server.seen] == (
             [f"Bearer {KEY}"] * 2 if is_sent else [None] * 2
         )
+
+
+async def test_no_cookie_of_a_server_is_sent_back() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, headers={"Set-Cookie": "id=track; Path=/"})
+
+    settings = client_settings(address.base_url("http://127.0.0.1:8080/v1"), None, 1.0)
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer), **settings) as client:
+        for _ in range(2):
+            await client.get("http://127.0.0.1:8080/v1/models")
+        assert client.cookies["id"] == "track"
+    assert [request.headers.get("cookie") for request in seen] == [None, None]
 
 
 def resolve_to_this_machine(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
