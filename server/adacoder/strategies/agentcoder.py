@@ -103,7 +103,7 @@ class AgentCoder:
             attempt = await request.evaluate(candidate)
             feedback = await probes.run(attempt, tests)
             tests = ()
-            if feedback.failure is not None and request.goes_on_past_a_pass:
+            if any(not each.matched for each in feedback.results) and request.goes_on_past_a_pass:
                 tests = await request.ask(self._designer)
                 feedback, tests = await probes.run(attempt, tests), ()
             if attempt.verdict.passed and feedback.failure is None:

@@ -50,14 +50,14 @@ REFLECTOR = replace(THINKER, action="reflect", doing="reflecting on the failure"
 """Lists ways to fix `code` that was written by a `strategy`. Its `error` includes the critic's reason."""
 DEBUGGER = coder("debugger", "revising the function by a reflection", "codetree_revise")
 """Revises `code` by its `strategy` and one reflection, passed as `advice` (eq. 6)."""
-CRITIC: Role[tuple[float, str]] = Role(
+CRITIC: Role[tuple[float | None, str]] = Role(
     "critic",
     "score",
     "scoring the attempt",
     "codetree_score",
     _score,
     Limits(one_in=8, most=256),
-    otherwise=(0.0, ""),
+    otherwise=(None, ""),
     has_found=always,
 )
 """Scores `code` that fails its examples and follows a `strategy`, from 0 to 5, with a reason."""
@@ -142,7 +142,7 @@ class CodeTree:
         if attempt.verdict.final and not attempt.verdict.passed:
             return None
         accepts, mark, reason = await self._judged(request, node, attempt)
-        value = request.share(attempt) + mark / (3 * BEST_SCORE)
+        value = request.share(attempt) + (mark or 0) / (3 * BEST_SCORE)
         request.prefer(attempt, value + accepts)
         depth = len(node.path)
         if accepts or depth >= self.depth or not request.has_rounds or self._stalls(node, value, mark):
@@ -154,24 +154,23 @@ class CodeTree:
             for n, each in enumerate(listed[: self.width], 1)
         ]
 
-    async def _judged(self, request: Request, node: _Node, attempt: Attempt) -> tuple[bool, float, str]:
-        """Decide if a program is accepted; also return the critic's mark (the best one for a pass) and reason."""
+    async def _judged(self, request: Request, node: _Node, attempt: Attempt) -> tuple[bool, float | None, str]:
+        """Decide if a program is accepted; return the critic's mark (the best for a pass), if any, and reason."""
         if attempt.verdict.passed:
             accepts, reason = True, ""
             if self.verifies:
                 accepts, reason = await request.ask(VERIFIER, code=code_of(attempt.candidate))
             return accepts, BEST_SCORE, reason
         if not self.scores:
-            return False, 0.0, ""
+            return False, None, ""
         return False, *await request.ask(CRITIC, told(attempt), strategy=node.strategy or "any")
 
-    def _stalls(self, node: _Node, value: float, mark: float) -> bool:
+    def _stalls(self, node: _Node, value: float, mark: float | None) -> bool:
         """True if a node has less value than its parent, or the same value and a depth above its mark (released code).
 
-        The parent of a strategy's first program has the value 0. Without scoring there is no mark, and only the value
-        counts.
+        The parent of a strategy's first program has the value 0. Without a mark only the value counts.
         """
-        is_below_mark = self.scores and len(node.path) > mark
+        is_below_mark = mark is not None and len(node.path) > mark
         return self.aborts and (value < node.value or (value == node.value and is_below_mark))
 
     async def _program(self, request: Request, node: _Node) -> Candidate:

@@ -132,13 +132,20 @@ async def test_where_no_strategy_can_be_read_the_function_is_written_without() -
     assert [each.words.get("plan") for each in team.asked if each.action == "write"] == [None, None]
 
 
+@pytest.mark.parametrize(("mark", "is_revised"), [(None, True), (0.0, False)], ids=["no mark", "zero"])
+async def test_only_a_mark_aborts_a_strategy(mark: float | None, is_revised: bool) -> None:
+    team = Team([], {"list": [TWO], "reflect": [MENDED], "score": [(mark, "")]})
+    await team.run("codetree")
+    assert ("reflect" in team.actions) == is_revised
+
+
 @pytest.mark.parametrize(
     ("text", "mark"), [("Near.\n4", 4.0), ("I give it a three.", 3.0), ("**2/5**", 2.0), ("Hm.", None), ("", None)]
 )
 def test_a_mark_is_read_with_its_reason(text: str, mark: float | None) -> None:
     found = roles.CRITIC.read(Reply(text), TARGET)
     assert found == (None if mark is None else (mark, text))
-    assert roles.CRITIC.otherwise == (0.0, "")
+    assert roles.CRITIC.otherwise == (None, "")
 
 
 @pytest.mark.parametrize(
