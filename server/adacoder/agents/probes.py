@@ -26,8 +26,8 @@ class Probes:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._shown = {_call(each.source): _result(each.want) for each in request.target.examples if each.has_want}
-        self._votes: dict[Example, int] = {}
-        """Tests that no Example contradicts, each with the number of designs that have it."""
+        self._votes: dict[str, dict[Example, int]] = {}
+        """By call: tests that no Example contradicts, each with the number of designs that have it."""
         self._seen: list[Attempt] = []
 
     async def run(self, attempt: Attempt, tests: Sequence[Example] = ()) -> Feedback:
@@ -46,35 +46,38 @@ class Probes:
 
     async def _ranked(self, attempt: Attempt) -> Feedback:
         """Run the believed tests, and rank the attempt by the number that it passes of those designed twice."""
-        believed = tuple(test for test in self._votes if self._is_believed(test))
+        believed = self._believed()
         if not believed:
             return Feedback((), None)
-        feedback = await self._request.probe(attempt.candidate, believed)
-        agreed = [each for each in feedback.results if self._votes[each.example] >= _AGREEING]
+        feedback = await self._request.probe(attempt.candidate, tuple(believed))
+        agreed = [each for each in feedback.results if believed[each.example] >= _AGREEING]
         self._request.prefer(attempt, Feedback(tuple(agreed), None).passed)
         return feedback
 
-    def _is_believed(self, test: Example) -> bool:
-        """True if more designs have this test than any other result of its call."""
-        others = [votes for other, votes in self._votes.items() if other != test and _is_same_call(test, other)]
-        return self._votes[test] > max(others, default=0)
+    def _believed(self) -> dict[Example, int]:
+        """The tests that more designs have than any other result of their call, each with the number of designs."""
+        found = {}
+        for votes in self._votes.values():
+            most = max(votes.values())
+            first, *others = [test for test, count in votes.items() if count == most]
+            if not others:
+                found[first] = most
+        return found
 
     def _count(self, tests: Sequence[Example]) -> None:
-        found: dict[Example, None] = {}
+        found: dict[tuple[str, Example], None] = {}
         for test in tests:
-            want = _result(test.want)
-            if self._shown.get(_call(test.source), want) != want:
+            call, want = _call(test.source), _result(test.want)
+            if self._shown.get(call, want) != want:
                 told = "The docstring's examples contradict a designed test, so it is set aside"
                 self._request.note("test_designer", "set aside", f"{told}: {test.source.strip()}")
                 continue
-            known = (each for each in self._votes if _is_same_call(each, test) and _result(each.want) == want)
-            found[next(known, test)] = None
-        for test in found:
-            self._votes[test] = self._votes.get(test, 0) + 1
-
-
-def _is_same_call(one: Example, other: Example) -> bool:
-    return _call(one.source) == _call(other.source)
+            votes = self._votes.setdefault(call, {})
+            known = next((each for each in votes if _result(each.want) == want), test)
+            votes.setdefault(known, 0)  # so that another spelling in the same design is no other test
+            found[call, known] = None
+        for call, test in found:
+            self._votes[call][test] += 1
 
 
 def _call(source: str) -> str:
