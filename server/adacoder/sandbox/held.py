@@ -15,7 +15,7 @@ one.
 """
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
 _MOST_WAITING = 2
-"""Number of threads whose waits count. Often one thread waits for another, and both have waited for a CPU.
+"""Number of threads whose waits count. Often one thread waits for another, and both waited for a CPU.
 """
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 

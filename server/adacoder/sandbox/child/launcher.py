@@ -52,7 +52,7 @@ _MOST_DESCRIPTORS = 65536
 _COUNTED_MS = 100
 """Milliseconds between two counts of processes."""
 _OWN_PROCESSES = 8
-"""Allowance beyond the evaluations of a group: for bwrap, the template, and killed processes that still exist.
+"""Allowance beyond a group's evaluations: for bwrap, the template, and killed processes that still exist.
 """
 _BOMB = 8
 """A process group that exceeds its limit by this factor is killed as a whole."""
