@@ -1,5 +1,4 @@
-"""Print the size and structure of the code: lines and files by room, floors, cycles, and names defined in several
-files.
+"""Print the size and structure of the code: lines and files by room, floors, cycles, and repeated names.
 
     python benchmarks/house.py [CHECKOUT]
 

@@ -20,8 +20,7 @@ Samples: TypeAlias = Mapping[str, list[float]]
 WARM_ROUNDS = 3
 """Warm-up rounds, which do not count."""
 SETTLE_SECONDS = 0.03
-"""Idle time before each case. Background work of the previous case ends in it, and a spare child becomes ready again.
-"""
+"""Idle time before each case. In it, background work of the previous case ends, and a spare child gets ready."""
 
 
 _chance = random.Random(0)

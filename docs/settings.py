@@ -1,6 +1,4 @@
-"""Write the settings and strategies, as defined, into `client/package.json`, `docs/protocol.md` and
-`docs/strategies.md`.
-"""
+"""Write the settings and strategies into `client/package.json`, `docs/protocol.md` and `docs/strategies.md`."""
 
 from __future__ import annotations
 
