@@ -552,7 +552,7 @@ class Step:
     action: str
     """The action's name, such as `write` or `evaluate`."""
     round: int
-    """1-based round of the loop."""
+    """The 1-based round of the loop."""
     seconds: float
     tokens: Tokens = Tokens()
     details: Details | None = None

@@ -59,7 +59,7 @@ class Ceiling:
     def reached(self, journal: Journal, *, by_program: bool = False) -> Text | None:
         """Name the first limit that forbids another model call or (`by_program`) another program, by the Journal.
 
-        None if no limit does.
+        Return None if no limit does.
         """
         steps = journal.steps
         tokens = sum((step.tokens for step in steps), Tokens())

@@ -390,4 +390,4 @@ _FORMATS = (
     _Format("mbpp", frozenset({"text", "code", "test_list"}), _mbpp),
     _Format("livecodebench", frozenset({"question_content", "starter_code", "public_test_cases"}), _livecodebench),
 )
-"""Known formats. The first matching format is used."""
+"""The known formats. The first format that matches is used."""

@@ -76,7 +76,9 @@ class Slice:
 
 
 Axis: TypeAlias = tuple[Slice, ...] | str
-"""Slices, or the name of a row's member, which gives a slice for each of its values. Commas join several members."""
+"""The slices, or the name of a row's member. In the second case, each value of the member gives a slice. Commas join
+several members.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,7 +257,7 @@ class Checking:
 
 
 def _is_folder(place: Place) -> bool:
-    return place.is_whole_file and os.path.isdir(place.path)  # noqa: PTH112  # is_dir() raises where it may not look
+    return place.is_whole_file and os.path.isdir(place.path)  # noqa: PTH112  # is_dir() may raise
 
 
 def _read(path: Path) -> SourceFile:

@@ -15,7 +15,8 @@ from adacoder.domain import Message, Reply
 from adacoder.models.window import Window
 
 Enough = Callable[[str], bool]
-"""Called with the reply's text whenever it has grown; returning True ends the reply (`Ended.STOPPED_EARLY`)."""
+"""Called with the reply's text whenever the text has grown. If it returns True, the reply ends (`Ended.STOPPED_EARLY`).
+"""
 OnWait = Callable[[str], None]
 """Called with the reason for a wait, such as `waiting for the model, 1 ahead`."""
 
@@ -25,9 +26,9 @@ class Sampling:
     """Sampling parameters of one request."""
 
     temperature: float | None = None
-    """None: from the settings."""
+    """The temperature; None: use the setting."""
     top_p: float | None = None
-    """None: the server's default."""
+    """The value of top_p; None: use the server's default."""
 
 
 def never(text: str) -> bool:

@@ -80,9 +80,9 @@ class Described:
 
     model: InstalledModel
     facts: Facts | None
-    """None if the server does not report them."""
+    """The model's properties; None if the server does not report them."""
     running: Running | None
-    """None if the model is not loaded, or the server does not report that."""
+    """The model's state in memory; None if the model is not loaded, or if the server does not report this."""
 
 
 Named = TypeVar("Named", InstalledModel, Running)

@@ -39,7 +39,7 @@ def family_and_tag(model: str) -> tuple[str, str]:
 
 
 def may_chat(model: str) -> bool:
-    """True unless the name shows that `model` does not follow instructions."""
+    """Return False if the name shows that `model` does not follow instructions."""
     family, tag = family_and_tag(model)
     if family.startswith(_NEEDS_INSTRUCT):
         return "instruct" in f"{family}:{tag}"

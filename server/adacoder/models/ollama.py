@@ -1,7 +1,7 @@
 """Ollama: models on the user's own machine, through its native chat API.
 
-Only this file imports `ollama`: at the first request and in a thread, because the import takes a good part of a second.
-It handles the quirks of Ollama's messages. `served.py` handles the others.
+Only this file imports `ollama`. It does so at the first request and in a thread, because the import takes almost a
+second. It handles the quirks of Ollama's messages. `served.py` handles the others.
 """
 
 from __future__ import annotations

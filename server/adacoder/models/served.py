@@ -171,7 +171,10 @@ class ServedModel:
         )
 
     def _may_think(self, facts: Facts) -> bool:
-        """True while thoughts may come before the reply. If the facts do not show that, the first reply does."""
+        """Return whether thoughts may still come before the reply.
+
+        If the facts do not show it, the first reply does.
+        """
         is_possible = facts.may_think_aloud and self._calibration.thinks_aloud is not False
         return is_possible or facts.thinking is Thinking.ALWAYS
 

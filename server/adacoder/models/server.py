@@ -131,7 +131,7 @@ class Chat:
     """Reason for the size of this window."""
     temperature: float
     top_p: float | None
-    """None: the server's default."""
+    """The value of top_p; None: use the server's default."""
     seed: int | None
     stop: tuple[str, ...]
     thinking: Thinking
@@ -147,9 +147,9 @@ class End:
     prompt: int = 0
     completion: int = 0
     cached: int | None = None
-    """None: unknown."""
+    """Number of cached tokens of the prompt; None: unknown."""
     time: Timing | None = None
-    """None: unknown."""
+    """Times of the reply; None: unknown."""
     repeats_itself: bool = False
     """True if the server ended it because the model only repeated itself."""
 
@@ -164,7 +164,7 @@ class Part:
     so_far: End | None = None
     """End of the reply if the stream were closed here; None if the server sends no counts before the end."""
     end: End | None = None
-    """Set in the last part only."""
+    """The end of the stream. Only the last part has it."""
 
 
 class Server(Protocol):

@@ -44,8 +44,8 @@ _USUAL_SIZE = 6_000_000_000
 _PROOFS = 2
 """Number of proofs that no other program uses a model, required to unload it."""
 _LONGER = 2
-"""Factor of the second wait. By its end, the possible causes of a wrong first proof are gone. Among several programs
-behind the same stream, the program that knows most goes last. The others stay away as long, if they can."""
+"""The wait after a first proof is longer by this factor. At its end, the possible causes of a wrong first proof are gone.
+If several programs wait behind the same stream, the others stay away for as long, if their limits allow it."""
 _PATIENCE = 4
 """The wait grows by this factor each time that others still use the model."""
 _MOST_EMPTY = 50_000
@@ -110,7 +110,7 @@ class Begun:
     """A stream and its first part."""
 
     part: Part | None
-    """None: the stream is empty."""
+    """The first part; None if the stream is empty."""
     rest: Parts
     waited: float
     """Seconds spent before the request that was answered; 0.0 if the first request was answered."""
@@ -162,7 +162,10 @@ class FirstPart:
     async def _wait(
         self, chat: Chat, loaded: Running | None, tokens: int, stack: AsyncExitStack, why: list[str]
     ) -> Begun:
-        """As `begun`; `stack` closes the stream. `why` receives the reason to report with the wait."""
+        """Do the work of `begun`.
+
+        `stack` closes the stream. `why` receives the reason that is reported during the wait.
+        """
         clock = asyncio.get_running_loop().time
         loading = f", loading {self._model}"
         if loaded is None:
@@ -240,8 +243,8 @@ class FirstPart:
     def _patience(self, loaded: Running | None, tokens: int) -> float | None:
         """Return the seconds within which a loaded model answers a prompt of `tokens`, unless something blocks it.
 
-        None means that only the user's limit applies: the model has to be loaded, its server does not report its state,
-        or the limit is too short for any conclusion.
+        None means that only the user's limit applies. This is so if the model has to be loaded, if its server does not
+        report its state, or if the limit is too short for any conclusion.
         """
         if loaded is None or loaded.until is None or self._deadlines.first < (1 + _LONGER) * self._deadlines.loaded:
             return None

@@ -30,7 +30,7 @@ _NO_DIGIT = re.compile("[^0-9]*")
 _ROLE_TOKENS = 8
 """Tokens that a chat template adds to a message."""
 _SLACK = 8
-"""Tolerance for the count that a truncation rule predicts."""
+"""Tolerance when a count is compared with the count that a truncation rule predicts."""
 
 _MEMORY = 32
 """Number of counts that a calibration keeps."""
@@ -63,7 +63,10 @@ def estimate_chat(messages: Sequence[Message]) -> int:
 
 
 def _usual_chat(messages: Sequence[Message]) -> int:
-    """As `estimate_chat`, but count each non-ASCII character as one: most models have tokens for known characters."""
+    """Estimate tokens like `estimate_chat`, but count each non-ASCII character as one.
+
+    Most models have tokens for known characters.
+    """
     pieces = (len(_PIECE.findall(message.content.encode("ascii", "replace"))) for message in messages)
     return sum(count + _ROLE_TOKENS for count in pieces)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
-"""Empty lines at the end of a reply. They show that the model is done but cannot stop."""
+"""Empty lines at the end of a reply, which show that the model is done but cannot stop."""
 _ANNOUNCES = re.compile(
     r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
 )

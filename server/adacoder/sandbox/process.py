@@ -79,7 +79,7 @@ class Recipe:
 
     @cached_property
     def common(self) -> Recipe:
-        """The same recipe with the fewest imports."""
+        """This recipe with the fewest imports."""
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:

@@ -365,7 +365,10 @@ def _is_value(display: str, want: str) -> bool:
 
 
 def _matches(example: Example, got: str, answer: Answer) -> bool:
-    """True if an example gave the wanted result, by the rules of `doctest.DocTestRunner`, or by value if informal."""
+    """Return whether an example gave the wanted result.
+
+    The rules are those of `doctest.DocTestRunner`. An informal example is compared by value.
+    """
     raised = answer.raised
     if raised is None and example.informal:
         # If None is wanted, nothing is displayed.
@@ -387,7 +390,7 @@ def _agree(example: Example, want: str, got: str) -> bool:
 
 
 def _same_sets(example: Example, got: str) -> bool:
-    """True if an example's output differs from its want only in the order of sets, or in how they are written."""
+    """Return whether an example's output and want differ only in the order of sets, or in how sets are written."""
     if example.flags & doctest.ELLIPSIS and doctest.ELLIPSIS_MARKER in example.want:
         return False
     return same_but_for_sets(example.want, got, partial(_agree, example))

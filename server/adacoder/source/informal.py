@@ -368,7 +368,10 @@ def _written(name: str | None, value: ast.expr) -> str:
 
 
 def _result_of_sentence(text: str, start: int) -> Constant | None:
-    """The only result between `start` and the end of its line, or else of the next line; None if there are several."""
+    """Return the only result between `start` and the end of its line, or else of the next line.
+
+    Return None if there are several results.
+    """
     rest = text[start : start + _DISTANCE]
     following = _FOR.search(rest)
     line, *others = (rest[: following.start()] if following else rest).split("\n")

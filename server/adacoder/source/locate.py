@@ -78,7 +78,10 @@ def must_run(path: Path) -> None:
 
 
 def undocumented(text: str, path: Path, *, line: int | None = None, qualname: str | None = None) -> Definition | None:
-    """The function that `locate` would return if it had a docstring; None if it has one or cannot be a target."""
+    """Return the function that `locate` would return if it had a docstring.
+
+    Return None if it has a docstring or cannot be a target.
+    """
     try:
         must_run(path)
         chosen = _around(text, line or 0, path) if qualname is None else _named(definitions(text), qualname, path)

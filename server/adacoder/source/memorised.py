@@ -58,7 +58,7 @@ class _AnswerConstant(NamedTuple):
     chooses: bool
     """True if it is in a comparison or a table."""
     lines: range | None
-    """1-based lines of its statement; None if they are not observed."""
+    """1-based lines of the constant's statement; None if lines are not observed."""
 
 
 class _Code:

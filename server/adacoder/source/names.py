@@ -45,7 +45,7 @@ class ImportedName:
     """One name of an import statement."""
 
     module: str
-    """As written, with the dots of a relative import."""
+    """The module as written, with the dots of a relative import."""
     name: str | None = None
     """The imported name; `*` for all names, None for a plain `import`."""
     alias: str | None = None

@@ -54,5 +54,5 @@ def _stubs(text: str) -> tuple[Definition, ...]:
 
 
 def is_special(name: str) -> bool:
-    """True for the name of a special method, which Python calls implicitly."""
+    """Return whether `name` is the name of a special method, which Python calls implicitly."""
     return name.startswith("__") and name.endswith("__")

@@ -40,7 +40,7 @@ class SourceFile:
     text: str
     """The text with the file's line endings, without a byte order mark."""
     encoding: str
-    """From the coding cookie or byte order mark, else `utf-8`."""
+    """The encoding from the coding cookie or byte order mark, else `utf-8`."""
     bom: bool
     data: bytes
     """The bytes that were read."""

@@ -40,8 +40,8 @@ _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
 def withheld(target: Target) -> str | None:
     """Return the text of the target's module with docstrings and comments blanked, at its original length.
 
-    None if the module's code or an example reads docstrings. The target's own body does not count, since the candidate
-    replaces it.
+    Return None if the module's code or an example reads docstrings. The target's own body does not count, because the
+    candidate replaces it.
     """
     text = target.text
     if any(_READS.search(example.source) for example in target.examples) or _reads_docstrings(target):
@@ -63,7 +63,10 @@ def shows_wants(target: Target) -> bool:
 
 
 def _shows(line: str, example: Example) -> bool:
-    """True if a statement without white space contains an example's source, and its output outside the source."""
+    """Return whether a statement contains an example's source, and its output outside the source.
+
+    The statement has no white space.
+    """
     source, want = _condensed(example.source), _condensed(example.want)
     if not want or source not in line:
         return False

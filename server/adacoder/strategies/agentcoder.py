@@ -71,7 +71,7 @@ BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
 )
 """Writes the function and its tests in one reply (section 4.7)."""
 DESIGNER_TOO = replace(DESIGNER, agent="programmer")
-"""The same Agent, for requests that start from existing code."""
+"""The test designer as the same Agent, for requests that start from existing code."""
 
 
 ITERATIONS = 5

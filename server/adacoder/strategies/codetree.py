@@ -174,7 +174,7 @@ class CodeTree:
         return False, *await request.ask(CRITIC, told(attempt), strategy=node.strategy or "any")
 
     def _stalls(self, node: _Node, value: float, mark: float | None) -> bool:
-        """True if a node has less value than its parent, or the same value and a depth above its mark (released code).
+        """Return whether a node is worse than its parent, or equally good and deeper than its mark (released code).
 
         The parent of a strategy's first program has the value 0. Without a mark only the value counts.
         """

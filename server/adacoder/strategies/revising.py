@@ -91,7 +91,7 @@ REFLEXION = Strategy(
     # The released code judges by one generated assert; here the docstring's Examples do.
     paper="Reflexion: Language Agents with Verbal Reinforcement Learning (Shinn et al., NeurIPS 2023)",
     roles=(ACTOR, REFLECTOR, ACTOR_AGAIN),
-    iterations=10,  # section 4.3; the released script has 2
+    iterations=10,  # section 4.3; the released script has 2 iterations
     budget=_budget,
     run=Revising(REFLECTOR, ACTOR_AGAIN, ACTOR, memory=MEMORY).run,
     feedback="the error, and reflections",

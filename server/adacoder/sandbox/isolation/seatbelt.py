@@ -1,6 +1,6 @@
 """Isolation by macOS' own sandbox, sandbox-exec(1). Experimental: it has not been tried on that system yet.
 
-Like every mechanism, it is used only if the probe's canary proves that it denies and allows the right things.
+Like every mechanism, it is used only if the probe proves that it denies and allows the right things.
 """
 
 from __future__ import annotations

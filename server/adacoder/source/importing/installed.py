@@ -102,7 +102,7 @@ class InstalledModules:
     def modules_of(self, metadata: Path, most: int = _TEXT_BYTES) -> frozenset[str]:
         """Return the top-level modules of a distribution.
 
-        Empty if the metadata does not list them, or if RECORD has more than `most` bytes.
+        Return an empty set if the metadata does not list them, or if RECORD has more than `most` bytes.
         """
         listed = _top_level(metadata, self._access)
         record = None if listed else text_of(metadata / "RECORD", self._access, most=most)

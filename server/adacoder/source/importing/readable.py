@@ -42,7 +42,7 @@ _MOST_LINES = 20_000
 def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
     """Parse `text`, replacing code outside `within` that our own Python cannot read.
 
-    None if the code inside `within` is unreadable, or if replacing code does not help.
+    Return None if the code inside `within` is unreadable, or if replacing code does not help.
     """
     tree = parsed(text)
     if tree is not None:

@@ -60,7 +60,7 @@ class _Needed:
     bound: Bindings
     uses: frozenset[str]
     statements: Sequence[ast.stmt]
-    """Empty if our own Python cannot parse `text`."""
+    """The statements of `text`; empty if our own Python cannot parse it."""
 
     @classmethod
     def of(cls, text: str, target: Target, module: ModuleNames) -> _Needed:

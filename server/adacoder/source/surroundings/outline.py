@@ -189,7 +189,7 @@ def _header(definition: Definition) -> list[str]:
 def docstring(literal: str, characters: int, *, examples: bool = False) -> list[str]:
     """Return the lines of a docstring to show: the first paragraph, or more prose if `characters` exceeds `SUMMARY`.
 
-    Empty if `literal` is not a string.
+    Return an empty list if `literal` is not a string.
     """
     try:
         whole = inspect.cleandoc(read_literal(literal).value)
