@@ -44,8 +44,8 @@ _USUAL_SIZE = 6_000_000_000
 _PROOFS = 2
 """Number of proofs that no other program uses a model, required to unload it."""
 _LONGER = 2
-"""Factor by which the wait after a first proof is longer. At its end, no cause of a wrong first proof is left. If several
-programs wait behind the same stream, the others stay away for as long, if their limits allow it."""
+"""Factor by which the wait after a first proof is longer. At its end, no cause of a wrong first proof is left. If
+several programs wait behind the same stream, the others stay away for as long, if their limits allow it."""
 _PATIENCE = 4
 """The wait grows by this factor each time that others still use the model."""
 _MOST_EMPTY = 50_000
