@@ -319,7 +319,7 @@ async def inlay_hints_say_what_came_where_they_are_wanted(desk: Desk) -> None:
 
 @flow
 async def what_is_shown_follows_the_settings_at_once(desk: Desk) -> None:
-    """This also holds for clients that report changes only on request. They receive no request that they do not know."""
+    """This also holds for clients that report changes only on request. They get no request that they do not know."""
     if desk.declares(*WATCHED):
         await desk.editor.until(lambda: desk.editor.registered)
     assert desk.editor.registered == ({CHANGED: None} if desk.declares(*WATCHED) else {})
