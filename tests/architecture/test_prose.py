@@ -1,4 +1,4 @@
-"""Docstrings, comments, pages and messages are plain English: at most 3 of 1,000 words read like a translation."""
+"""Docstrings, comments, pages and messages are plain English: at most 3 stiff phrases in 1,000 words."""
 
 from __future__ import annotations
 
