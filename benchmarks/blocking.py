@@ -1,7 +1,7 @@
-"""Delay of an editor's message while requests run on a module of 5,000 lines.
+"""Measure how long an editor's message is delayed while requests run on a module of 5,000 lines.
 
-A real language server over stdio, a stand-in Ollama over real HTTP, and a generated module of many imports, functions
-and classes. Each case measures two things from its request to its answer:
+The setup is a real language server over stdio, a stand-in Ollama over real HTTP, and a generated module of many
+imports, functions and classes. Each case measures two things from its request to its answer:
 
 * `stall`: lateness of a task in the server's event loop that is due every millisecond;
 * `wait`: time to answer a cheap message (a command that only reads state, or code actions), sent every few milliseconds
@@ -9,7 +9,7 @@ and classes. Each case measures two things from its request to its answer:
 
 The cases: `first`, a server's first request; `passing` and `failing`, whole generations, the failing one with repair
 and a plan; `applied`, inserted while a user types, which forces a second evaluation; `fix`, `repair`, `check`,
-`suggest`; `typing` alone; and `idle`, the noise of the machine. Prints one JSON line: for each case the longest stall
+`suggest`; `typing` alone; and `idle`, the noise of the machine. Prints one JSON line: for each case, the longest stall
 and wait, as the median over all rounds and as the worst round.
 """
 
@@ -41,13 +41,13 @@ LINES = 5000
 TARGET_MS = 20
 TICK = 0.001
 WORTH_TELLING = 0.002
-"""Lateness in seconds from which a tick is reported."""
+"""A tick that is late by at least this many seconds is reported."""
 PAUSE = 0.005
 """Seconds between two cheap messages."""
 TYPING = 0.05
 """Seconds between two changes of the text."""
 TYPED = 12
-"""Number of changes. Then the text rests, so that an edit can be made in it."""
+"""Number of changes. After them, the text does not change, so that an edit can be made in it."""
 FOLDER, NAME = "parcels", "tracked.py"
 
 HEAD = '''"""Orders, parcels and their way: as large as modules become that many people work on."""
@@ -195,7 +195,7 @@ SUGGESTED = "```python\n>>> initials(\"grace hopper\")\n'GH'\n>>> initials(\"zoÃ
 
 
 def module(body: str = "") -> str:
-    """A module of 5,000 lines, with its target at two thirds."""
+    """Return a module of 5,000 lines, with its target at two thirds."""
     head = HEAD.count("\n")
     number = (LINES - head) // PART.count("\n")
     parts = [PART.format(n=n) for n in range(number)]
@@ -219,7 +219,7 @@ def serve(told: str) -> None:
         finally:
             watching.cancel()
 
-    file = Path(told).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115  # as long as the process lasts
+    file = Path(told).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115  # for as long as the process lasts
     asyncio.run = lambda work, **options: run(watched(work), **options)  # type: ignore[assignment]
     sys.exit(main(["serve"]))
 
@@ -237,9 +237,9 @@ async def watch(tell: Callable[[str], object]) -> None:
 
 
 def waited_for_a_processor() -> float:
-    """Seconds that this thread has waited for a processor while other programs had them."""
+    """Return the seconds that this thread has waited for a processor while other programs used them."""
     try:
-        with open("/proc/thread-self/schedstat", encoding="ascii") as file:  # noqa: PTH123  # every millisecond
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:  # noqa: PTH123  # called every millisecond
             return int(file.read().split()[1]) / 1e9
     except OSError:
         return 0.0
@@ -282,7 +282,7 @@ class Editor:
         self._uri = await self.client.write(f"{FOLDER}/{NAME}", f"# {next(self._numbers)}\n{module(body)}")
 
     async def run(self, mode: str, replies: list[str], *, status: str, apply: bool = False) -> None:
-        """Do a whole request, which must end with `status`."""
+        """Run a whole request, which must end with `status`."""
         self.standin.replies = lambda _: replies.pop(0) if replies else PLAN
         parameters = self.client.run_params(self._uri, "initials", mode=mode, apply=apply)
         _, answering = await self.client.begin("adacoder/run", parameters)
@@ -321,12 +321,18 @@ class Editor:
             waits.append(time.monotonic() - began)
 
     async def _line_of(self, what: str) -> int:
-        """First line of the open text with `what`. Call it before messages wait, because it takes time."""
+        """Return the first line of the open text that contains `what`.
+
+        Call this before messages wait, because it takes time.
+        """
         text = self.client.text(self._uri)
         return text[: text.index(what)].count("\n")
 
     def stalls(self, since: float) -> Iterator[tuple[float, float]]:
-        """The server's stalls since `since`: seconds, and the seconds of them in which it waited for a processor."""
+        """Yield the server's stalls since `since`.
+
+        Each is the seconds of the stall, and the seconds of them in which the server waited for a processor.
+        """
         for line in self._told.read_text(encoding="utf-8").splitlines():
             due, late, queued = map(float, line.split())
             if due >= since:
@@ -348,7 +354,7 @@ class Case:
 
 
 def request(mode: str, *replies: str, status: str, apply: bool = False) -> Work:
-    """A whole request."""
+    """Return the work of a whole request."""
     return lambda editor: editor.run(mode, list(replies), status=status, apply=apply)
 
 
@@ -373,7 +379,7 @@ CASES = {
 
 
 async def watched(editor: Editor, case: Case) -> dict[str, float]:
-    """The longest stall and wait of a case, in milliseconds."""
+    """Return the longest stall and wait of a case, in milliseconds."""
     await editor.open(case.body)
     await editor.client.execute("status")
     await asyncio.sleep(0.2)

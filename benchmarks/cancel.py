@@ -1,7 +1,7 @@
-"""Time to cancel: from the user's action until the model server sees its connection closed.
+"""Measure the time to cancel: from the user's action until the model server sees its connection closed.
 
-A real language server and a real command line, with a stand-in Ollama over real HTTP. Prints one JSON line: the median
-and the worst of each moment at which a user may give up, in milliseconds of one run.
+The setup is a real language server and a real command line, with a stand-in Ollama over real HTTP. Prints one JSON
+line: for each moment at which a user may cancel, the median and the worst time in milliseconds.
 
 * `queued here`: behind another request of the same editor, before any connection, so measured until the answer;
 * `queued there`: behind another program's request, in the model server's own queue;
@@ -42,11 +42,11 @@ LOADING = Script("def initials(name):\n", load=FOREVER)
 WRITING = Script("def initials(name):\n" + "    name = name.strip()\n" * 20_000, pause=0.005)
 
 Case = Callable[[Path], Awaitable[float]]
-"""Has one request cancelled in a workspace; gives the seconds from the action to the end of it."""
+"""Cancels one request in a workspace. Returns the seconds from the action to the end of the request."""
 
 
 def request_cancelled(reply: Script, when: str) -> Case:
-    """An editor cancels its request when the model server reports the event `when`."""
+    """Return a case in which an editor cancels its request when the model server reports the event `when`."""
 
     async def case(folder: Path) -> float:
         async with StandIn([reply]) as standin, editing(folder, standin) as editor:
@@ -63,7 +63,7 @@ def request_cancelled(reply: Script, when: str) -> Case:
 
 
 async def queued_there(folder: Path) -> float:
-    """Another program holds the model server: the request waits in its queue."""
+    """Cancel a request that waits in the model server's queue, because another program uses the server."""
     async with (
         StandIn([UNENDING, UNENDING], models=(Model(CODER), Model(OTHER))) as standin,
         editing(folder, standin) as other,
@@ -84,7 +84,7 @@ async def queued_there(folder: Path) -> float:
 
 
 async def queued_here(folder: Path) -> float:
-    """Another request of the same editor holds the model."""
+    """Cancel a request that waits because another request of the same editor uses the model."""
     async with StandIn([UNENDING]) as standin, editing(folder, standin) as editor:
         await editor.write("other.py", STUB)
         first, its_answer = await editor.begin("adacoder/run", editor.run_params("other.py", "initials"))
@@ -101,7 +101,7 @@ async def queued_here(folder: Path) -> float:
 
 
 async def command_line(folder: Path) -> float:
-    """Ctrl-C while `adacoder generate` waits for the next token."""
+    """Press Ctrl-C while `adacoder generate` waits for the next token."""
     (folder / "names.py").write_text(STUB, encoding="utf-8")
     async with StandIn([UNENDING]) as standin:
         process = await asyncio.create_subprocess_exec(
@@ -132,7 +132,7 @@ CASES: dict[str, Case] = {
 
 @asynccontextmanager
 async def editing(folder: Path, standin: StandIn) -> AsyncIterator[Client]:
-    """An editor with the file to work on open."""
+    """Start an editor that has the file to work on open."""
     async with Client.started(folder, told_of(standin)) as editor:
         await editor.write("names.py", STUB)
         yield editor
@@ -146,7 +146,7 @@ async def is_refused(answer: asyncio.Future[object]) -> None:
 
 
 async def measure(rounds: int) -> Report:
-    """Every case once a round."""
+    """Run every case once a round."""
     samples: dict[str, list[float]] = {name: [] for name in CASES}
     for _ in range(rounds):
         for name, case in CASES.items():

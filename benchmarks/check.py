@@ -1,11 +1,11 @@
-"""`adacoder check` against `pytest --doctest-modules`: times and verdicts on the same files.
+"""Compare `adacoder check` with `pytest --doctest-modules`: times and verdicts on the same files.
 
     check.py [--rounds N] [--only CASE]…
 
-One JSON line a case: a whole package, a part of a large one, and one file with one docstring. Both run as commands,
-with this Python, interleaved. Then each docstring's verdict is compared with the verdict of `doctest`'s runner in a
-separate process. Each difference is listed with its reason. `check_to_pytest_limit` is the time of a bare fork for each
-docstring, without isolation or observation. The packages come from PyPI, in the versions named below.
+Prints one JSON line a case: a whole package, a part of a large one, and one file with one docstring. Both programs run
+as commands, with this Python, interleaved. Then each docstring's verdict is compared with the verdict of `doctest`'s
+runner in a separate process. Each difference is listed with its reason. `check_to_pytest_limit` is the time of a bare
+fork for each docstring, without isolation or observation. The packages come from PyPI, in the versions named below.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def ran(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 async def timed(*command: str) -> float:
-    """Seconds of a command, which must end with 0 or 1."""
+    """Return the seconds of a command, which must end with exit code 0 or 1."""
     began = time.perf_counter()
     done = await asyncio.to_thread(ran, *command)
     seconds = time.perf_counter() - began
@@ -140,7 +140,7 @@ def pytest_command(folder: Path, path: Path) -> tuple[str, ...]:
 
 
 def compared(folder: Path, path: Path) -> tuple[int, list[dict[str, JSON]]]:
-    """Number of equal verdicts, and the docstrings with different ones."""
+    """Return the number of equal verdicts, and the docstrings with different verdicts."""
     found = [json.loads(line) for line in ran(*check_command(path), "--json").stdout.splitlines()]
     ours = {docstring(each["target"]): each for each in found}
     told = subprocess.run(
@@ -166,14 +166,14 @@ def compared(folder: Path, path: Path) -> tuple[int, list[dict[str, JSON]]]:
 
 
 def docstring(target: str) -> str:
-    """The name that doctest has for a target."""
+    """Return the name that doctest gives a target."""
     path, _, qualname = target.partition("::")
     module = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     return module if qualname == "__doc__" else f"{module}.{qualname}"
 
 
 def why_not_found(name: str, names: dict[str, dict[str, str | None]], own: dict[str, JSON] | None) -> str:
-    """Reason why only one side knows a docstring."""
+    """Return the reason why only one side knows a docstring."""
     module = max((each for each in names if f"{name}.".startswith(f"{each}.")), key=len, default=None)
     if module is None:
         return "the module cannot be imported; doctest stops there"
@@ -188,7 +188,7 @@ def why_not_found(name: str, names: dict[str, dict[str, str | None]], own: dict[
 
 
 async def measure(name: str, path: Path, folder: Path, rounds: int) -> dict[str, JSON]:
-    """The line of one case."""
+    """Return the output line of one case."""
     cases: dict[str, Callable[[], object]] = {
         "check": partial(timed, *check_command(path)),
         "pytest": partial(timed, *pytest_command(folder, path)),

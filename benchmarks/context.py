@@ -1,4 +1,4 @@
-"""Time to gather a model's context in small and large modules.
+"""Measure the time to gather a model's context in small and large modules.
 
 The modules are from the standard library. Their imports are followed in its folder, as in a project of that size.
 Prints one JSON line: for each module its lines, the number of context pieces and of their characters, the milliseconds
@@ -35,38 +35,38 @@ FUNCTIONS = {
     "typing.py": "get_type_hints",
     "_pydecimal.py": "Decimal.quantize",
 }
-"""The functions whose surroundings are looked for, the largest module last."""
+"""The functions whose surroundings are gathered, with the largest module last."""
 COLD = "import sys, context; print(context.seconds(context.target(sys.argv[1])))"
 
 
 def target(name: str) -> Target:
-    """The function of the module `name`."""
+    """Return the benchmark's function in the module `name`."""
     path = LIBRARY / name
     return locate(read(path).text, path, LIBRARY, qualname=FUNCTIONS[name])
 
 
 def seconds(one: Target) -> float:
-    """Seconds of one run."""
+    """Return the seconds of one run."""
     begin = time.perf_counter()
     pieces(one)
     return time.perf_counter() - begin
 
 
 def cold(name: str) -> float:
-    """Seconds in a new process."""
+    """Return the seconds of a run in a new process."""
     command = [sys.executable, "-c", COLD, name]
     return float(subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent).stdout)
 
 
 def parsing(one: Target) -> float:
-    """Seconds that Python's parser takes for the whole text."""
+    """Return the seconds that Python's parser needs for the whole text."""
     begin = time.perf_counter()
     ast.parse(one.text)
     return time.perf_counter() - begin
 
 
 def measured(name: str, rounds: int) -> dict[str, JSON]:
-    """The figures of one module."""
+    """Return the figures of one module."""
     one = target(name)
     seconds(one)
     samples = [(cold(name), seconds(one), parsing(one)) for _ in range(rounds)]

@@ -1,4 +1,4 @@
-"""Times of AdaCoder's evaluations: against a bare fork and `doctest`, at each level, and past a timeout."""
+"""Measure AdaCoder's evaluations: against a bare fork and `doctest`, at each level, and after a timeout."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 TEMPLATE = Path(adacoder.sandbox.__file__).with_name("child") / "template.py"
 TWIN = Path(__file__).with_name("fork_twin.py")
 SECONDS = 10.0
-"""The timeout of evaluations that do not come near it."""
+"""Timeout of evaluations that end long before it."""
 TIMEOUT = 0.2
 """Timeout of an endless loop, in seconds."""
 REPLY_SECONDS = 1.0
-"""Minimum time of a model's reply between two evaluations. A template imports meanwhile."""
+"""Minimum time of a model's reply between two evaluations. A template imports during this time."""
 
 WORDS = '''"""Words and how often they occur."""
 
@@ -98,14 +98,14 @@ ENDLESS = '''def spin():
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The question that a host answers repeatedly."""
+    """An evaluation that a host runs repeatedly."""
 
     program: Program
     examples: tuple[Example, ...]
 
     @classmethod
     def of(cls, path: Path, text: str, function: str) -> Evaluation:
-        """All examples of a function in the module `path`, which is written there."""
+        """Write the module `text` to `path`, and return the evaluation of all examples of its function."""
         path.write_text(text, encoding="utf-8")
         target = locate(text, path, path.parent, qualname=function)
         (place,) = [found for found in definitions(text) if found.qualname == function]
@@ -113,7 +113,7 @@ class Evaluation:
         return cls(Program(target.module, text, function, first, last), target.examples)
 
     async def passes(self, host: Host) -> float:
-        """Seconds from the request to the verdict. All examples must pass."""
+        """Return the seconds from the request to the verdict. All examples must pass."""
         began = time.perf_counter()
         verdict = await host.evaluate(self.program, self.examples, timeout=SECONDS)
         seconds = time.perf_counter() - began
@@ -122,7 +122,7 @@ class Evaluation:
         return seconds
 
     async def overruns(self, host: Host) -> float:
-        """Seconds from the end of `TIMEOUT` to the verdict, which must be a timeout."""
+        """Return the seconds from the end of `TIMEOUT` to the verdict, which must be a timeout."""
         began = time.perf_counter()
         verdict = await host.evaluate(self.program, self.examples, timeout=TIMEOUT)
         seconds = time.perf_counter() - began
@@ -133,14 +133,14 @@ class Evaluation:
 
 @contextmanager
 def workspace() -> Iterator[Path]:
-    """A temporary folder for a workspace."""
+    """Yield a temporary folder for a workspace."""
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as name:
         yield Path(name).resolve()
 
 
 @asynccontextmanager
 async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> AsyncIterator[Host]:
-    """A host at exactly `level`."""
+    """Yield a host at exactly `level`."""
     opened = Host(find(None, folder, folder), folder, least=level, best=level, spares=spares)
     try:
         yield opened
@@ -151,14 +151,14 @@ async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> Async
 
 
 async def requests(rounds: int) -> Report:
-    """A warm evaluation of three examples, against a bare fork and a fresh `python -m doctest`.
+    """Measure a warm evaluation of three examples, against a bare fork and a fresh `python -m doctest`.
 
-    `hit`: a child was forked ahead and is ready. `miss`: no child was forked ahead. `unobserved`: the same without the
-    observer.
+    `hit`: a child was forked ahead and is ready. `miss`: no child was forked ahead. `unobserved`: the same measurement
+    without the observer.
 
     A bare fork takes 64 page faults and does no work. A child imports a module and runs three examples, each on
-    request. It takes 570 to 680 page faults, mostly copies on write. So neither can match one or two forks: the targets
-    are 2.0 and 4.0.
+    request. It takes 570 to 680 page faults, mostly copies on write. So neither can be as fast as one or two forks: the
+    targets are 2.0 and 4.0.
     """
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
@@ -206,7 +206,7 @@ async def requests(rounds: int) -> Report:
 
 @contextmanager
 def unobserved(copy: Path) -> Iterator[None]:
-    """New templates run a `copy` of their files without the observer."""
+    """Make new templates run a `copy` of their files without the observer."""
     shutil.copytree(TEMPLATE.parent, copy, ignore=shutil.ignore_patterns("isolation", "__pycache__"))
     for name, text in UNOBSERVED.items():
         (copy / name).write_text(text, encoding="utf-8")
@@ -219,7 +219,7 @@ def unobserved(copy: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def fork_twin(folder: Path, *modules: str) -> AsyncIterator[Case]:
-    """A bare fork of a process like the template that evaluates a module which imports `modules`."""
+    """Yield a case that forks a process like the template that evaluates a module which imports `modules`."""
     twin = await asyncio.create_subprocess_exec(
         *(str(find(None, folder, folder).path), "-I", "-B", str(TWIN), str(TEMPLATE), *modules),
         stdin=asyncio.subprocess.PIPE,
@@ -242,14 +242,14 @@ async def fork_twin(folder: Path, *modules: str) -> AsyncIterator[Case]:
 
 
 def doctest(path: Path) -> float:
-    """Seconds of a `python -m doctest` that must pass."""
+    """Return the seconds of a `python -m doctest` that must pass."""
     began = time.perf_counter()
     subprocess.run((sys.executable, "-m", "doctest", str(path)), check=True, capture_output=True, timeout=120)
     return time.perf_counter() - began
 
 
 async def boot(rounds: int) -> Report:
-    """The first evaluation of a new host, which starts its template: with bubblewrap and without."""
+    """Measure the first evaluation of a new host, which starts its template, with bubblewrap and without."""
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
 
@@ -261,7 +261,7 @@ async def boot(rounds: int) -> Report:
         refused: dict[Level, str] = {}
         for level in (Level.FULL, Level.LSM, Level.NONE):
             try:
-                await first(level)  # which also finds out, once for the process, what works here
+                await first(level)  # this also finds out, once for the process, what works here
                 cases[level] = partial(first, level)
             except Unavailable as reason:
                 refused[level] = str(reason)
@@ -278,7 +278,7 @@ async def boot(rounds: int) -> Report:
 
 
 async def timeout(rounds: int) -> Report:
-    """Time from the timeout of an endless loop to its verdict."""
+    """Measure the time from the timeout of an endless loop to its verdict."""
     with workspace() as folder:
         spin = Evaluation.of(folder / "endless.py", ENDLESS, "spin")
         async with host(folder, Level.FULL) as opened:
@@ -295,9 +295,10 @@ async def timeout(rounds: int) -> Report:
 
 
 async def imports(rounds: int) -> Report:
-    """Extra time of a new host's second evaluation when the module imports numpy or pandas.
+    """Measure the extra time of a new host's second evaluation if the module imports numpy or pandas.
 
-    It follows the first after `REPLY_SECONDS`. `hit`: a child is ready. `miss`: no child was forked ahead.
+    The second evaluation follows the first after `REPLY_SECONDS`. `hit`: a child is ready. `miss`: no child was forked
+    ahead.
     """
     plain = "plain"
     headers = {plain: "", "numpy": "import numpy as np\n", "pandas": "import pandas as pd\n"}

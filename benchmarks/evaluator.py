@@ -1,6 +1,6 @@
-"""Speed and steadiness of the Code Evaluator, against the cost of the same work elsewhere.
+"""Measure the speed and steadiness of the Code Evaluator, against the cost of the same work elsewhere.
 
-Everything is measured side by side, interleaved, in this run. The figures are ratios of medians. Prints one JSON line:
+Everything is measured in this run, with the cases interleaved. The figures are ratios of medians. Prints one JSON line:
 for each group its figures with their targets, the underlying medians, and the reason for each missing figure.
 
 * `requests`: a warm evaluation, its child forked ahead (`hit`) or not (`miss`), against a bare fork of a process like
@@ -42,11 +42,11 @@ GROUPS: dict[str, tuple[Callable[[int], Awaitable[Report]], str]] = {
     "throughput": (humaneval.throughput, "passes"),
     "imports": (evaluations.imports, "boots"),
 }
-"""Each group of figures, and the option that says how often its cases run."""
+"""Each group of figures, and the option that sets how often its cases run."""
 
 
 async def measure(names: list[str], times: dict[str, int]) -> dict[str, JSON]:
-    """The line, with the groups that were asked for."""
+    """Return the output line with the requested groups."""
     line: dict[str, JSON] = {"python": platform.python_version(), "cores": os.cpu_count() or 1}
     for name in names:
         group, option = GROUPS[name]

@@ -1,4 +1,4 @@
-"""Functions of real packages that AdaCoder calls verified, with their own bodies and with empty ones.
+"""Find functions of real packages that AdaCoder calls verified, with their own bodies and with empty ones.
 
 Prints a JSON line for each package and body:
 
@@ -7,8 +7,8 @@ Prints a JSON line for each package and body:
   `raise NotImplementedError`, `return` of its first parameter). Lists the functions that are still verified, with the
   examples that passed. That is right when the examples need no more, such as an example that only shows None.
 
-Functions without examples are left out. The packages are installed from PyPI, in the versions named below, in a folder
-of their own, which is the project.
+Functions without examples are left out. The packages are installed from PyPI, in the versions named below, into a
+folder of their own, which is the project.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ OWN = "own"
 
 
 def files(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
-    """The modules of a package, without its tests."""
+    """Yield the modules of a package, without its tests."""
     for part in parts:
         whole = folder / part
         found = sorted(whole.rglob("*.py")) if whole.is_dir() else [whole]
@@ -71,13 +71,16 @@ def files(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
 
 
 def targets(folder: Path, parts: Sequence[str]) -> list[Target]:
-    """The functions and methods with examples."""
+    """Return the functions and methods with examples."""
     found = [one for path in files(folder, parts) for one in functions(path.read_text("utf-8"), path, folder)]
     return [one.target for one in found if one.target.examples or one.target.of_class]
 
 
 def first_parameter(target: Target) -> str | None:
-    """Name of a function's first parameter, if possible other than `self` or `cls`; None if it has no parameters."""
+    """Return the name of a function's first parameter; None if it has no parameters.
+
+    If possible, this is not `self` or `cls`.
+    """
     (function,) = ast.parse(dedent(normalize(target.source))).body
     assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
     parameters = function.args
@@ -90,7 +93,7 @@ def first_parameter(target: Target) -> str | None:
 
 
 async def outcomes(host: Host, found: Sequence[Target], body: str) -> dict[Target, Outcome]:
-    """Outcomes of all functions that can have the body."""
+    """Return the outcomes of all functions that can have the body."""
     if body == OWN:
         cases = dict.fromkeys(found)
     else:
@@ -106,13 +109,13 @@ async def outcomes(host: Host, found: Sequence[Target], body: str) -> dict[Targe
 
 
 def named(target: Target) -> str:
-    """Name of a function with its module and line, because several functions may have the same name."""
+    """Return the name of a function with its module and line, because several functions may have the same name."""
     line = target.text.count("\n", 0, target.header.start) + 1
     return f"{target.module.name}.{target.qualname}:{line}"
 
 
 def shown(outcome: Outcome) -> list[JSON]:
-    """Examples that passed, each with its expected output."""
+    """Return the examples that passed, each with its expected output."""
     verdict = outcome.verdict
     results = () if verdict is None else verdict.results
     return [f"{result.example.source.strip()} → {result.example.want.strip()}" for result in results]

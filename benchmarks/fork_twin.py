@@ -1,9 +1,9 @@
-"""A bare `os.fork`, `os._exit`, `os.waitpid`, in a process that has loaded the same modules as an evaluator's template.
+"""Measure a bare `os.fork`, `os._exit` and `os.waitpid`, in a process with the same modules as an evaluator's template.
 
     fork_twin.py PROGRAM MODULE…
 
-Imports the file PROGRAM, by its path and without running it as one, and each MODULE. For every byte on standard
-input it forks once, and answers with the nanoseconds that took: 8 bytes, little-endian.
+Imports the file PROGRAM by its path, without running it as a program, and each MODULE. For every byte on standard
+input, it forks once and answers with the nanoseconds that the fork took: 8 bytes, little-endian.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from types import ModuleType
 
 
 def load(program: str) -> None:
-    """Import a file by its path, with no more of `importlib` than a template has."""
+    """Import a file by its path. Load no more of `importlib` than a template does."""
     module = sys.modules["program"] = ModuleType("program")
     module.__file__ = program
     SourceFileLoader("program", program).exec_module(module)
 
 
 def fork_once() -> int:
-    """Nanoseconds from the fork to the end of a child that does nothing."""
+    """Return the nanoseconds from the fork to the end of a child that does nothing."""
     began = time.perf_counter_ns()
     child = os.fork()
     if not child:

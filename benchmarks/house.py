@@ -1,9 +1,8 @@
-"""Size and structure of the code: lines and files by room, floors, circles, and names defined in several files.
+"""Print the size and structure of the code: lines and files by room, floors, cycles, and repeated names.
 
     python benchmarks/house.py [CHECKOUT]
 
-Prints one JSON line about this checkout, or about another one, such as an older commit's.
-A room is a folder or a file directly below the package, or below `tests/`.
+Prints one JSON line about this checkout, or about another one, such as an older commit.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from architecture import rules  # noqa: E402 -- they are not installed
 
 
 def by_room(folder: Path) -> dict[str, list[int]]:
-    """Lines and files of Python in each direct child of a folder, the largest first."""
+    """Return the lines and files of Python in each direct child of a folder, the largest first."""
     lines, files = Counter[str](), Counter[str]()
     for path in folder.rglob("*.py"):
         room = path.relative_to(folder).parts[0].removesuffix(".py")
@@ -32,7 +31,7 @@ def by_room(folder: Path) -> dict[str, list[int]]:
 
 
 def shared_classes(package: Path) -> dict[str, list[str]]:
-    """Names of public classes defined in several files, with the files."""
+    """Return the names of public classes that are defined in several files, with the files."""
     places = defaultdict[str, list[str]](list)
     for file in rules.files(package):
         for node in ast.walk(file.tree):
@@ -42,7 +41,7 @@ def shared_classes(package: Path) -> dict[str, list[str]]:
 
 
 def shared_files(package: Path) -> dict[str, list[str]]:
-    """Names that several files have, with their folders."""
+    """Return the names that several files have, with their folders."""
     places = defaultdict[str, list[str]](list)
     for path in sorted(package.rglob("*.py")):
         places[path.name].append(path.parent.relative_to(package).as_posix())
@@ -51,14 +50,14 @@ def shared_files(package: Path) -> dict[str, list[str]]:
 
 
 def copies_of_reply(checkout: Path) -> int:
-    """Functions named `reply` in the package, the tests, the fixtures and the benchmarks."""
+    """Return the number of functions named `reply` in the package, the tests, the fixtures and the benchmarks."""
     folders = [checkout / name for name in ("server", "tests", "fixtures", "benchmarks")]
     texts = [path.read_bytes() for folder in folders for path in folder.rglob("*.py")]
     return sum(text.count(b"async def reply(") for text in texts)
 
 
 def floors(package: Path, room: str) -> int:
-    """Length of the longest chain of the room's files in which each imports the next."""
+    """Return the length of the longest chain of the room's files in which each file imports the next."""
     inside = f"adacoder.{room}."
     graph = {name: used for name, used in rules.import_graph(package).items() if name.startswith(inside)}
     heights: dict[str, int] = {}

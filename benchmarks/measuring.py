@@ -1,4 +1,4 @@
-"""Interleaved timing, and the form of its results."""
+"""Time cases in turn, and format the results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Samples: TypeAlias = Mapping[str, list[float]]
 WARM_ROUNDS = 3
 """Warm-up rounds, which do not count."""
 SETTLE_SECONDS = 0.03
-"""Idle time before each case. Background work of the previous case ends, and a spare child is ready again."""
+"""Idle time before each case. In it, background work of the previous case ends, and a spare child gets ready."""
 
 
 _chance = random.Random(0)
@@ -45,12 +45,12 @@ async def interleave(cases: Mapping[str, Case], rounds: int, *, warm: int = WARM
 
 
 def ratio(samples: Samples, over: str, under: str) -> float:
-    """The quotient of the medians of two cases."""
+    """Return the quotient of the medians of two cases."""
     return statistics.median(samples[over]) / statistics.median(samples[under])
 
 
 def milliseconds(samples: Samples) -> dict[str, float]:
-    """The median of each case."""
+    """Return the median of each case."""
     return {f"{name}_ms": round(statistics.median(seconds) * 1000, 3) for name, seconds in samples.items()}
 
 
@@ -59,14 +59,14 @@ class Figure:
     """A number and its target."""
 
     value: float | None
-    """None if it could not be measured."""
+    """The number; None if it could not be measured."""
     at_most: float | None = None
     at_least: float | None = None
     skipped: str = ""
-    """Reason for a missing value."""
+    """Reason why there is no value."""
 
     def json(self) -> dict[str, JSON]:
-        """The figure in the benchmark's line."""
+        """Return the figure as it appears in the benchmark's line."""
         target = f"<= {self.at_most:.4g}" if self.at_most is not None else f">= {self.at_least:.4g}"
         if self.value is None:
             return {"value": None, "target": target, "skipped": self.skipped}
@@ -81,13 +81,13 @@ class Report:
     """Results of one group of figures."""
 
     n: int
-    """Samples behind each median."""
+    """Number of samples behind each median."""
     figures: Mapping[str, Figure]
     medians: Mapping[str, float]
     """Absolute numbers behind the figures. Each name includes the unit."""
     remarks: Mapping[str, JSON] = field(default_factory=dict)
 
     def json(self) -> dict[str, JSON]:
-        """The group in the benchmark's line."""
+        """Return the group as it appears in the benchmark's line."""
         figures: dict[str, JSON] = {name: figure.json() for name, figure in self.figures.items()}
         return {"n": self.n, "figures": figures, **self.medians, **self.remarks}

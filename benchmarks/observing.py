@@ -1,4 +1,4 @@
-"""Cost of observing examples: code that mostly makes calls, in an evaluation and in a bare Python.
+"""Measure the cost of observing examples: code that mostly makes calls, in an evaluation and in a bare Python.
 
 Prints a JSON line for each Python: for each piece of code its milliseconds, by its own clock, in an evaluation and in a
 process that runs only the example, and the ratio of their medians. Both are measured in turns. Isolation contributes to
@@ -69,7 +69,7 @@ def recursion(n, again):
     return n if n < 2 else again("recursion", n - 1) + again("recursion", n - 2)
 '''
 WORK = {"loop": 600_000, "calls": 300_000, "callbacks": 300_000, "generator": 200_000, "recursion": 21}
-"""The pieces of code, each with its size; `recursion` is the target that calls itself."""
+"""The pieces of code, each with its size. `recursion` is the target that calls itself."""
 BARE = """\
 import doctest, sys
 namespace = {"__name__": "mod"}
@@ -82,26 +82,26 @@ MOST = 3.0
 
 
 def text(how: str) -> str:
-    """The module for one piece of code."""
+    """Return the module for one piece of code."""
     return CODE.replace("{how!r}", repr(how)).replace("{n}", str(WORK[how]))
 
 
 async def bare(python: Path, path: Path) -> float:
-    """The seconds of the example in a process of its own."""
+    """Return the seconds of the example in its own process."""
     command = [python, "-c", BARE, path]
     ran = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
     return float(ran.stdout)
 
 
 async def observed(ws: Workspace, how: str) -> float:
-    """The seconds of the example in an evaluation."""
+    """Return the seconds of the example in an evaluation."""
     verdict = await ws.evaluate(text(how), file=f"{how}.py", timeout=60)
     (result,) = verdict.results
     return float(result.got)
 
 
 async def measure(python: Path, rounds: int) -> dict[str, JSON]:
-    """The line of one Python."""
+    """Return the output line of one Python."""
     with tempfile.TemporaryDirectory(prefix="adacoder-observing-") as name:
         folder = Path(name)
         async with workspace(folder, interpreter=describe(python)) as ws:
@@ -116,7 +116,7 @@ async def measure(python: Path, rounds: int) -> dict[str, JSON]:
 
 
 def pythons(named: Sequence[Path]) -> Sequence[Path]:
-    """The named Pythons, or all available Pythons."""
+    """Return the named Pythons, or all available Pythons."""
     return named or [Path(sys.executable), *other_pythons()]
 
 

@@ -31,18 +31,18 @@ LEAST = 4
 
 
 def bare(text: str) -> str:
-    """A text without white space, and without the marks of examples."""
+    """Return a text without white space and without the marks of examples."""
     return "".join(re.sub(r"(?m)^[ \t]*(?:>>>|\.\.\.)", "", text).split())
 
 
 def read(text: str) -> str:
-    """Source text for a search: bare, both as written and with its escape sequences resolved."""
+    """Return the source text for a search: bare, as written and with its escape sequences resolved."""
     escaped = text.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
     return f"{bare(text)}\n{bare(escaped)}"
 
 
 async def found(task: ArenaTask) -> list[str]:
-    """Hidden examples in the prompts that were sent to the model."""
+    """Return the hidden examples that are in the prompts sent to the model."""
     model = ScriptedModel(then="nothing", window=Window(1 << 17))
 
     async def opened(*_: object) -> ScriptedModel:
@@ -62,13 +62,13 @@ async def found(task: ArenaTask) -> list[str]:
 
 
 def hidden_of(task: ArenaTask) -> list[Example]:
-    """The hidden examples of a task."""
+    """Return the hidden examples of a task."""
     assert isinstance(task.hidden, Examples)
     return list(task.hidden.examples[len(task.target.examples) :])
 
 
 async def measure(folder: Path) -> dict[str, object]:
-    """The printed figures of a folder."""
+    """Return the figures to print for a folder."""
     began = time.perf_counter()
     tasks = (await tasks_of(folder, Settings())).tasks
     seconds = time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Record the calls that HumanEval's own tests make. EvalPlus gets them instead of its own data, which is a download.
+"""Record the calls that HumanEval's own tests make. EvalPlus uses them, because its own data is a separate download.
 
 Reads a JSON list of tasks from standard input, and runs each task's `check` on its canonical solution. Writes a JSON
 list: for each task the Python literal `([[ARGUMENT…]…], [RESULT…], [SECONDS…])` of its calls.
@@ -15,7 +15,7 @@ import time
 
 
 def calls(task: dict[str, str]) -> str:
-    """The calls of one task."""
+    """Return the calls of one task."""
     inputs: list[list[object]] = []
     results: list[object] = []
     times: list[float] = []

@@ -22,20 +22,20 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(?P<code>.*?)(?:^[ \t]*(?:```|~~
 
 
 def tasks_in(data: Path, folder: Path) -> tuple[list[TaskSet], dict[str, ArenaTask]]:
-    """The tasks of both benchmarks, and by their ids in the replies; `folder` is their workspace."""
+    """Return the tasks of both benchmarks, and the tasks by their ids in the replies. `folder` is their workspace."""
     sets = [load(data / name, folder, shows=False) for name in ("HumanEval.jsonl.gz", "mbpp.jsonl.gz")]
     return sets, {task.id: task for each in sets for task in each.tasks}
 
 
 def replies_in(path: Path) -> Iterator[Recorded]:
-    """The replies of a file with one JSON object a line, compressed or not."""
+    """Yield the replies of a file with one JSON object a line, compressed or not."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def plain(recorded: Recorded, task: ArenaTask) -> str:
-    """The program in a reply, taken without any processing. The reply's label refers to it."""
+    """Return the program in a reply without any processing. The reply's label refers to this program."""
     reply = recorded["reply"]
     if recorded["kind"] == "continuation":
         return task.target.text + reply

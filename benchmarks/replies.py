@@ -1,14 +1,14 @@
-"""The arena on recorded replies of models, compared with the replies' own labels.
+"""Run the arena on recorded replies of models, and compare it with the replies' own labels.
 
     replies.py [--sources NAME …] [--columns] [--keep FOLDER]
 
 `ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`, `mbpp.jsonl.gz` and `model_replies.jsonl.gz`. No task shows
 a test behind the labels: all hidden tests stay hidden here.
 
-For each model, the share of its *distinct* replies that is right: `alone`, as a plain program without any care (the
-labels' meaning). `--columns` adds `extraction` (strategy direct), the Debug Specialist (`rules`: adacoder without
-another round), and the share of tasks with several replies that end right when the replies are tried in order (`loop`:
-resample). This is not pass@1, because the data has each reply once.
+For each model, prints the share of its *distinct* replies that are right: `alone`, as a plain program without any
+processing (which the labels refer to). `--columns` adds `extraction` (strategy direct), the Debug Specialist (`rules`:
+adacoder without another round), and the share of tasks with several replies that end right when the replies are tried
+in order (`loop`: resample). This is not pass@1, because the data has each reply once.
 
 A reply that contradicts its label is judged again with six times the time, and listed. With `--keep` the results stay
 in a folder, and a later run continues from there. Prints one JSON line.
@@ -46,7 +46,7 @@ from adacoder.service import Service
 from adacoder.settings import Settings
 
 Replies: TypeAlias = "Mapping[tuple[str, str], Sequence[Recorded]]"
-"""By model and task."""
+"""Replies by model and task."""
 
 WORKERS = 4
 SECONDS = 5.0
@@ -54,7 +54,7 @@ COLUMNS = {"direct": "extraction", "adacoder": "rules", "resample": "loop"}
 
 
 class NoMore(OnlyThought):
-    """A model has given all its replies."""
+    """A model has given all of its replies."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Samples(Plan):
         return sum(1 for _ in self.cells(self.models))
 
     def cells(self, models: Iterable[str]) -> Iterator[Cell]:
-        """The cells for which there is a reply."""
+        """Yield the cells for which there is a reply."""
         for cell in super().cells(models):
             given = self.replies.get((cell.model, cell.task.id), ())
             is_one = cell.strategy != "resample" or cell.key[5] == 0
@@ -76,7 +76,7 @@ class Samples(Plan):
 
 
 def kept_in(path: Path) -> dict[str, bool]:
-    """Judgements of an earlier run, by the ids of its plain programs. A torn last line is cut off."""
+    """Return the judgements of an earlier run, by the ids of its plain programs. A torn last line is cut off."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     whole = [line for line in lines if line.endswith("\n")]
     path.write_text("".join(whole))
@@ -84,7 +84,7 @@ def kept_in(path: Path) -> dict[str, bool]:
 
 
 async def shared_out(judge: HiddenJudge, work: Sequence[tuple[Recorded, ArenaTask]], path: Path) -> list[bool]:
-    """Judgement of each plain program. `path` holds earlier judgements, which are reused."""
+    """Return the judgement of each plain program. `path` contains earlier judgements, which are reused."""
     found = await asyncio.to_thread(kept_in, path)
     waiting = iter([(recorded, task) for recorded, task in work if recorded["id"] not in found])
     with path.open("a", buffering=1) as kept:
@@ -101,12 +101,12 @@ async def shared_out(judge: HiddenJudge, work: Sequence[tuple[Recorded, ArenaTas
 
 
 def model_of(recorded: Recorded) -> str:
-    """Name for the model of a reply, with the reply's source."""
+    """Return a name for the model of a reply, with the reply's source."""
     return f"{recorded['source']}/{recorded['model']}"
 
 
 async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> dict[str, dict[str, list[int]]]:
-    """For each model and column, the number of right cells and of all cells, from the arena's rows."""
+    """Return the number of right cells and of all cells, for each model and column, from the arena's rows."""
     settings = Settings(timeout=SECONDS, max_iterations=0, seed=0)
     path = folder / "rows.jsonl"
 
@@ -144,7 +144,7 @@ async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> di
 
 
 def tell(standing: RunProgress) -> None:
-    """Report progress now and then."""
+    """Report progress from time to time."""
     if standing.done % 250 == 0:
         print(f"{standing.done} of {standing.total} cells", file=sys.stderr, flush=True)
 
@@ -152,7 +152,7 @@ def tell(standing: RunProgress) -> None:
 async def measure(
     data: Path, folder: Path, kept: Path, sources: Sequence[str], *, with_columns: bool
 ) -> dict[str, object]:
-    """Everything that is printed."""
+    """Return everything that is printed."""
     sets, by_id = tasks_in(data, folder)
     replied = replies_in(data / "model_replies.jsonl.gz")
     recorded = [each for each in replied if not sources or each["source"] in sources]

@@ -1,7 +1,7 @@
-"""Cost of a whole `generate` request without the model, against one `python -m doctest` run and one Python start.
+"""Measure a whole `generate` request without the model, against one `python -m doctest` run and one Python start.
 
-The model answers at once (a stand-in Ollama over real HTTP). Everything is measured side by side, interleaved, in this
-run; the figures are ratios of medians. Prints one JSON line:
+The model answers at once (a stand-in Ollama over real HTTP). Everything is measured in this run, with the cases
+interleaved. The figures are ratios of medians. Prints one JSON line:
 
 * `server`: a request to a warm language server (`adacoder/run`, not applied), from sending to the answer;
 * `cli`: a whole `adacoder generate --json` process;
@@ -53,14 +53,14 @@ BODY = """    words = split(text)
 
 
 def timed(*command: str) -> float:
-    """Seconds one process takes."""
+    """Return the seconds that one process takes."""
     began = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     return time.perf_counter() - began
 
 
 async def measure(rounds: int) -> dict[str, float | int]:
-    """Interleaved rounds of all four."""
+    """Run interleaved rounds of all four cases."""
     reply = "```python\n" + MODULE[MODULE.index("def most_common") :] + BODY + "```\n"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -97,7 +97,7 @@ async def measure(rounds: int) -> dict[str, float | int]:
 
 
 async def one_request(client: Client, path: Path) -> float:
-    """Seconds from sending `adacoder/run` to its verified answer."""
+    """Return the seconds from sending `adacoder/run` to its verified answer."""
     began = time.perf_counter()
     answer = await client.run(path, "most_common", mode="generate", apply=False)
     seconds = time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Effect of rules on real replies of models: our rules, and the paper's.
+"""Measure the effect of rules on real replies of models: AdaCoder's rules, and the paper's.
 
     rescue.py --replies FILE --data FOLDER [--details FILE] [--sources NAME …]
 
@@ -71,7 +71,7 @@ class Finding:
     row: Recorded
     before: bool
     after: dict[str, bool] = field(default_factory=dict)
-    """By treatment, True if the reply passes the hidden tests."""
+    """For each treatment, True if the reply passes the hidden tests."""
     milliseconds: float = 0.0
 
     @property
@@ -79,13 +79,13 @@ class Finding:
         return self.before == (self.row["hidden_tests"] == "pass")
 
     def json(self) -> dict[str, JSON]:
-        """A line of `--details`."""
+        """Return the finding as a line of `--details`."""
         kept = {name: self.row[name] for name in ("id", "source", "benchmark", "task_id", "kind") if name in self.row}
         return {**kept, "before": self.before, **self.after, "milliseconds": self.milliseconds}
 
 
 class Rescue:
-    """All treatments of a reply."""
+    """Applies all treatments to a reply."""
 
     def __init__(
         self, folder: Path, judge: HiddenJudge, tasks: Mapping[str, ArenaTask], names: Mapping[str, str]
@@ -126,11 +126,11 @@ class Rescue:
         finding.milliseconds = (time.perf_counter() - began) * 1000
 
     async def close(self) -> None:
-        """End its processes."""
+        """End the service's processes."""
         await self._service.close()
 
     async def _applied(self, row: Recorded, task: ArenaTask, strategy: str) -> bool:
-        """True if the final candidate of `apply` passes."""
+        """Return whether the final candidate of `apply` passes."""
         target = task.target
         settings = Settings(max_iterations=0, isolation=Level.LSM, timeout=SECONDS, strategy=strategy)
         outcome = await self._service.run(
@@ -141,7 +141,7 @@ class Rescue:
         return await self._judge.judge(task, outcome.candidate) == PASSED
 
     async def _by_the_paper(self, program: str, verdict: Verdict, task: ArenaTask) -> bool:
-        """True if `program`, whose verdict is `verdict`, passes after Algorithm 3."""
+        """Return whether `program`, whose verdict is `verdict`, passes after Algorithm 3."""
         for _ in range(PASSES):
             error = superficial_error(verdict)
             if error is None:
@@ -162,7 +162,7 @@ class Rescue:
 
 
 def superficial_error(verdict: Verdict) -> str | None:
-    """The error of a failed run, as `Type: message`, if the paper's rules are meant for it."""
+    """Return the error of a failed run, as `Type: message`, if the paper's rules are meant for it."""
     failure = verdict.failure
     if failure is None or failure.error is None:
         return None
@@ -170,7 +170,7 @@ def superficial_error(verdict: Verdict) -> str | None:
 
 
 def paper_names(path: Path) -> dict[str, str]:
-    """Read the released table as the released program does: if several modules have a name, the last module wins."""
+    """Read the released table as the released program does. If several modules have a name, the last module wins."""
     table: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
     return {name: module for module, names in table.items() for name in names}
 
@@ -219,13 +219,13 @@ async def measure(folder: Path, replies: Path, data: Path, sources: Sequence[str
 
 
 def told(done: int, of: int, what: str) -> None:
-    """Progress, on standard error."""
+    """Print the progress on standard error."""
     if done % 500 == 0 or done == of:
         print(f"{what}: {done} of {of}", file=sys.stderr, flush=True)
 
 
 def summary(findings: Sequence[Finding]) -> dict[str, JSON]:
-    """The benchmark's line."""
+    """Return the benchmark's output line."""
     kept = [finding for finding in findings if finding.is_labelled_so]
     counts = Counter(
         f"{who}_{what}"

@@ -1,4 +1,4 @@
-"""The language server against others: start-up, keystrokes and memory.
+"""Compare the language server with others: start-up, keystrokes and memory.
 
 Each round starts AdaCoder, jedi-language-server and ruff's server in a new order, by the same client over stdio, with
 an empty pyproject.toml. All open the same module of 5,000 lines: this Python's decimal arithmetic, less some methods
@@ -54,12 +54,12 @@ from integration.lsp.client import FULL, SERVER, Client, ResponseError  # the pa
 from support.standins.ollama import Script, StandIn  # likewise
 
 Place: TypeAlias = dict[str, int]
-"""A position of the protocol."""
+"""A position in the protocol."""
 
 OURS, JEDI, RUFF = "adacoder", "jedi-language-server", "ruff"
 NAME = "tracked.py"
 KEYS = 40
-"""Keystrokes a server and round, after the warm-up."""
+"""Number of keystrokes for each server and round, after the warm-up."""
 WARM = 5
 MOST_SECONDS = 120.0
 """Timeout for everything that a server does in a round."""
@@ -95,13 +95,13 @@ SHOWING = {
 """Capabilities of an editor that shows diagnostics and code lenses."""
 
 WRITING = Script("```python\ndef initials(name: str) -> str:\n" + "    name = name.strip()\n" * 50_000, pause=0.01)
-"""A reply that is being written for as long as keystrokes are measured."""
+"""A reply that is still being written while keystrokes are measured."""
 
 _chance = random.Random(0)
 
 
 def command(name: str) -> Sequence[str] | None:
-    """Command of a server in this script's environment, or None if it is not installed."""
+    """Return the command of a server in this script's environment; None if it is not installed."""
     if name == OURS:
         return SERVER
     program = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
@@ -109,7 +109,7 @@ def command(name: str) -> Sequence[str] | None:
 
 
 def module() -> str:
-    """The module, shortened to its length by leaving out the last methods of its class `Context`."""
+    """Return the module, shortened to its length by leaving out the last methods of its class `Context`."""
     text = inspect.getsource(_pydecimal)
     lines = text.splitlines(keepends=True)
     tree = ast.parse(text)
@@ -122,7 +122,7 @@ def module() -> str:
 
 @dataclass
 class Sample:
-    """Figures of one server in one round: seconds, and bytes."""
+    """The figures of one server in one round: seconds, and bytes."""
 
     initialize: float
     first_action: float
@@ -134,7 +134,7 @@ class Sample:
 
 @asynccontextmanager
 async def started(name: str, folder: Path, standin: StandIn) -> AsyncIterator[Client]:
-    """A client with a new server, which is killed at the end."""
+    """Start a client with a new server, which is killed at the end."""
     program = command(name)
     assert program is not None
     settings = {"model": "qwen2.5-coder:7b", "ollama": {"host": standin.host}}
@@ -161,7 +161,7 @@ async def round_of(name: str, folder: Path, text: str) -> Sample:
             at = client.position(text, text.index(CURSOR))
             await client.request("textDocument/codeAction", at_place(uri, at))
             found = Sample(initialized, time.perf_counter() - began, resident(client))
-            if name != JEDI:  # it takes more than a second for each, and no figure uses them
+            if name != JEDI:  # each key takes jedi more than a second, and no figure uses them
                 await asyncio.sleep(SETTLE_SECONDS)
                 if name == OURS:
                     await show_failure(client, uri)
@@ -172,19 +172,19 @@ async def round_of(name: str, folder: Path, text: str) -> Sample:
 
 
 def resident(client: Client) -> float:
-    """Bytes in memory of a server and the processes it has started."""
+    """Return the bytes in memory of a server and the processes that it has started."""
     server = psutil.Process(client.process.pid)
     return float(sum(each.memory_info().rss for each in [server, *server.children(recursive=True)]))
 
 
 async def show_failure(client: Client, uri: str) -> None:
-    """Have the example fail, and its diagnostic shown."""
+    """Make the example fail, and wait until its diagnostic is shown."""
     await client.run(uri, "shouted", mode="check", apply=False)
     await client.until(lambda: any(each["diagnostics"] for each in client.all("textDocument/publishDiagnostics")))
 
 
 async def while_generating(client: Client, standin: StandIn, uri: str, at: Place) -> list[float]:
-    """Keystrokes outside the function that is being generated."""
+    """Return the times of keystrokes outside the function that is being generated."""
     answer = await client.execute("generate", {"uri": uri, "qualifiedName": "initials"})
     if not answer["accepted"]:
         raise SystemExit(f"It was not generated: {answer['reason']}")
@@ -197,7 +197,7 @@ async def while_generating(client: Client, standin: StandIn, uri: str, at: Place
 
 
 async def keystrokes(client: Client, uri: str, at: Place) -> list[float]:
-    """Seconds of each keystroke, from the change to the answer."""
+    """Return the seconds of each keystroke, from the change to the answer."""
     document = client.documents[uri]
     has_lenses = "codeLensProvider" in client.capabilities
     taken: list[float] = []
@@ -218,7 +218,7 @@ async def keystrokes(client: Client, uri: str, at: Place) -> list[float]:
 
 
 def at_place(uri: str, at: Place) -> dict[str, Any]:
-    """Parameters that ask for the code actions at a position."""
+    """Return the parameters of a request for the code actions at a position."""
     context = {"diagnostics": [], "triggerKind": 1}
     return {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": context}
 
@@ -244,7 +244,7 @@ async def measure(rounds: int) -> Mapping[str, list[Sample]]:
 
 
 def p95(values: Sequence[float]) -> float:
-    """The 95th percentile."""
+    """Return the 95th percentile."""
     return sorted(values)[math.ceil(0.95 * len(values)) - 1]
 
 
@@ -254,14 +254,14 @@ class Asked:
 
     name: str
     ours: str
-    """The member of `Sample`."""
+    """The name of the member of `Sample`."""
     theirs: str
     other: str
     at_most: float
     is_p95: bool = False
 
     def line(self, samples: Mapping[str, list[Sample]]) -> dict[str, Any]:
-        """The figure as a line of the output."""
+        """Return the figure as a line of the output."""
         over = _summed(samples.get(OURS, []), self.ours, is_p95=self.is_p95)
         under = _summed(samples.get(self.other, []), self.theirs, is_p95=self.is_p95)
         if over is None or under is None:
@@ -275,7 +275,7 @@ class Asked:
 
 
 def _summed(samples: Sequence[Sample], member: str, *, is_p95: bool) -> float | None:
-    """The median over all rounds, or the 95th percentile."""
+    """Return the median over all rounds, or the 95th percentile."""
     values: list[float] = []
     for sample in samples:
         value = getattr(sample, member)

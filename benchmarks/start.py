@@ -1,7 +1,7 @@
-"""Start-up time: `adacoder check` of one file with one docstring, against the usual alternatives.
+"""Measure the start-up time of `adacoder check` for one file with one docstring, against the usual alternatives.
 
-Everything is measured side by side, in a new order each round, on the same file and with the same Python; the figures
-are ratios of medians. Prints one JSON line:
+Everything is measured in a new order each round, on the same file and with the same Python. The figures are ratios of
+medians. Prints one JSON line:
 
 * `over_pytest`: `adacoder check FILE` over `pytest --doctest-modules FILE`, no plugins but pytest's own;
 * `over_doctest`: the same over `python -m doctest FILE`;
@@ -43,7 +43,7 @@ OVER_PYTEST = 1.5
 
 
 def case(*command: str, folder: Path, environment: Mapping[str, str], forgets: Path | None = None) -> Case:
-    """Return a case that runs a process to its end. `forgets`: a folder to remove before."""
+    """Return a case that runs a process to its end. `forgets` is a folder to remove first."""
 
     async def run() -> float:
         if forgets is not None:
@@ -68,7 +68,7 @@ async def measure(rounds: int) -> Report:
         (folder / "pyproject.toml").touch()
         (folder / "numbers_.py").write_text(MODULE, encoding="utf-8")
         caches = {"later": folder / "later", "first": folder / "first"}
-        # A user's imports are compiled already.
+        # The user's imports are already compiled.
         plain = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         kept, new = ({**plain, "XDG_CACHE_HOME": str(caches[key])} for key in ("later", "first"))
         for cache in caches.values():

@@ -1,4 +1,4 @@
-"""Results and costs of every strategy with a random model.
+"""Measure the results and costs of every strategy with a random model.
 
     strategies.py [--only NAME …] [--tasks N] [--chance P …] [--seeds N]
 
@@ -64,7 +64,7 @@ class Trial:
     wrong: Sequence[str]
 
     def writer(self, chance: float, seed: int) -> Actor:
-        """A model whose luck is the same in every run, and for every strategy."""
+        """Return a model whose luck is the same in every run and for every strategy."""
         luck = random.Random(f"{self.task.id} {chance} {seed}")
 
         def writes(number: int) -> str:
@@ -88,7 +88,7 @@ class Result:
 
 
 def trials(data: Path, folder: Path) -> list[Trial]:
-    """The tasks of HumanEval that have recorded replies which fail; `folder` is their workspace."""
+    """Return the tasks of HumanEval that have recorded replies which fail. `folder` is their workspace."""
     wrong: defaultdict[str, list[str]] = defaultdict(list)
     for row in replies_in(data / "model_replies.jsonl.gz"):
         if row["hidden_tests"] == "fail":
@@ -127,11 +127,11 @@ async def request(
 
 
 models: dict[str, Actor] = {}
-"""The model of each request that runs, by the task's name and the seed."""
+"""The model of each running request, by the task's name and the seed."""
 
 
 async def opened(model_id: str | None, *_: object) -> Actor:
-    """The model of a task."""
+    """Return the model of a task."""
     return models[str(model_id)]
 
 
@@ -157,7 +157,10 @@ async def measure(folder: Path, data: Path, given: argparse.Namespace) -> None:
 
 
 def summed(results: Sequence[Result]) -> Mapping[str, float | list[float]]:
-    """Summary of all requests of a strategy. Intervals count each task once, because its seeds are no other tasks."""
+    """Return the summary of all requests of a strategy.
+
+    Intervals count each task once, because its seeds are not separate tasks.
+    """
     count, tasks = len(results), len({each.task for each in results})
 
     def interval(hits: int) -> list[float]:

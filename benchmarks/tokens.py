@@ -1,4 +1,4 @@
-"""Cost of a request in tokens: savings by early stops, prompt prefixes that a cache can reuse, and the loop's own cost.
+"""Measure the cost of a request in tokens: savings by early stops, reusable prompt prefixes, and the loop's own cost.
 
 A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval that need several rounds: two replies that
 fail in the loop, then a passing one. Raw chat replies come first, but most tasks have too few. The others are code that
@@ -70,11 +70,11 @@ DATA = "ADACODER_DATA"
 MODEL = "qwen2.5-coder:7b"
 TASKS = 30
 FAILING = 2
-"""Replies served before the passing reply."""
+"""Number of failing replies that are served before the passing reply."""
 TOKEN = 4
-"""Characters that the stand-in sends as one token."""
+"""Number of characters that the stand-in sends as one token."""
 LONGEST_PLAN = PLANNER.limits.most or 0
-"""Tokens of the longest plan that is served: longer ones are not allowed."""
+"""Tokens of the longest plan that is served. Longer plans are not allowed."""
 CHOICE = f"tasks chosen for {FAILING} failing replies and a passing one, so the number of verified tasks proves nothing"
 """Warning about the number of verified tasks."""
 REUSABLE = 0.8
@@ -86,7 +86,7 @@ _RAW = "chat-reply"
 _NOT_FROM_CHATS = "continuation"
 """Kinds of replies by base models."""
 _SEVERAL_BLOCKS = "Analogical"
-"""The prompt that asks for code of other problems first; ours ask for one block."""
+"""The prompt that asks for the code of other problems first. AdaCoder's prompts ask for one block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Task:
 
     @property
     def said(self) -> Iterator[str]:
-        """Texts for the loop: a reply first, then alternately a plan and a reply."""
+        """Yield the texts for the loop: a reply first, then alternately a plan and a reply."""
         for number, reply in enumerate(self.replies):
             if number:
                 yield self.plans[(number - 1) % len(self.plans)]
@@ -116,9 +116,9 @@ class Run:
 
     outcome: Outcome
     requests: Sequence[str]
-    """Every request's messages as one text."""
+    """The messages of each request as one text."""
     sent: Sequence[int]
-    """Number of tokens written of each reply."""
+    """Number of written tokens of each reply."""
 
     @property
     def prompts(self) -> list[int]:
@@ -127,12 +127,12 @@ class Run:
 
     @property
     def shared(self) -> list[int]:
-        """Tokens in the common prefix of each request, except the first, and the previous request."""
+        """Number of tokens in the prefix that each request, except the first, shares with the previous request."""
         return [estimate(text) for text in _shared(self.requests)]
 
 
 class Model:
-    """Model of the stand-in: writes prepared texts and counts the written tokens."""
+    """The stand-in's model, which writes prepared texts and counts the written tokens."""
 
     def __init__(self) -> None:
         self.sent: list[int] = []
@@ -148,12 +148,12 @@ class Model:
 
     def __call__(self, body: Body) -> Script:
         self.sent.append(0)
-        if body["messages"] != self._asked:  # otherwise the same reply goes on
+        if body["messages"] != self._asked:  # otherwise the same reply continues
             self._asked, self._said = body["messages"], next(self._says)
         return Script(self._said, token=TOKEN, prompt_tokens=estimate(_as_text(body)))
 
     def counting(self) -> AbstractContextManager[object]:
-        """Count tokens in this block: the tokens sent, and the server's own count at the end of a stream."""
+        """Count tokens in this block: the tokens that are sent, and the server's own count at the end of a stream."""
         send = Stream.send
 
         async def counted(stream: Stream, text: str) -> None:
@@ -165,7 +165,7 @@ class Model:
 
 
 class Desk:
-    """Folder, service and stand-in that run the tasks."""
+    """The folder, the service and the stand-in that run the tasks."""
 
     def __init__(self, folder: Path, model: Model, server: StandIn) -> None:
         self._settings = Settings(models=(MODEL,), host=server.host, max_iterations=FAILING)
@@ -179,7 +179,7 @@ class Desk:
         await self._service.close()
 
     async def run(self, task: Task, strategy: str = "adacoder") -> Run:
-        """Let the strategy do the task."""
+        """Let the strategy work on the task."""
         settings = replace(self._settings, strategy=strategy)
         asked, sent = len(self._server.requests), len(self._model.sent)
         self._model.is_to_say(task.said)
@@ -188,7 +188,7 @@ class Desk:
         return Run(outcome, requests, self._model.sent[sent:])
 
     async def task(self, row: Row, rows: Sequence[Row]) -> Task | None:
-        """Task of a HumanEval row with its replies from `rows`, or None if there are too few."""
+        """Return the task of a HumanEval row with its replies from `rows`; None if there are too few."""
         path = self._folder / f"task_{row['task_id'].partition('/')[2]}.py"
         path.write_text(row["prompt"], encoding="utf-8")
         try:
@@ -211,7 +211,7 @@ class Desk:
         return Task(target, tuple(each["reply"] for each in served), plans, raw)
 
     async def _verifies(self, target: Target, text: str) -> bool:
-        """True if the loop would end with this reply: its examples pass, with or without a repair."""
+        """Return whether the loop would end with this reply: its examples pass, with or without a repair."""
         settings = replace(self._settings, max_iterations=0)
         candidate = from_reply(text, target)
         outcome = await self._service.run(ServiceTask(target, settings, Project(self._folder), start=candidate))
@@ -219,14 +219,14 @@ class Desk:
 
 
 def _plan(reply: str) -> str | None:
-    """Numbered steps of a reply, with the text around them."""
+    """Return the numbered steps of a reply, with the text around them."""
     explained = _EXPLAINED.search(reply)
     text = explained["plan"] if explained else ""
     return text if are_complete(f"{text}\n\nThese are all steps.\n") and estimate(steps(text)) <= LONGEST_PLAN else None
 
 
 def _in_order(rows: Sequence[Row], name: str) -> Iterator[Row]:
-    """Distinct replies, raw ones first, else in the order of the file."""
+    """Yield distinct replies: raw ones first, else in the order of the file."""
     seen: set[str] = set()
     for row in sorted(rows, key=lambda row: row["kind"] != _RAW):
         is_for_us = row["kind"] != _NOT_FROM_CHATS and row["stage"] != _SEVERAL_BLOCKS
@@ -236,21 +236,21 @@ def _in_order(rows: Sequence[Row], name: str) -> Iterator[Row]:
 
 
 def _as_text(body: Body) -> str:
-    """A logged request's messages as one text."""
+    """Return the messages of a logged request as one text."""
     messages = body["messages"]
     assert isinstance(messages, list)
     return "\n".join(f"<{message['role']}>\n{message['content']}" for message in messages)
 
 
 def _shared(requests: Sequence[str]) -> Iterator[str]:
-    """Common prefix of each request and the previous one."""
+    """Yield the common prefix of each request and the previous one."""
     for before, request in pairwise(requests):
         same = takewhile(lambda pair: pair[0] == pair[1], zip(before, request, strict=False))
         yield request[: sum(1 for _ in same)]
 
 
 def without_early_stops() -> AbstractContextManager[object]:
-    """Within this block every reply is read to its end."""
+    """Within this block, read every reply to its end."""
     reply = ServedModel.reply
 
     async def whole(model: ServedModel, ask: Ask) -> Reply:
@@ -260,7 +260,7 @@ def without_early_stops() -> AbstractContextManager[object]:
 
 
 async def measure(folder: Path, data: Path, count: int) -> dict[str, JSON]:
-    """The benchmark's line; `folder` is the workspace of the tasks."""
+    """Return the benchmark's output line. `folder` is the workspace of the tasks."""
     model = Model()
     with model.counting():
         async with StandIn(model) as server:
@@ -283,7 +283,7 @@ async def measure(folder: Path, data: Path, count: int) -> dict[str, JSON]:
 
 
 async def _chosen(desk: Desk, data: Path, count: int) -> list[Task]:
-    """The first tasks with enough replies."""
+    """Return the first tasks with enough replies."""
     replies: dict[str, list[Row]] = {}
     for row in _read(data / "model_replies.jsonl.gz"):
         replies.setdefault(row["task_id"], []).append(row)
@@ -300,7 +300,7 @@ def _read(path: Path) -> Iterator[Row]:
 
 
 def early_stop(runs: Sequence[Run], whole: Sequence[Run]) -> Report:
-    """Tokens with early stops, against the tokens of the same replies read to their ends."""
+    """Report the tokens with early stops, against the tokens of the same replies read to their ends."""
     with_it, without = _by_role(runs), _by_role(whole)
     return Report(
         len(runs),
@@ -321,7 +321,7 @@ def _verified(runs: Sequence[Run]) -> int:
 
 
 def _by_role(runs: Sequence[Run]) -> Counter[str]:
-    """Tokens sent, by the role that asked for them."""
+    """Return the number of tokens that were sent, by the role that asked for them."""
     counts: Counter[str] = Counter()
     for run in runs:
         agents = [step.agent for step in run.outcome.steps if isinstance(step.details, Asked)]
@@ -331,7 +331,7 @@ def _by_role(runs: Sequence[Run]) -> Counter[str]:
 
 
 def prefix(runs: Sequence[Run]) -> Report:
-    """Tokens that a prefix cache can reuse."""
+    """Report the tokens that a prefix cache can reuse."""
     later = [share for run in runs for share in _shares(run)]
     tasks = [sum(run.shared) / sum(run.prompts[1:]) for run in runs]
     return Report(
@@ -345,13 +345,13 @@ def prefix(runs: Sequence[Run]) -> Report:
 
 
 def _shares(run: Run) -> Iterator[float]:
-    """Share of each request that is a prefix of the previous one."""
+    """Yield the share of each request that is a prefix of the previous request."""
     for shared, prompt in zip(run.shared, run.prompts[1:], strict=True):
         yield shared / prompt
 
 
 def totals(runs: Sequence[Run]) -> dict[str, JSON]:
-    """Totals over all tasks."""
+    """Return totals over all tasks."""
     requests = [request for run in runs for request in run.requests]
     prompt = sum(map(estimate, requests))
     return {

@@ -1,7 +1,7 @@
-"""Loss and delay of replies that end at random moments, on a model server that such an end can wedge.
+"""Measure lost and delayed replies that end at random moments, on a model server that such an end can wedge.
 
-The server is a stand-in Ollama over real HTTP. Randomly, about every fiftieth stream that is given up holds the model's
-only slot until the model is unloaded. Replies are requested in sequence, and each ends after a random part of its text.
+The server is a stand-in Ollama over real HTTP. About every fiftieth closed stream, at random, holds the model's only
+slot until the model is unloaded. Replies are requested in sequence, and each ends after a random part of its text.
 Prints one JSON line: the number of lost replies, the longest wait for a first token, and the median wait after a wedge.
 """
 

@@ -1,4 +1,4 @@
-"""A client without an editor: has the server write a function, and writes what it answers into the file.
+"""A client without an editor. It makes the server write a function, and writes the answer into the file.
 
     python docs/sample_client.py FILE FUNCTION [SETTINGS]
 
@@ -35,7 +35,7 @@ def edited(text: str, edits: list[dict[str, Any]]) -> str:
         return sum(len(line) + 1 for line in lines[: at["line"]]) + at["character"]
 
     spans = [(offset(edit["range"]["start"]), offset(edit["range"]["end"]), edit["newText"]) for edit in edits]
-    for start, end, new in sorted(spans, reverse=True):  # from the end, so that offsets stay true
+    for start, end, new in sorted(spans, reverse=True):  # from the end, so that offsets stay valid
         text = text[:start] + new + text[end:]
     return text
 
@@ -54,7 +54,8 @@ def main(file: str, function: str, settings: str = "{}") -> int:
                 print(message.get("params"), file=sys.stderr)  # progress and messages
             return message
 
-        # Characters as Python counts them. Nothing else is declared, so nothing is asked of us.
+        # Positions count characters as Python does. No other capability is declared, so the server asks nothing of this
+        # client.
         declared = {"general": {"positionEncodings": ["utf-32"]}}
         at = {"processId": None, "rootUri": path.parent.as_uri(), "initializationOptions": json.loads(settings)}
         ask(1, "initialize", {**at, "capabilities": declared})

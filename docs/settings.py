@@ -1,4 +1,4 @@
-"""Write settings and strategies into `client/package.json`, `docs/protocol.md` and `docs/strategies.md`, as defined."""
+"""Write the settings and strategies into `client/package.json`, `docs/protocol.md` and `docs/strategies.md`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORKFLOWS_HEAD = (
 OWN = ("adacoder.path", "adacoder.agentTools")
 """The client's own settings: how it finds the server, and whether agents in the editor may use it."""
 _OLD = "adacoder.onUnverified"
-"""Still read; declared so that no workspace can say it."""
+"""A setting that is still read. It is declared so that no workspace can set it."""
 _OLD_PROPERTY = {
     "type": ["string", "null"],
     "default": None,
@@ -36,7 +36,10 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
 def definitions() -> dict[str, Setting]:
-    """All settings by their fields; the families come from their registry, which the definition may not know."""
+    """Return all settings by their fields.
+
+    The families come from their registry, because the definition may not import it.
+    """
     words = {name: STRATEGIES[name].summary for name in FAMILIES}
     summaries = {name: f"{text[0].upper()}{text[1:]}." for name, text in words.items()}
     strategy = SETTINGS["strategy"]
@@ -44,7 +47,7 @@ def definitions() -> dict[str, Setting]:
 
 
 def manifest(text: str) -> str:
-    """The client's manifest with the settings of now."""
+    """Return the client's manifest with the current settings."""
     data = json.loads(text)
     properties = data["contributes"]["configuration"]["properties"]
     offered = {name: each for name, each in definitions().items() if each.is_offered}
@@ -76,14 +79,14 @@ def _property(name: str, setting: Setting) -> dict[str, Any]:
         described["editPresentation"] = "multilineText"
     scope = "resource" if setting.by_project else "machine"
     if name == "interpreter":
-        scope = "machine-overridable"  # each workspace has its own, and it runs inside isolation
+        scope = "machine-overridable"  # each workspace has its own interpreter, which runs inside isolation
     about = _spelled(setting.about, "#adacoder.{}#")
     unset = f" Empty: {setting.unset}." if setting.unset else ""
     return {**described, "default": _json(default, setting), "scope": scope, "markdownDescription": about + unset}
 
 
 def _json(default: object, setting: Setting) -> object:
-    """A default as an editor has it: empty where it says nothing."""
+    """Return a default in an editor's form, which is empty if it means nothing."""
     if setting.values.type is str and setting.unset:
         return ""
     if isinstance(default, float) and default.is_integer():
@@ -92,13 +95,13 @@ def _json(default: object, setting: Setting) -> object:
 
 
 def table(text: str) -> str:
-    """The page on the protocol with the settings of now in its table."""
+    """Return the page on the protocol with the current settings in its table."""
     before, _, rest = text.partition(_HEAD)
     return before + _HEAD + "".join(map(_row, definitions(), definitions().values())) + rest[rest.index("\n\n") + 1 :]
 
 
 def workflows(text: str) -> str:
-    """The page on strategies with the registry of now in its table."""
+    """Return the page on strategies with the current registry in its table."""
     before, _, rest = text.partition(_WORKFLOWS_HEAD)
     lines = (
         " | ".join([f"`{row['name']}`", *(row[column] for column in COLUMNS[1:])]) for row in rows(has_ablations=True)

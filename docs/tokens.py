@@ -1,7 +1,7 @@
 """Renew the forms of keys and tokens in `privacy/`.
 
-`tokens.py PATH [VERSION]` makes `gitleaks.txt` of a `gitleaks.toml`. `tokens.py` makes `detectors.txt` of the package
-detect-secrets, if that is installed.
+`tokens.py PATH [VERSION]` creates `gitleaks.txt` from a `gitleaks.toml`. `tokens.py` creates `detectors.txt` from the
+package detect-secrets, if that is installed.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ LEFT_OUT = frozenset(
     {
         *("generic-api-key", "hashicorp-tf-password", "sidekiq-sensitive-url"),  # `privacy/contents.py` has such rules
         *("private-key", "kubernetes-secret-yaml", "azure-ad-client-secret", "curl-auth-header", "curl-auth-user"),
-        *("pkcs12-file", "nuget-config-password", "freemius-secret-key"),  # by their files, or by a name
+        *("pkcs12-file", "nuget-config-password", "freemius-secret-key"),  # recognised by their files, or by a name
         *("jwt-base64", "aws-amazon-bedrock-api-key-short-lived"),  # decoding finds them
-        *("facebook-access-token", "sourcegraph-access-token"),  # any number or digest beside a word
+        *("facebook-access-token", "sourcegraph-access-token"),  # any number or digest next to a word
         *("flutterwave-public-key", "lob-pub-api-key", "mailgun-pub-key", "new-relic-user-api-id"),  # public
     }
 )
 _PUBLIC = ("-client-id", "-access-id")
-"""Endings of rules for what names an account and opens nothing."""
+"""Endings of rules for names of accounts, which grant no access."""
 _MOST = 2000
-"""Bound of a repetition that has none."""
+"""Bound of a repetition that has no bound of its own."""
 _SHORTEST_SIGN = 2
 
 _TAIL = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
@@ -46,9 +46,10 @@ DETECTORS = (
     ("[forms]", "softlayer.SoftlayerDetector", 1),
     ("[passages]", "aws.AWSKeyDetector", 1),
 )
-"""Patterns of detect-secrets that find what no other list finds: their section, class and number. The others are known,
-or they match words (Artifactory's passwords, Cloudant's keys), what opens nothing (Twilio's accounts, tokens without a
-signature), or more than real tokens (AWS, Slack, Telegram, Twilio's keys)."""
+"""Patterns of detect-secrets that find tokens which no other list finds, by section, class and number. The other
+patterns are already known. Or they match words (Artifactory's passwords, Cloudant's keys), values that grant no access
+(Twilio's accounts, tokens without a signature), or more than real tokens (AWS, Slack, Telegram, Twilio's keys).
+"""
 _RANDOM = 3.0
 """Minimum entropy of a match of a pattern of detect-secrets, in bits per character."""
 
@@ -107,7 +108,7 @@ class Rule:
 
     @property
     def line(self) -> str:
-        """Its line."""
+        """The rule as a line of the data."""
         return "\t".join((self.name, f"{self.entropy:g}", self.sign, self.pattern))
 
 
@@ -136,10 +137,10 @@ def data(toml: str, version: str = "") -> str:
 
 
 def _rules(rule: Mapping[str, Any]) -> Iterator[tuple[bool, Rule]]:
-    """Yield the rules of one of gitleaks, each with whether it goes by the name of a value.
+    """Yield the rules for one rule of gitleaks, each with whether it depends on the name of a value.
 
     Raises:
-        Untranslated: it is of an unknown form.
+        Untranslated: the rule has an unknown form.
     """
     name, entropy = rule["id"], float(rule.get("entropy", 0))
     for part in rule["regex"].split(f"{_TAIL}|"):
@@ -168,7 +169,7 @@ def _names(regex: str) -> str:
 
 
 def _shape(regex: str, *, ignores_case: bool) -> str:
-    """Return the pattern of a token, without what stands around it in a text."""
+    """Return the pattern of a token, without the text around it."""
     regex = regex.removeprefix("(?i)")
     tail = next((tail for tail in _TAILS if regex.endswith(tail)), "")
     regex = regex.removesuffix(tail)
@@ -180,7 +181,7 @@ def _shape(regex: str, *, ignores_case: bool) -> str:
 
 
 def _plain(regex: str) -> str:
-    """Translate a pattern of Go: no group is kept, and each repetition is bounded."""
+    """Translate a pattern of Go. No group is kept, and each repetition is bounded."""
     made: list[str] = []
     closing = [""]
     is_class = False
@@ -231,7 +232,7 @@ def _plain(regex: str) -> str:
 
 
 def _signs(parsed: Any) -> frozenset[str]:
-    """Return texts in small letters of which one is in each match; none if it may have no text that always is."""
+    """Return texts in small letters, one of which is in each match; none if a match may have no such text."""
     best: frozenset[str] = frozenset()
     literal = ""
     for kind, value in [*parsed, (None, None)]:

@@ -1,4 +1,4 @@
-"""What all tests share: which of them can be isolated here as they need, and the record of skipped tests."""
+"""Shared setup of all tests: which of them can be isolated here, and the record of skipped tests."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("sample", deadline=None, max_examples=25)
     hypothesis.settings.register_profile("all", deadline=None, max_examples=150)
     hypothesis.settings.load_profile("all" if config.getoption("--all") else "sample")
-    # Whatever is activated here: where a test has no environment of its own, AdaCoder's own Python runs its examples.
+    # No activated environment counts. If a test has no environment of its own, AdaCoder's own Python runs its examples.
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         os.environ.pop(variable, None)
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    # What is kept between starts is kept apart from what whoever runs the tests keeps.
+    # Tests keep their records apart from those of the person who runs them.
     for variable in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
         os.environ[variable] = own = tempfile.mkdtemp(prefix="adacoder-test-")
         config.add_cleanup(partial(shutil.rmtree, own, ignore_errors=True))
@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Collect without Python's garbage collection, which would look again and again at objects that all stay."""
+    """Collect tests without Python's garbage collection, which would check many permanent objects again and again."""
     gc.disable()
     try:
         return (yield)
@@ -70,19 +70,19 @@ desk = pytest.fixture(new_desk)
 
 @pytest.fixture
 async def ws(tmp_path: Path) -> AsyncIterator[Workspace]:
-    """A workspace with an evaluator of its own."""
+    """Open a workspace with an evaluator of its own."""
     async with workspace(tmp_path) as opened:
         yield opened
 
 
 @pytest.fixture
 def one_in(pytestconfig: pytest.Config) -> Callable[[int], int]:
-    """How large a part of all there is a test tries: `[:: one_in(8)]`, and with `--all` each."""
+    """Return a step for a sample of cases: `[:: one_in(8)]` takes every eighth, and with `--all` all."""
     return lambda count: 1 if pytestconfig.getoption("all") else count
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the figures that tests recorded, and write down what was skipped."""
+    """Print the figures that tests recorded, and write the reasons for skipped tests."""
     reports = terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", [])
     figures = [value for report in reports for name, value in report.user_properties if name == "figure"]
     if figures:

@@ -1,6 +1,6 @@
 """Entry point: `adacoder serve` starts the language server, anything else runs the command line.
 
-No other module knows both. `serve` loads no library of the command line.
+No other module knows both of them. `serve` loads no library of the command line.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from types import FrameType
 _STDIO = ["--stdio"]
 """Option that language clients may add. Standard input and output are the only transport."""
 _WHILE_IMPORTING = 5000
-"""Garbage collection threshold while the server is imported, because an editor waits for the import. A fifth of the
-usual collections keeps memory just as small; without any, the server would take ten megabytes more."""
+"""Garbage collection threshold while the server is imported, because an editor waits for the import. With a fifth of
+the usual collections, memory stays just as small. With no collection, the server would take ten megabytes more.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

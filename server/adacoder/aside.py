@@ -1,12 +1,12 @@
-"""Run work whose time grows with the length of a text off the event loop.
+"""Run work off the event loop if its time grows with the length of a text.
 
-The command line uses a thread. A thread is not enough for the language server, because an editor is waiting: Python's
-parser lets no other thread run until it has finished, and neither does the garbage collection of its syntax tree. That
-takes 100 ms for a module of 5,000 lines. So the server uses a second process of the same program, which starts with the
-first such work and ends with the server.
+The command line uses a thread. For the language server, a thread is not enough, because an editor is waiting. Python's
+parser lets no other thread run until it has finished, and the same is true of the garbage collection of its syntax
+tree. This takes 100 ms for a module of 5,000 lines. So the server uses a second process of the same program, which
+starts with the first such work and ends with the server.
 
-The thread and the process each do one job at a time, in order. So no text is read twice at once, and jobs share the
-caches of their functions.
+The thread and the process each do one job at a time, in order. So no text is read twice at the same time, and jobs
+share the caches of their functions.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ T = TypeVar("T")
 
 _LENGTH = struct.Struct("!Q")
 _MAIN = "import sys; sys.path[:] = sys.argv[1:]; from adacoder.aside import _serve; _serve()"
-"""Program of the second process. It has the same `sys.path` as this one, and nothing more."""
+"""The program of the second process. It has the same `sys.path` as this process, and nothing else."""
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-aside")
 
 
 async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
-    """Call `work` with `arguments`, off the event loop.
+    """Call `work` with `arguments` off the event loop.
 
-    `work` must be a module-level function without side effects, because it may run in another process. It must not
-    change its arguments either.
+    `work` must be a module-level function without side effects, because it may run in another process. It also must not
+    change its arguments.
     """
     helper = _helper.get()
     if helper is None:
@@ -65,14 +65,14 @@ class BrokenError(Exception):
 
 
 class _Helper:
-    """Client of the second process."""
+    """The client of the second process."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self._process: Process | None = None
 
     async def do(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """Call `work` in the second process. Cancellation ends that process; the next call starts a new one."""
+        """Call `work` in the second process. A cancellation ends that process, and the next call starts a new one."""
         async with self._turn:
             try:
                 answer = await self._answer(pickle.dumps((work, arguments), pickle.HIGHEST_PROTOCOL))
@@ -101,7 +101,7 @@ class _Helper:
         return await stdout.readexactly(length)
 
     async def end(self) -> None:
-        """End the process, if there is one."""
+        """End the process if there is one."""
         process, self._process = self._process, None
         if process is not None:
             if process.returncode is None:
@@ -110,13 +110,13 @@ class _Helper:
 
 
 async def _started() -> Process:
-    """Start the second process. A cancelled caller still waits for the start, to kill the process."""
+    """Start the second process. If the caller is cancelled, it still waits for the start, to kill the process."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-c", _MAIN, *sys.path),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C goes to the server only; this process ends with it
+            start_new_session=True,  # Ctrl-C goes to the server only; this process ends with the server
         )
     )
     try:
@@ -132,9 +132,9 @@ _helper: ContextVar[_Helper | None] = ContextVar("_helper", default=None)
 
 
 def _serve() -> None:
-    """Answer requests from stdin until it closes, which happens when the parent process ends."""
+    """Answer requests from stdin until it is closed. It is closed when the parent process ends."""
     asked, answered = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # printed text must not mix with answers
+    os.dup2(2, 1)  # printed text must not be mixed with answers
     while header := asked.read(_LENGTH.size):
         (length,) = _LENGTH.unpack(header)
         work, arguments = pickle.loads(asked.read(length))  # noqa: S301  # from our own program

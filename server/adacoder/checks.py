@@ -1,6 +1,6 @@
-"""Checks: run docstring examples on unchanged text, without a model.
+"""Run the examples of docstrings on unchanged text, without a model.
 
-Split from `service` so that a check need not wait for the imports that handle a model's replies.
+This module is separate from `service`, so that a check need not wait for the imports that handle a model's replies.
 """
 
 from __future__ import annotations
@@ -37,37 +37,38 @@ try:
 except Exception as error:
     print(getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or type(error).__name__)
 """
-"""Source of an example that prints the line and message of a syntax error. It compiles the text without running it."""
+"""Source of an example that prints the line and message of a syntax error. It compiles the text but does not run it."""
 _TOGETHER = 200_000
-"""Maximum number of characters that one process parses, unless a single file is longer."""
+"""Maximum number of characters that one process parses. A single file may be longer."""
 _MOMENT_SECONDS = 1.0
-"""Seconds for which an interpreter found for a folder is reused."""
+"""Seconds for which the interpreter that was found for a folder is reused."""
 
 
 class Checks:
-    """Runs checks, and keeps evaluator hosts between them."""
+    """Runs checks, and keeps the hosts that evaluate between them."""
 
     def __init__(self) -> None:
         self._hosts: dict[tuple[Interpreter, Path, object, Wishes], Host] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
-        """Files known to be readable, each with its workspace and its wishes."""
+        """Files that may certainly be read, each with its workspace and its wishes."""
         self._preparing = asyncio.Lock()
-        """Keeps checks in the order of their requests, so that none waits for a later one."""
+        """Keeps checks in the order of their requests, so that no check waits for a later one."""
 
     async def check(
         self, task: Task, unreadable: UnreadableExample | None = None, *, once: bool = False, covers: bool = False
     ) -> Outcome:
-        """Run the examples of a docstring on the current text. An example that fails in doctest fails here.
+        """Run the examples of a docstring on the current text. An example that fails in doctest also fails here.
 
         A function is `verified` only if an example runs it and shows an output.
 
         Args:
-            task: its target has the docstring.
+            task: the task, whose target has the docstring.
             unreadable: reason why doctest cannot read the examples.
-            once: the project's modules no longer change, so each is imported once for all of its docstrings.
-            covers: if all examples passed, run them again and report the code that no example reached.
+            once: True if the project's modules no longer change, so that each is imported once for all of its
+                docstrings.
+            covers: if all examples pass, run them again and report the code that no example reached.
         """
         target, journal = task.target, task.journal
         journal.begin_round()
@@ -85,10 +86,12 @@ class Checks:
         return with_evidence(outcome, task)
 
     async def unparsed(self, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
-        """Ask the user's interpreter which files do not parse. It compiles them without running them.
+        """Ask the user's interpreter which files do not parse.
+
+        The interpreter compiles the files but does not run them.
 
         Args:
-            texts: whole texts, by path.
+            texts: the whole texts of the files, by path.
             settings: as in a Task.
             project: as in a Task.
 
@@ -115,7 +118,7 @@ class Checks:
         return found
 
     async def begin(self, module: Module, settings: Settings, project: Project) -> None:
-        """Start a process for a module's examples before they have been read. Errors are left to `check`."""
+        """Start a process for a module's examples before they are read. `check` reports any errors."""
         with suppress(AdaCoderError):
             interpreter = await self._interpreter_for(module, settings, project)
             await self._host(interpreter, settings, project).begin(module)
@@ -143,7 +146,10 @@ class Checks:
         return await self._interpreter_for(task.target.module, task.settings, task.project)
 
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
-        """As `find`, but cached and off the event loop, because `find` looks at many files."""
+        """Find the interpreter like `find`, but with a cache and off the event loop.
+
+        `find` looks at many files.
+        """
         if not settings.trusted:
             raise AdaCoderError("This workspace is not trusted, so none of its code runs: trust it in the editor.")
         key = (settings.interpreter, module.path.parent, project.folder)
@@ -155,7 +161,7 @@ class Checks:
 
 
 def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
-    """Split `texts` into pieces, one for each process."""
+    """Split `texts` into parts, one for each process."""
     piece: dict[Path, str] = {}
     for path, text in texts.items():
         if piece and sum(map(len, piece.values())) + len(text) > _TOGETHER:
@@ -167,7 +173,7 @@ def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
 
 
 async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
-    """As `Checks.unparsed`, in one process."""
+    """Do the work of `Checks.unparsed` for the texts of one process."""
     module = Module(project.folder / "adacoder_parses.py", "adacoder_parses", project.folder)
     asked = {
         path: Example(_PARSES.format(text=text.removeprefix("\ufeff"), path=str(path)), "", number)

@@ -1,4 +1,4 @@
-"""The end of a request: the status and the reason that follow from a verdict."""
+"""Conclude a request: find the status and the reason that follow from a verdict."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
 def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     """Turn a check of the current text into an Outcome.
 
-    As `conclude`, but a file that does not parse is an error, and a resource denied by isolation is not a failure of
-    the code.
+    This works like `conclude`, with two exceptions. A file that does not parse is an error, and a resource that
+    isolation denies is not a failure of the code.
     """
     outcome = conclude(target, attempt, rounds)
     failure = attempt.verdict.failure

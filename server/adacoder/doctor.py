@@ -1,7 +1,7 @@
 """Diagnose this installation and suggest fixes, for `adacoder doctor` and for editors.
 
-The checks go through AdaCoder, project, isolation and interpreter. Then come, for each model of the ladder, its server,
-its presence, its context length, whether it is loaded, and its speed.
+The checks look at AdaCoder, the project, the isolation and the interpreter. Then, for each model of the ladder, they
+look at its server, its presence, its context length, whether it is loaded, and its speed.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ async def examine(
 ) -> AsyncGenerator[Finding]:
     """Yield the findings for files in `folder`. The project's own settings are already part of `settings`.
 
-    With `probes_speed` each model writes some tokens, and is loaded as for a request. `on_wait` receives the reason for
-    each wait, such as a request that holds the model. `session` is the caller's own session, if it has one.
+    With `probes_speed`, each model writes some tokens, and is loaded as for a request. `on_wait` receives the reason
+    for each wait, such as a request that holds the model. `session` is the caller's own session, if it has one.
 
     One usable model of a ladder is enough: a model's failure is only advice while another model is usable.
     """
@@ -86,7 +86,7 @@ async def examine(
 
 
 def _weighed(finding: Finding, others: set[int]) -> Finding:
-    """Return a model's `finding`, as mere advice if the models `others` can be asked instead."""
+    """Return a model's `finding`. If the models `others` can be asked instead, the finding is only advice."""
     return replace(finding, ok=None) if finding.ok is False and others else finding
 
 
@@ -156,7 +156,7 @@ def _private(settings: Settings, folder: Path) -> Finding:
 async def _examinations(
     settings: Settings, session: Session, on_wait: OnWait, *, probes_speed: bool
 ) -> list[Examination]:
-    """Examine the models of the ladder without using them. One Backend of each kind examines all models of its kind."""
+    """Examine the models of the ladder without using them. One Backend examines all models of its kind."""
     backends = {kind: backend(settings, session, on_wait) for kind, backend in BACKENDS.items()}
     count = len(settings.cascade)
     found: list[Examination] = []

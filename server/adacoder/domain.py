@@ -1,6 +1,6 @@
-"""AdaCoder's data types, all frozen.
+"""The data types of AdaCoder. All of them are frozen.
 
-Every package uses them. Nothing here does I/O, reads a clock, or depends on prompts, strategies or editors.
+Every package uses these types. Nothing here does I/O, reads a clock, or depends on prompts, strategies or editors.
 Offsets count the code points of one text, and ranges are half-open. Lines are 0-based unless noted otherwise.
 """
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
-"""A value of `--json`, the Journal and `adacoder/run`."""
+"""A value in `--json`, the Journal and `adacoder/run`."""
 
 
 class TargetError(AdaCoderError):
-    """A function to work on was not found: the file is missing or not Python, or has no such function or docstring."""
+    """The requested function was not found: the file is missing or not Python, or has no such function or docstring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Span:
     end: int
 
     def of(self, text: str) -> str:
-        """The part of `text` that this span covers."""
+        """Return the part of `text` that this span covers."""
         return text[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace `start:end` (code-point offsets of one text) by `text`."""
+    """A replacement of `start:end` (code-point offsets of one text) by `text`."""
 
     start: int
     end: int
@@ -47,20 +47,22 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A statement in the docstring and its expected output, read as `doctest` does, or from prose."""
+    """A statement in the docstring and its expected output. It is read as `doctest` does, or from prose."""
 
     source: str
     """The statement, ending in a newline."""
     want: str
     """The expected output, ending in a newline; empty if no output is expected."""
     line: int
-    """First line of the statement, 0-based, in the module's text."""
+    """0-based first line of the statement in the module's text."""
     flags: int = 0
     """Doctest option flags that the example's directives switch on, combined into one number."""
     exception: str | None = None
     """The last part of an expected traceback, such as `"ValueError: no\\n"`."""
     informal: bool = False
-    """True if it was read from prose, such as `f(1) == 2`. It is compared by value, and no output counts as None."""
+    """True if the example was read from prose, such as `f(1) == 2`. It is compared by value, and no output counts as
+    None.
+    """
 
     @property
     def prompted(self) -> str:
@@ -70,29 +72,29 @@ class Example:
 
     @property
     def skipped(self) -> bool:
-        """True if `# doctest: +SKIP` excludes it."""
-        import doctest  # a slow import, not needed to answer `initialize`
+        """True if `# doctest: +SKIP` excludes the example."""
+        import doctest  # a slow import that is not needed to answer `initialize`
 
         return bool(self.flags & doctest.SKIP)
 
     @property
     def has_want(self) -> bool:
-        """True if it runs and shows an output, and so can verify a candidate."""
+        """True if the example runs and shows an output. Only then can it verify a candidate."""
         return bool(self.want) and not self.skipped
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A file's place in the user's project and its import name."""
+    """A file's place in the user's project, and its import name."""
 
     path: Path
-    """The file, absolute."""
+    """The file, as an absolute path."""
     name: str
-    """Its dotted name, `pkg.sub.mod`; for `pkg/__init__.py` it is `pkg`."""
+    """The dotted name of the module, `pkg.sub.mod`. For `pkg/__init__.py` it is `pkg`."""
     root: Path
     """The directory that must be on `sys.path` for `name` to be importable."""
     top: Path | None = field(default=None, compare=False)
-    """The workspace. AdaCoder looks for the project's settings no further up."""
+    """The workspace. AdaCoder does not look for the project's settings above it."""
 
     @property
     def is_package(self) -> bool:
@@ -102,32 +104,32 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The function to write: its place in its module's text, its signature, docstring and examples."""
+    """The function to write: its place in the module's text, its signature, docstring and examples."""
 
     module: Module
     text: str
-    """The whole text of the module when it was read, with its own line endings."""
+    """The whole text of the module as it was read, with its own line endings."""
     qualname: str
-    """Such as `Class.method`: the `__qualname__` without `<locals>`."""
+    """The qualified name, such as `Class.method`: the `__qualname__` without `<locals>`."""
     definition: Span
-    """From the line start of the first decorator (or `def`) to the end of the last line of the function."""
+    """The span from the line start of the first decorator (or `def`) to the end of the last line of the function."""
     header: Span
-    """From `def` or `async def` to the colon, inclusive."""
+    """The span from `def` or `async def` to the colon, inclusive."""
     docstring_span: Span
-    """The docstring's string literal with its quotes, and with brackets and further parts if it has any."""
+    """The docstring's string literal with its quotes. It includes brackets and further parts if there are any."""
     docstring: str
     """The docstring's value, as cleaned by `inspect.cleandoc`."""
     body: Span
-    """The range that a new body replaces: from the end of the docstring's logical line and its comment to the end."""
+    """The range that a new body replaces. It begins after the docstring's logical line with its comment."""
     indent: str
     """The whitespace before `def`."""
     examples: tuple[Example, ...]
     is_stub: bool
     """True if the body has only `pass`, `...`, a bare `raise NotImplementedError` or comments."""
     in_class: bool = False
-    """True if it is directly in a class body: a method, property, classmethod, …"""
+    """True if the function is directly in a class body: a method, property, classmethod, …"""
     is_function: bool = True
-    """False for a class or module whose docstring is checked."""
+    """False if the target is a class or module whose docstring is checked."""
     of_class: tuple[Example, ...] = ()
     """Examples of the enclosing class. Only a run shows which of them exercise this function."""
 
@@ -148,13 +150,13 @@ class Target:
 
     @property
     def has_wants(self) -> bool:
-        """True if at least one example could verify a candidate."""
+        """True if at least one example can verify a candidate."""
         return any(example.has_want for example in self.examples)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The target function as written by a model or a person, with its dependencies. It may not parse.
+    """The target function as a model or a person wrote it, with its dependencies. It may not parse.
 
     All packages use this form. Lines end in `\\n`, the code starts at column 0, and no part ends in a newline.
     """
@@ -168,11 +170,11 @@ class Candidate:
     cut: bool = False
     """True if the reply broke off or left parts out. Such a candidate is never inserted unchanged."""
     decorators: tuple[str, ...] = ()
-    """Decorators of `function` to insert above the target, one per string. The others are dropped."""
+    """Decorators of `function` to insert above the target, one per string. Other decorators are dropped."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Sentences about the reply, such as the parts left out, or the reason why it has no function."""
+    """Sentences about the reply, such as the parts that are left out, or the reason why it has no function."""
     others: tuple[Candidate, ...] = field(default=(), compare=False)
-    """Other versions in the same reply, to be tried in this order if this one fails."""
+    """Other versions in the same reply. If this version fails, they are tried in this order."""
 
     @property
     def text(self) -> str:
@@ -199,7 +201,8 @@ class Tokens:
     estimated: bool = False
     """True if any count is an estimate, because a stream was closed before the server's counts arrived."""
     cached: int = 0
-    """Tokens of `prompt` that the server had cached, never overestimated. For Ollama, inferred from the time taken."""
+    """Tokens of `prompt` that the server had cached, never overestimated. For Ollama, inferred from the time.
+    """
 
     def __add__(self, other: Tokens) -> Tokens:
         prompt, completion = self.prompt + other.prompt, self.completion + other.completion
@@ -211,13 +214,14 @@ class Timing:
     """Times of a reply, in seconds."""
 
     queue: float = 0.0
-    """Waiting for other requests, of AdaCoder or of other programs."""
+    """Time spent waiting for other requests, of AdaCoder or of other programs."""
     load: float = 0.0
-    """Loading the model."""
+    """Time for loading the model."""
     prompt: float = 0.0
-    """Reading the prompt. If the server does not report these times separately, all time before the first token."""
+    """Time for reading the prompt. If the server reports no separate times, all time before the first token.
+    """
     generation: float = 0.0
-    """Writing the reply."""
+    """Time for writing the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,11 +241,11 @@ class Reply:
     tokens: Tokens = Tokens()
     ended: Ended = Ended.STOP
     time: Timing | None = None
-    """None if it was not measured, as in a recorded conversation."""
+    """The times; None if they were not measured, as in a recorded conversation."""
 
 
 class Level(StrEnum):
-    """Isolation levels for candidate code, strongest first."""
+    """Levels of isolation for candidate code, strongest first."""
 
     FULL = "full"
     LSM = "lsm"
@@ -249,22 +253,22 @@ class Level(StrEnum):
     NONE = "none"
 
     def is_at_least(self, least: Level) -> bool:
-        """True if this level is `least` or stronger."""
+        """Return whether this level is `least` or stronger."""
         order = list(Level)
         return order.index(self) <= order.index(least)
 
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """The isolation that candidate code ran in, reported in every Verdict."""
+    """The isolation in which candidate code ran. Every Verdict reports it."""
 
     level: Level
     by: tuple[str, ...] = ()
-    """The mechanisms at work, such as `bubblewrap` and `rlimits`."""
+    """The mechanisms in use, such as `bubblewrap` and `rlimits`."""
 
 
 class FailureKind(StrEnum):
-    """Kind of a candidate's failure. Values are part of `--json`."""
+    """The kind of a candidate's failure. The values are part of `--json`."""
 
     CUT_OFF = "cut_off"
     SYNTAX_ERROR = "syntax_error"
@@ -275,48 +279,51 @@ class FailureKind(StrEnum):
     WRONG_OUTPUT = "wrong_output"
     EXCEPTION = "exception"
     BROKEN_EXAMPLE = "broken_example"
-    """The example itself cannot run with any candidate."""
+    """The example itself fails with any candidate."""
     BROKEN_MODULE = "broken_module"
-    """The module cannot be imported with any candidate."""
+    """The module cannot be imported, whatever the candidate."""
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
     KILLED = "killed"
     DENIED = "denied"
-    """It needs processes, network or files that isolation denies."""
+    """The code needs processes, network or files that isolation denies."""
     MEMORISED = "memorised"
-    """It passed the examples, but most answers were hard-coded."""
+    """The candidate passed the examples, but most of its answers were hard-coded."""
     PROTOCOL = "protocol"
     """The child process broke the evaluator's protocol. Only hostile or badly broken code does that."""
 
 
 UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
-"""Failures of text that does not parse, if the interpreter received it at all."""
+"""Failures of text that does not parse, if the interpreter received the text."""
 _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROKEN_MODULE})
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reason for a candidate's failure, with the first Example that shows it."""
+    """The reason for a candidate's failure, with the first Example that shows the failure."""
 
     kind: FailureKind
     message: str
     """One sentence for the user."""
     example: Example | None = None
     got: str | None = None
-    """The actual output, instead of `example.want`."""
+    """The actual output, in contrast to `example.want`."""
     error: str | None = None
     """The exception, as `Type: message`."""
     line: int | None = None
-    """1-based line of the candidate's function where the exception was raised; None if it was raised elsewhere."""
+    """1-based line of the candidate's function that raised the exception; None if other code raised it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The reached part of the target's code. Lines are 1-based, in the module's text with the candidate in place."""
+    """The part of the target's code that was reached.
+
+    Lines are 1-based in the module's text with the candidate in place.
+    """
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
-    """Pairs of a test's line and the line that it led to; empty if the interpreter does not report branches."""
+    """Pairs of a test's line and the line that the test led to; empty if the interpreter does not report branches."""
 
 
 NOTHING = Reached()
@@ -324,7 +331,7 @@ NOTHING = Reached()
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line of the file with the candidate in place: its 1-based number, and its text with its indentation."""
+    """A line of the file with the candidate in place: its 1-based number, and its text with indentation."""
 
     number: int
     text: str
@@ -340,7 +347,9 @@ class Coverage:
     lines: tuple[int, ...]
     unreached: tuple[SourceLine, ...] = ()
     branches: tuple[tuple[SourceLine, bool], ...] = ()
-    """Evaluated tests, each with the result it never had; empty if the interpreter does not report branches."""
+    """Tests that were evaluated, each with the result that it never had; empty if the interpreter does not report
+    branches.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,20 +361,20 @@ class ExampleResult:
     got: str = ""
     error: str | None = None
     entered: bool = False
-    """True if it was observed to run the target's code, or used the result of an example that was."""
+    """True if the example was observed to run the target's code, or used the result of such an example."""
     ran: str = ""
     """The code that ran instead, as in "`b.f` is `a.c.f`", if known. "`f` is a …" may still be the target's code."""
     counts: bool = True
     """True if the example had to match."""
     reached: Reached = NOTHING
-    """The part of the target's code that it reached, if requested."""
+    """The part of the target's code that the example reached, if requested."""
     hint: str = ""
-    """One sentence on why it did not match and what to do; empty if the outputs are clear enough."""
+    """One sentence on why the example did not match and what to do; empty if the outputs are clear enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The Code Evaluator's result: a pass or the first failure, and the progress of the candidate."""
+    """The Code Evaluator's result: a pass or the first failure, and how far the candidate got."""
 
     failure: Failure | None
     parses: bool = False
@@ -376,7 +385,7 @@ class Verdict:
     imports: bool = False
     """True if the module could be imported with the candidate in place."""
     results: tuple[ExampleResult, ...] = ()
-    """Results of the examples that ran, in order, without the skipped ones."""
+    """Results of the examples that ran, in order. Skipped examples are not included."""
     isolation: Isolation | None = None
     """Isolation of the run; None if no run was needed."""
     notes: tuple[str, ...] = ()
@@ -384,18 +393,18 @@ class Verdict:
     reachable: Reached = NOTHING
     """All of the target's code, if requested."""
     coverage: Coverage | None = None
-    """Coverage of a pass; None if not requested or not available."""
+    """Coverage of a pass; None if it was not requested or is not available."""
     edits: tuple[Edit, ...] = ()
     """Edits that put the candidate in place, relative to the text in which it was evaluated."""
 
     @property
     def passed(self) -> bool:
-        """True if nothing failed. The candidate is `verified` only if an example also proves it: see `conclusion`."""
+        """True if nothing failed. The candidate is `verified` only if an example also proves it. See `conclusion`."""
         return self.failure is None
 
     @property
     def final(self) -> bool:
-        """True if it passed, or if the cause of the failure is outside the candidate, so no other one can help."""
+        """True if no other candidate can help: this one passed, or the cause of its failure is outside of it."""
         return self.failure is None or self.failure.kind in _OUTSIDE_THE_CANDIDATE
 
     @property
@@ -418,19 +427,22 @@ class Verdict:
         return [result for result in self.results if result.counts and result.example.has_want]
 
     def answers(self, examples: Sequence[Example]) -> bool:
-        """True if every example that is not skipped has a result."""
+        """Return whether every example that is not skipped has a result."""
         return len(self.results) >= sum(not example.skipped for example in examples)
 
     def total(self, target: Target) -> int:
-        """Number of examples of `target` that show an output, without the examples found not to run the target."""
+        """Return the number of examples of `target` that show an output.
+
+        Examples that were found not to run the target do not count.
+        """
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
         return sum(example.has_want for example in target.examples) - not_counting
 
     @property
     def reach(self) -> tuple[bool, bool, int, bool, int, bool]:
-        """Rank of a candidate. A greater rank means that it got further.
+        """Rank of a candidate. A greater rank means that the candidate got further.
 
-        Memorised answers prove nothing, so they only outrank a candidate that passes no example.
+        Memorised answers prove nothing, so such a candidate only outranks candidates that pass no example.
         """
         return (
             self.parses,
@@ -443,7 +455,7 @@ class Verdict:
 
     @property
     def is_memorised(self) -> bool:
-        """True if it passed the examples with memorised answers."""
+        """True if the candidate passed the examples with memorised answers."""
         return self.failure is not None and self.failure.kind is FailureKind.MEMORISED
 
     @property
@@ -466,23 +478,23 @@ def further(one: Attempt, other: Attempt) -> Attempt:
 
 
 class Status(StrEnum):
-    """The end of a request."""
+    """The result of a request."""
 
     VERIFIED = "verified"
     PARTIAL = "partial"
-    """Some of the deciding examples passed, but not all."""
+    """Some of the examples that decide passed, but not all."""
     UNVERIFIED = "unverified"
     """Nothing failed, but no example could verify the candidate."""
     FAILED = "failed"
     DENIED = "denied"
-    """Only for checks: an example needs something that isolation denies."""
+    """An example needs something that isolation denies. Only checks have this status."""
     CANCELLED = "cancelled"
     ERROR = "error"
     """The request could not run."""
 
     @property
     def is_offered(self) -> bool:
-        """True if the candidate is offered as an edit. Unverified code goes in only if the user agrees."""
+        """True if the candidate is offered as an edit. Unverified code is inserted only if the user agrees."""
         return self in (Status.VERIFIED, Status.UNVERIFIED)
 
 
@@ -493,7 +505,7 @@ class Outcome:
     status: Status
     target: Target
     reason: str | None = None
-    """One sentence on why it is not `verified`."""
+    """One sentence on why the candidate is not `verified`."""
     candidate: Candidate | None = None
     verdict: Verdict | None = None
     rounds: int = 0
@@ -511,7 +523,7 @@ class Outcome:
 
     @property
     def stands(self) -> bool:
-        """True if no example failed and the text already has the candidate, so that nothing needs to change."""
+        """True if no example failed and the text already contains the candidate, so that nothing needs to change."""
         return self.status.is_offered and self.verdict is not None and not (self.edits or self.verdict.edits)
 
     @property
@@ -521,7 +533,7 @@ class Outcome:
 
     @property
     def total(self) -> int:
-        """Number of examples to pass; if nothing ran, the number of all examples that show an output."""
+        """Number of examples that should pass. If nothing ran, it is the number of all examples that show an output."""
         return (self.verdict or Verdict(None)).total(self.target)
 
 
@@ -536,17 +548,17 @@ class Step:
     """One action of an Agent: an entry of the Journal."""
 
     agent: str
-    """For example `programming_assistant` or `code_evaluator`."""
+    """The Agent's name, such as `programming_assistant` or `code_evaluator`."""
     action: str
-    """For example `write` or `evaluate`."""
+    """The action's name, such as `write` or `evaluate`."""
     round: int
-    """1-based round of the loop."""
+    """The 1-based round of the loop."""
     seconds: float
     tokens: Tokens = Tokens()
     details: Details | None = None
-    """None if the step ended before it had any."""
+    """Input and result of the action; None if the step ended before it had any."""
     time: Timing | None = None
-    """Times of a model's reply."""
+    """Times of a model's reply, if the step asked a model."""
     doing: str = ""
     """The action in words, such as "writing the function"."""
     branch: tuple[str, ...] = ()

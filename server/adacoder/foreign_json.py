@@ -1,4 +1,4 @@
-"""Read JSON from untrusted sources within bounds: rows, tasks and recordings come from other people."""
+"""Read JSON from untrusted sources within limits. Rows, tasks and recordings come from other people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from adacoder.domain import JSON
 T = TypeVar("T")
 
 _MOST_VALUES = 4_000_000
-"""Maximum number of values in a text, at about 100 bytes of memory each. Brackets and commas in strings also count."""
+"""Maximum number of values in a text. Each needs about 100 bytes of memory. Brackets and commas in strings count.
+"""
 
 
 def read_json(text: str) -> JSON:

@@ -20,18 +20,18 @@ class Asked(Details):
     """A model was asked."""
 
     instruction: str
-    """The last paragraph of the chat, which changes with each call."""
+    """The last paragraph of the chat, which is different in each call."""
     reply: str | None = None
-    """None if no reply came."""
+    """The reply; None if no reply came."""
     ended: Ended = Ended.STOP
     is_known: bool = False
-    """True if the same reply came before."""
+    """True if the same reply has come before."""
     again: str = ""
     """Reason for asking the model once more."""
     unread: bool = False
     """True if the reply could not be read and the Role's default was used."""
     designed: tuple[Example, ...] | None = None
-    """Tests read from the reply, where people see them; None if the Role designs no tests."""
+    """Tests that were read from the reply, in the form that people see; None if the Role designs no tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class Evaluated(Details):
 
     code: str
     has_run: bool
-    """True if something ran; False if the candidate is not code."""
+    """True if something ran. False if the candidate is not code."""
     passed: int
     total: int
     failure: Failure | None
     notes: tuple[str, ...] = ()
     is_known: bool = False
-    """True if it was evaluated before."""
+    """True if the candidate was evaluated before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Repaired(Details):
     rules: tuple[str, ...]
     """Names of the rules that changed the candidate."""
     code: str
-    """The result."""
+    """The candidate's code after the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Traced(Details):
 
 @dataclass(frozen=True, slots=True)
 class Noted(Details):
-    """A strategy's own decision, such as setting a test aside."""
+    """A strategy's own decision, such as to set a test aside."""
 
     note: str
 
@@ -90,7 +90,7 @@ class OpenStep:
     tokens: Tokens = field(default_factory=Tokens)
     time: Timing | None = None
     written: int = 0
-    """Estimated number of tokens so far in a streaming reply."""
+    """Estimated number of tokens so far in a reply that is streaming."""
     _moved: Callable[[OpenStep], None] = lambda step: None
 
     def moved(self, written: int) -> None:
@@ -100,8 +100,9 @@ class OpenStep:
 
 
 Listener = Callable[["OpenStep | Step | Waiting"], None]
-"""Called with an `OpenStep` when a step begins and each time it moves, with the `Step` when it has ended, and with
-a `Waiting` while a request has to wait. A listener shows an unknown step by its `doing`."""
+"""Called with an `OpenStep` when a step begins and each time that it progresses, with the `Step` when it has ended, and
+with a `Waiting` while a request has to wait. A listener shows an unknown step by its `doing`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class Waiting:
     """The request waits for something outside the loop."""
 
     message: str
-    """For example `waiting for the model, 1 ahead`."""
+    """The reason, such as `waiting for the model, 1 ahead`."""
 
 
 _branch: ContextVar[tuple[str, ...]] = ContextVar("_branch", default=())
@@ -140,16 +141,19 @@ class Journal:
         return time.perf_counter() - self._began
 
     def begin_round(self) -> None:
-        """Start a new round, to which the following steps belong."""
+        """Start a new round. The steps after this call belong to it."""
         self._round += 1
 
     def waiting(self, message: str) -> None:
-        """Report to the listeners that the request waits, with the reason."""
+        """Report to the listeners that the request waits, and for what."""
         self._tell(Waiting(message))
 
     @contextmanager
     def branch(self, *names: str) -> Iterator[None]:
-        """Record the steps inside the `with` block, and in tasks that begin there, as a branch of a search."""
+        """Record the steps inside the `with` block as a branch of a search.
+
+        Steps in tasks that begin inside the block are included.
+        """
         token = _branch.set((*_branch.get(), *names))
         try:
             yield

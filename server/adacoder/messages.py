@@ -1,6 +1,6 @@
-"""Messages that name settings. The command line and editors each spell settings as their users write them.
+"""Messages that name settings. The command line and editors each spell settings in the way of their users.
 
-A setting is a separate part of such a message, and is never recognized by its spelling. So text from a model, a server
+A setting is a separate part of such a message. It is never recognised by its spelling. So text from a model, a server
 or a project stays unchanged, even if it looks like an option.
 """
 
@@ -14,12 +14,12 @@ from typing import Self, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A setting as part of a message, by default in the command line's spelling."""
+    """A setting as part of a message. By default, it has the command line's spelling."""
 
     key: str
-    """Its key in section `adacoder`: `contextTokens`, `ollama.host`."""
+    """The setting's key in section `adacoder`: `contextTokens`, `ollama.host`."""
     value: str = ""
-    """Value to set it to, if the message suggests one."""
+    """The value to set, if the message suggests one."""
 
     def __str__(self) -> str:
         name = snake_case(self.key.rpartition(".")[2]).replace("_", "-")
@@ -27,7 +27,7 @@ class Named:
 
     @property
     def in_editor(self) -> str:
-        """The spelling of an editor's settings."""
+        """The setting in the spelling of an editor."""
         return f"adacoder.{self.key}: {self.value}" if self.value else f"adacoder.{self.key}"
 
 
@@ -36,7 +36,7 @@ class Remedy:
     """An action as part of a message. An editor may offer to carry it out."""
 
     kind: str
-    """`pull`: have Ollama download a model. `start`: start Ollama."""
+    """`pull`: make Ollama download a model. `start`: start Ollama."""
     words: str
     """The action in words, as in the message."""
     model: str = ""
@@ -46,7 +46,7 @@ class Remedy:
 
     @property
     def in_editor(self) -> str:
-        """The same words."""
+        """The action in an editor, which has the same words."""
         return self.words
 
 
@@ -62,7 +62,7 @@ class Text(str):
     parts: tuple[Part, ...]
 
     def __new__(cls, *parts: Part) -> Self:
-        """Parts that are themselves Texts keep their own parts."""
+        """Create a message from `parts`. Parts that are Texts keep their own parts."""
         text = super().__new__(cls, "".join(map(str, parts)))
         text.parts = tuple(chain.from_iterable(part.parts if isinstance(part, Text) else (part,) for part in parts))
         return text
@@ -73,7 +73,7 @@ class Text(str):
         return "".join(part if isinstance(part, str) else part.in_editor for part in self.parts)
 
     def shortened(self, most: int) -> Text:
-        """Cut after about `most` characters, with an ellipsis. Settings and actions are kept whole."""
+        """Cut the message after about `most` characters, with an ellipsis. Settings and actions are not cut."""
         if len(self) <= most:
             return self
         kept, left = list[Part](), most
@@ -86,7 +86,7 @@ class Text(str):
 
 
 class AdaCoderError(Exception):
-    """A problem that the user can fix. One sentence says what to do; it is given in parts if it names settings."""
+    """A problem that the user can fix. One sentence says what to do. It is given in parts if it names settings."""
 
     def __init__(self, *parts: Part) -> None:
         super().__init__(*parts)
@@ -96,19 +96,19 @@ class AdaCoderError(Exception):
 
 
 def joined(separator: str, texts: Iterable[str]) -> Text:
-    """As `separator.join(texts)`, but keep the parts of each text."""
+    """Join texts like `separator.join(texts)`, but keep the parts of each text."""
     parts = list(chain.from_iterable((separator, text) for text in texts))
     return Text(*parts[1:])
 
 
 def remedies(text: str) -> list[Named | Remedy]:
-    """Settings and actions in `text`, without duplicates."""
+    """Return the settings and actions in `text`, without duplicates."""
     parts = text.parts if isinstance(text, Text) else ()
     return list(dict.fromkeys(part for part in parts if not isinstance(part, str)))
 
 
 def snake_case(key: str) -> str:
-    """Python's spelling of a key: `maxIterations`, `max-iterations` → `max_iterations`."""
+    """Return Python's spelling of a key: `max_iterations` for `maxIterations` or `max-iterations`."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key).replace("-", "_")
 
 

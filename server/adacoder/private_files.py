@@ -1,6 +1,6 @@
-"""Files that only this user can have written, in folders that AdaCoder creates.
+"""Store files that only this user can have written, in folders that AdaCoder creates.
 
-All checks are made on open files and folders, so nothing can replace them in between. Links are not followed.
+All checks are made on open files and folders, so that nothing can replace them in between. Links are not followed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class PrivateFolder:
-    """A folder that only this user can access: mode 0700, its files 0600. Methods raise OSError if it is not."""
+    """A folder that only this user can access.
+
+    Its mode is 0700, and its files have 0600. Methods raise OSError otherwise.
+    """
 
     def __init__(self, around: Path, *names: str) -> None:
-        """`around` is a folder of the user. AdaCoder creates the nested folders `names` below it."""
+        """`around`: a folder of the user. AdaCoder creates the nested folders `names` in it."""
         self._around = around
         self._names = names
 
@@ -29,7 +32,7 @@ class PrivateFolder:
         """Read at most `most` bytes of a file."""
         with self._open() as folder:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            with open(os.open(name, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123  # of an open folder
+            with open(os.open(name, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123  # relative to an open folder
                 found = os.fstat(file.fileno())
                 # A file that was just replaced has a link count of 0.
                 if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or not _is_private(found):
@@ -42,7 +45,7 @@ class PrivateFolder:
             unfinished = f"{name}.{os.urandom(8).hex()}"
             handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
             try:
-                with open(handle, "wb") as file:  # noqa: PTH123  # of an open folder
+                with open(handle, "wb") as file:  # noqa: PTH123  # relative to an open folder
                     file.write(data)
                 os.rename(unfinished, name, src_dir_fd=folder, dst_dir_fd=folder)
             except OSError:
@@ -55,7 +58,7 @@ class PrivateFolder:
             os.unlink(name, dir_fd=folder)
 
     def sizes(self) -> dict[str, int]:
-        """Size of each file in bytes, oldest first; empty if the folder is missing."""
+        """Return the size of each file in bytes, oldest first; empty if the folder is missing."""
         found: list[tuple[int, str, int]] = []
         with suppress(FileNotFoundError), self._open() as folder:
             for name in os.listdir(folder):  # noqa: PTH208  # of an open folder
@@ -71,7 +74,8 @@ class PrivateFolder:
             self._around.mkdir(0o700, parents=True, exist_ok=True)
         folder = os.open(self._around, flags)
         try:
-            if os.fstat(folder).st_uid != os.geteuid():  # as under sudo, where root's files would block the user
+            # for example under sudo, where root's files would block the user
+            if os.fstat(folder).st_uid != os.geteuid():
                 raise PermissionError(f"{self._around} is another user's")
             for name in self._names:
                 if make:

@@ -1,4 +1,4 @@
-"""The project around a file: its marker files, its folder, its pyproject.toml and its own Python files."""
+"""Find the project around a file: its marker files, its folder, its pyproject.toml and its own Python files."""
 
 from __future__ import annotations
 
@@ -22,34 +22,37 @@ MARKS = (*BUILD_FILES, ".git")
 FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
 """Folders of installed or generated files. They are not searched for secrets, so add no other folders here."""
 _OUTPUT = frozenset({"venv", "build", "dist"})
-"""Folders created by tools. If such a folder is a package, it belongs to the project."""
+"""Folders that tools create. If such a folder is a package, it belongs to the project."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
 """Folders without the project's own code. Hidden folders and environments are also skipped."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
 """Maximum number of folders listed by `nearest_files`."""
 _MOST_COUNTED = 20_000
-"""Maximum number of entries examined to count the Python files of a skipped folder."""
+"""Maximum number of entries to examine when counting the Python files of a skipped folder."""
 _RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The project of a Target at the moment of a request."""
+    """The project of a Target at the time of a request."""
 
     folder: Path
-    """The workspace folder, absolute."""
+    """The workspace folder, as an absolute path."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
     """Whole texts of open files, by path. They may differ from the files on disk."""
 
 
 def project_around(folder: Path) -> Path | None:
-    """The nearest folder at or above `folder` that has an entry of `MARKS`; None if there is none."""
+    """Return the nearest folder at or above `folder` that has an entry of `MARKS`; None if there is none."""
     return next(filter(_is_project, (folder, *folder.parents)), None)
 
 
 def folder_of(path: Path, text: str) -> Path:
-    """The project folder of a file: the nearest with an entry of `MARKS`, else the one its module is imported from."""
+    """Return the project folder of a file.
+
+    It is the nearest folder with an entry of `MARKS`, else the folder that the file's module is imported from.
+    """
     found = project_around(path.parent)
     if found is None:
         return module_of(path, text, Path(path.anchor)).root
@@ -59,7 +62,10 @@ def folder_of(path: Path, text: str) -> Path:
 
 
 def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
-    """The nearest entry named pyproject.toml at or above `folder`, of any kind; None if there is none up to `top`."""
+    """Return the nearest entry named pyproject.toml at or above `folder`.
+
+    The entry may be of any kind. Return None if there is none up to `top`.
+    """
     folders = [folder, *folder.parents]
     if top in folders:
         folders = folders[: folders.index(top) + 1]
@@ -72,7 +78,7 @@ class Skipped:
 
     path: Path
     why: str
-    """A noun phrase, such as `12 files`."""
+    """A noun phrase that describes it, such as `12 files`."""
 
 
 def python_files(
@@ -83,11 +89,11 @@ def python_files(
     seen: set[Path] | None = None,
     most: float = inf,
 ) -> Iterator[Path]:
-    """Yield the project's own Python files below `folder`, depth first, each folder sorted.
+    """Yield the project's own Python files below `folder`, depth first and sorted in each folder.
 
-    Links are skipped, as are folders that are hidden, installed, vendored or built. `tell` receives a message for each
-    unreadable folder, and `skip` receives each skipped entry that has a reason. Folders in `seen` are not listed again.
-    Each listed folder is added to `seen`. Once it holds `most` folders, no more are listed.
+    Links are skipped. So are folders that are hidden, installed, vendored or built. `tell` receives a message for each
+    unreadable folder. `skip` receives each skipped entry that has a reason. Folders in `seen` are not listed again.
+    Each listed folder is added to `seen`. Once it contains `most` folders, no more folders are listed.
     """
     seen = set() if seen is None else seen
     pending = [iter([(folder, True)])]  # folders may be nested deeper than generators may be
@@ -106,7 +112,10 @@ def python_files(
 
 
 def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
-    """Yield the Python files of `workspace` except `own`, outwards from its folder, up to a maximum of folders."""
+    """Yield the Python files of `workspace` except `own`, outwards from its folder.
+
+    The number of folders is limited.
+    """
     seen = set[Path]()
     for top in [folder for folder in own.parents if folder.is_relative_to(workspace)] or [own.parent]:
         for path in sorted(python_files(top, seen=seen, most=_MOST_FOLDERS), key=lambda path: len(path.parts)):
@@ -115,7 +124,7 @@ def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
 
 
 def _own_entries(folder: Path, skip: Callable[[Skipped], object] | None) -> Iterator[tuple[Path, bool]]:
-    """Yield the project's own folders and Python files directly in `folder`, each with True if it is a folder."""
+    """Yield the project's own folders and Python files directly in `folder`, each with whether it is a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = folder / entry.name
@@ -129,7 +138,7 @@ def _own_entries(folder: Path, skip: Callable[[Skipped], object] | None) -> Iter
 
 
 def _is_own(folder: Path) -> bool:
-    """True if `folder`, which must not be a link, has the project's own code."""
+    """Return whether `folder`, which must not be a link, has the project's own code."""
     name = folder.name
     if name.startswith(".") or _is_environment(folder):
         return False
@@ -141,7 +150,7 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
-    """Description of a skipped entry; None if it has no Python file."""
+    """Return the description of a skipped entry; None if it has no Python file."""
     is_python = path.suffix == ".py"
     if is_link:
         return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise
@@ -155,7 +164,7 @@ def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
 
 
 def _count(top: Path) -> tuple[int, bool]:
-    """The number of Python files below a folder, and True if all of it was examined."""
+    """Return the number of Python files below a folder, and whether all of the folder was examined."""
     files = looked = 0
     waiting = [top]
     while waiting:
@@ -175,15 +184,18 @@ def _count(top: Path) -> tuple[int, bool]:
 
 
 def is_wide(folder: Path) -> bool:
-    """True for a folder that is more than one project: the home folder, a folder there that programs share, the folder
-    for temporary files, or any parent of these."""
+    """Return whether a folder is more than one project.
+
+    Such folders are the home folder, a folder there that programs share, the folder for temporary files, and any parent
+    of these.
+    """
     shared = (*(home() / name for name in (".local/share", ".config", ".cache")), _temporary())
     folder = Path(os.path.realpath(folder))
     return any(place.is_relative_to(folder) for place in shared if place is not None)
 
 
 def home() -> Path:
-    """The user's home folder, with links resolved."""
+    """Return the user's home folder, with links resolved."""
     return Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111  # Path.home() fails for a user without one
 
 
@@ -195,9 +207,9 @@ def _temporary() -> Path | None:
 
 
 def module_of(path: Path, text: str, workspace: Path) -> Module:
-    """The name under which the file at `path` is imported, and the directory it is imported from.
+    """Return the name under which the file at `path` is imported, and the directory from which it is imported.
 
-    Directories with an `__init__.py` are packages. Relative imports in the text may need more packages than that: then
+    Directories with an `__init__.py` are packages. Relative imports in the text may need more packages. In that case,
     directories without an `__init__.py` also count, as many as the dots need, up to the workspace.
     """
     path, workspace = path.absolute(), workspace.absolute()
@@ -212,7 +224,7 @@ def module_of(path: Path, text: str, workspace: Path) -> Module:
 
 
 def _outside_packages(folder: Path) -> Path:
-    """The nearest directory at or above `folder` that is not a package."""
+    """Return the nearest directory at or above `folder` that is not a package."""
     while (folder / "__init__.py").is_file() and "." not in folder.name:
         folder = folder.parent
     return folder
@@ -223,7 +235,10 @@ def _depth(folder: Path, root: Path) -> int:
 
 
 def _levels(text: str, at_least: int) -> int:
-    """Number of packages that must enclose `text` for its relative imports to work, or `at_least` if that is more."""
+    """Return the number of packages that must enclose `text` for its relative imports to work.
+
+    Return `at_least` if that is more.
+    """
     imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
     deeper = (match for match in imports if len(match["dots"]) > at_least)
     # An import inside a string does not count.

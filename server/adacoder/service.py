@@ -56,7 +56,7 @@ from adacoder.task import Mode, Task, current
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
 
 _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcome]]
-"""Work on a task with one model. The number is the most rounds after the first."""
+"""A function that works on a task with one model. The number is the maximum number of rounds after the first."""
 
 
 _WORTH_A_WORD = 20
@@ -64,7 +64,7 @@ _WORTH_A_WORD = 20
 
 
 class Service(Checks):
-    """Runs requests. Between them it keeps a `Session` of models, as well as the state of Checks."""
+    """Runs requests. Between requests, it keeps a `Session` of models and the state of Checks."""
 
     def __init__(self, open_model: OpenModel = open_model, session: Session | None = None) -> None:
         """`open_model` opens a model by name. Tests pass their own."""
@@ -74,7 +74,7 @@ class Service(Checks):
 
     @staticmethod
     def most_rounds(mode: Mode, settings: Settings) -> int:
-        """As `strategies.most_rounds`."""
+        """See `strategies.most_rounds`."""
         return most_rounds(mode, settings)
 
     async def perform(self, mode: Mode, task: Task) -> Outcome:
@@ -98,12 +98,14 @@ class Service(Checks):
         return replace(outcome, strategy=task.settings.strategy)
 
     async def recheck(self, task: Task) -> Outcome:
-        """Only evaluate the candidate `task.start`, in a text other than the one it was written for."""
+        """Evaluate only the candidate `task.start`, in a text other than the one that it was written for."""
         task.journal.begin_round()
         return await self._outcome(task, self._evaluate)
 
     async def suggest(self, task: Task) -> Outcome:
-        """Let a model suggest examples for the docstring. At best the Outcome is `unverified`, and its Edits add them.
+        """Let a model suggest examples for the docstring.
+
+        At best, the Outcome is `unverified`, and its Edits add the examples.
 
         Suggested examples must run the function, and must pass if the function is already written.
         """
@@ -113,8 +115,10 @@ class Service(Checks):
         )
 
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
-        """Do `work` on the target with the examples of its class. An AdaCoderError becomes an Outcome; cancellation
-        propagates."""
+        """Do `work` on the target with the examples of its class.
+
+        An AdaCoderError becomes an Outcome. A cancellation propagates.
+        """
         try:
             await asyncio.to_thread(task.require_access)
             evaluator = await self._evaluator(task)
@@ -142,7 +146,9 @@ class Service(Checks):
         return conclude(task.target, attempt, task.journal.round)
 
     async def _climb(self, work: _OfModel, rungs: Iterable[tuple[str | None, int | None]], task: Task) -> Outcome:
-        """Do `work` with each model of the ladder in turn, until an Outcome has edits or no other model could help.
+        """Do `work` with each model of the ladder in turn.
+
+        Stop when an Outcome has edits, or when no other model could help.
 
         Return the Outcome that got furthest, with the name of its model.
         """
@@ -170,7 +176,7 @@ class Service(Checks):
         return replace(best, rounds=task.journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
     async def _model(self, name: str | None, number: int, task: Task) -> LeasedModel:
-        """The model `name`, which has the 1-based `number` in the ladder."""
+        """Return the model `name`, which has the 1-based `number` in the ladder."""
         python = (await self._interpreter(task)).path
         about = partial(About, task.target, task.start, task.settings, task.project.folder, python, shareable, number)
         return LeasedModel(name, task.settings, self.session, task.journal, about, self._open_model)
@@ -271,7 +277,7 @@ def from_reply(text: str, target: Target) -> Candidate:
 
 
 def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
-    """Return `outcome`, as failed if its candidate is already in the text or among `others`."""
+    """Return `outcome`. Change it to failed if its candidate is already in the text or among `others`."""
     candidate = outcome.candidate
     if candidate is None or not (outcome.stands or any(candidate.function == other.function for other in others)):
         return outcome
@@ -280,5 +286,8 @@ def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:
-    """Progress of an Outcome's candidate, for comparison. For suggested examples: 1 if there are any, else 0."""
+    """Return the progress of an Outcome's candidate, for comparison.
+
+    For suggested examples, it is 1 if there are any, else 0.
+    """
     return outcome.verdict.reach if outcome.verdict else (bool(outcome.edits),)

@@ -21,13 +21,13 @@ class Mode(StrEnum):
     GENERATE = "generate"
     """Write the function."""
     FIX = "fix"
-    """Start from a candidate, and ask a model only if no rule fixes it."""
+    """Start from a candidate. Ask a model only if no rule fixes it."""
     CHECK = "check"
     """Only run the examples."""
     REPAIR = "repair"
-    """Start from a candidate, and fix it by rules only."""
+    """Start from a candidate. Fix it only by rules."""
     ANOTHER = "another"
-    """Write a version that differs from those so far."""
+    """Write a version that differs from all earlier versions."""
     SUGGEST_EXAMPLES = "suggestExamples"
     """Let a model suggest examples for the docstring."""
 
@@ -46,10 +46,13 @@ class Task:
     """Earlier candidates. The model is asked for a different one."""
 
     def in_mode(self, mode: Mode) -> Task:
-        """Adapt this task to `mode`. Fixing and repairing start from the current function, unless `start` is given.
-        For `Mode.ANOTHER` the candidate must differ from the current function."""
+        """Adapt this task to `mode`.
+
+        Fixing and repairing start from the current function, unless `start` is given. For `Mode.ANOTHER` the candidate
+        must differ from the current function.
+        """
         settings = self.settings
-        if mode is Mode.REPAIR:  # only needs a workflow's rules, and the default workflow has them
+        if mode is Mode.REPAIR:  # this only needs a workflow's rules, and the default workflow has them
             settings = replace(settings, max_iterations=0, strategy=Settings().strategy)
         if mode is Mode.ANOTHER and not self.target.is_stub:
             return replace(self, others=(current(self.target), *self.others))
@@ -57,7 +60,7 @@ class Task:
         return replace(self, settings=settings, start=current(self.target) if begins else self.start)
 
     def access(self, *others: Path) -> Access:
-        """Permission to read files for this task, including files in the folders `others`."""
+        """Return the permission to read files for this task, including files in the folders `others`."""
         return Access.around(self.target.module, self.project.folder, self.settings.wishes, *others)
 
     def require_access(self) -> None:
@@ -65,11 +68,14 @@ class Task:
         self.access().require(self.target.module.path)
 
     def overlays(self, *others: Path) -> Mapping[Path, str]:
-        """The texts of open files that `access` allows to be read: a private file remains private while it is open."""
+        """Return the texts of open files that `access` allows to be read.
+
+        A private file remains private while it is open.
+        """
         allowed = self.access(*others)
         return {path: text for path, text in self.project.overlays.items() if allowed.refusal(path) is None}
 
 
 def current(target: Target) -> Candidate:
-    """The function currently in the text, as a Candidate."""
+    """Return the function currently in the text, as a Candidate."""
     return Candidate(function=dedent(normalize(target.source)))

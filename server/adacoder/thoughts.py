@@ -1,4 +1,4 @@
-"""Marks around a model's thoughts, as chat templates and models write them."""
+"""Patterns of the marks around a model's thoughts, as chat templates and models write them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 _THOUGHT = r"(?:(?:seed:)?think|thinking|thoughts?|reasoning|reflection|scratchpad)"
 OPENING = rf"(?:<{_THOUGHT}>|\[THINK\]|<\|begin_of_thought\|>|<\|channel>thought\b|◁think▷)"
-"""Pattern of an opening mark of thoughts; match it ignoring case."""
+"""Pattern of an opening mark of thoughts. Match it without regard to case."""
 CLOSING = rf"(?:</{_THOUGHT}>|\[/THINK\]|<\|end_of_thought\|>|<channel\|>|◁/think▷)"
-"""Pattern of a closing mark of thoughts; match it ignoring case."""
+"""Pattern of a closing mark of thoughts. Match it without regard to case."""
 CHANNEL = r"<\|channel\|>(?P<name>\w*+)[^<\n]*+<\|message\|>"
 """Pattern of the beginning of a channel. Every channel except `final` has thoughts."""
 _MARK = re.compile(f"{OPENING}|{CLOSING}|{CHANNEL}", re.IGNORECASE)
 
 
 def has_thoughts(text: str) -> bool:
-    """True if `text`, a whole reply or a chat template, has a mark of thoughts."""
+    """Return whether `text`, a whole reply or a chat template, has a mark of thoughts."""
     return _MARK.search(text) is not None

@@ -1,6 +1,7 @@
-"""The lines of the target that an Example executed. A trace is for models and people to read, and decides nothing.
+"""The lines of the target that an Example executed. A trace is only for models and people to read, and decides nothing.
 
-The process of the traced code reports it, so hostile code can report anything. Only its form and size are checked.
+The process of the traced code reports the trace, so hostile code can report anything. Only its form and size are
+checked.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from adacoder.domain import SourceLine
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A line of the target just before it ran, or the way in which that line ended or interrupted its call."""
+    """A line of the target just before it ran, or how that line ended or interrupted its call."""
 
     call: int
     """1-based number of the call of the target's code, in the order in which calls began. Each nested function,
-    comprehension and recursive call has its own number. A resumed generator keeps its number."""
+    comprehension and recursive call has its own number. A resumed generator keeps its number.
+    """
     line: int
     """1-based line in the module's text with the candidate in place, as in `Reached`."""
     values: tuple[tuple[str, str], ...] = ()
     """Name and representation of each local that is new or changed since the call's previous entry. The first entry of
-    a call has its arguments. The changes that a line makes are in the entry after it."""
+    a call has the call's arguments. The changes that a line makes are in the next entry.
+    """
     gave: str = ""
     """Representation of the value that the line returned or yielded; empty if it did neither."""
     raised: str = ""
@@ -38,8 +41,9 @@ class Trace:
     left_out: int = 0
     """Number of omitted entries between `first` and `last`."""
     ended: bool = False
-    """True if the trace goes on to the Example's end. It does not if the Example ran too long, if the process ended, or
-    if the code sets its own tracers or reached the recursion limit."""
+    """True if the trace continues to the Example's end. It does not if the Example ran too long, if the process ended,
+    or if the code sets its own tracers or reached the recursion limit.
+    """
 
     code: tuple[SourceLine, ...] = ()
     """The function's lines."""
@@ -51,5 +55,5 @@ class Trace:
 
     @property
     def is_complete(self) -> bool:
-        """True if nothing is missing."""
+        """True if the trace is complete."""
         return self.ended and not self.left_out

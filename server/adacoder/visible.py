@@ -1,7 +1,7 @@
 """Make text visible: replace control and format characters by escapes.
 
 Almost every message may contain text from candidates, models, servers or repositories. So messages are not escaped one
-by one, but where all of them leave the program: `Visible`, `cli/screen.py` and `lsp/connection/display.py`.
+by one, but where they all leave the program: `Visible`, `cli/screen.py` and `lsp/connection/display.py`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from functools import lru_cache
 from typing import TextIO
 
 _UNUSUAL = re.compile("[^\t\n -~\xa1-\xac\xae-\u05ff\u2e80-\ud7ff]")
-"""Characters to examine: a superset of the invisible ones."""
+"""Characters to examine. They include all invisible characters, and others."""
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories of control and format characters, surrogates, and line and paragraph separators."""
 _JOINERS = "\u200c\u200d"
-"""Zero-width joiners, which Persian words and emoji of families need."""
+"""Zero-width joiners. Persian words and some emoji need them."""
 _LINK = re.compile(r"\](?=\()|<(?=[A-Za-z][\w+.-]*:)")
 """Starts of links, in text that is rendered as Markdown."""
 _LONGEST = 1000
-"""Maximum length of a text for an editor's line or box, in characters. An editor would lay out all of a longer one."""
+"""Maximum length in characters of a text for an editor's line or box. An editor would lay out all of a longer text."""
 _END = 300
-"""Number of characters kept from the end of a longer text, where summaries have their evidence."""
+"""Number of characters to keep from the end of a longer text, because summaries have their evidence there."""
 
 
 def visible(text: str) -> str:
@@ -57,7 +57,7 @@ def _shortened(text: str) -> str:
 
 
 class Visible:
-    """A text stream that makes everything visible. Otherwise it acts as the stream that it wraps."""
+    """A text stream that makes everything visible. Otherwise it acts like the stream that it wraps."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

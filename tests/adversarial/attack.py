@@ -1,4 +1,4 @@
-"""What an attack is: hostile code, how it may end, the harm it does where nothing stops it, and its benign twin."""
+"""Define an attack: the hostile code, how it may end, the harm that it does without isolation, and its benign twin."""
 
 from __future__ import annotations
 
@@ -10,86 +10,87 @@ from typing import Literal, TypeAlias
 from adacoder.domain import FailureKind
 
 Ending: TypeAlias = FailureKind | Literal["passed", "refused"]
-"""The kind of the verdict's failure; or it passed; or the evaluator refused to run (SandboxError)."""
+"""The kind of the verdict's failure, or that it passed, or that the evaluator refused to run (SandboxError)."""
 
 ONE_EXAMPLE = ">>> f(1)\n2"
 
 
 class Harm(StrEnum):
-    """What an attack is after. The scene shows whether it happened, inside an evaluator and outside of one."""
+    """The harm that an attack aims at. The scene shows whether it happened, inside and outside an evaluator."""
 
     PASSED = "passed"
-    """It was reported as passed: a forged verdict, or the answer of code that did what no candidate may do."""
+    """It was reported as passed, although it forged the verdict or did something that no candidate may do."""
     HUNG = "hung"
-    """There is no verdict when the time is over."""
+    """There is no verdict at the end of the time limit."""
     SERVER_ENDED = "server ended"
-    """Who evaluates was killed, stopped or broken."""
+    """The evaluator was killed, stopped or broken."""
     BYSTANDER_HIT = "bystander hit"
-    """Another process was killed, stopped or put under other limits."""
+    """Another process was killed, stopped or given other limits."""
     PROCESS_LEFT = "process left"
-    """A process outlives its evaluation."""
+    """A process of the attack still runs after its evaluation."""
     VICTIM_CHANGED = "victim changed"
-    """A file, folder or shared memory that is not the candidate's own was changed, added or removed."""
+    """The attack changed, added or removed a file, folder or shared memory outside its own."""
     SECRET_TOLD = "secret told"
-    """A secret is in what the evaluation reports."""
+    """The evaluation reports a secret."""
     REACHED = "reached"
-    """A port, a socket or the terminal of the user got something."""
+    """The attack sent something to a port, a socket or the user's terminal."""
     EXHAUSTED = "exhausted"
-    """Who evaluates holds far more memory than before."""
+    """The evaluator holds far more memory than before."""
     POISONED = "poisoned"
-    """The next evaluation is not what it would have been."""
+    """The next evaluation differs from one without the attack."""
     LITTERED = "littered"
-    """Temporary files are left when all is over."""
+    """Temporary files are left at the end."""
 
 
 class Harness(StrEnum):
-    """Who evaluates where the harm must show: our own evaluator without isolation, or one as many people use."""
+    """The evaluator that must show the harm: AdaCoder's own without isolation, or one as many people use."""
 
     UNCONFINED = "unconfined"
     """AdaCoder's Host at the level `none`."""
     SCRIPT = "script"
-    """A fresh process that ends in an `assert`; its exit status is the verdict. It has the usual soft limits."""
+    """A new process that ends in an `assert`. Its exit status is the verdict. It has the usual soft limits."""
     REPORT = "report"
-    """A fresh process that runs doctest and prints its verdict as JSON, which is believed."""
+    """A new process that runs doctest and prints its verdict as JSON. The verdict is believed."""
     ANSWERS = "answers"
-    """A fresh process that answers on a pipe with the output, which is compared; whatever comes first counts."""
+    """A new process that sends the output through a pipe. The first output is compared and counts."""
     IN_PROCESS = "in process"
-    """`exec` and `==` in the evaluating process itself; the verdict is a list in its frame."""
+    """`exec` and `==` in the evaluating process itself. The verdict is a list in its frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """A hostile function `f`, or an honest one in hostile company."""
+    """A hostile function `f`, or an honest one in a hostile module or project."""
 
     name: str
     body: str
-    """The body of `f`. The names that `Scene.constants` defines are there for it."""
+    """The body of `f`. It can use the names that `Scene.constants` defines."""
     ends: tuple[Ending, ...]
-    """How it may end where it is isolated."""
+    """How the evaluation may end with isolation."""
     harm: Harm
-    """What happens where it is not."""
+    """The harm that it does without isolation."""
     harness: Harness = Harness.UNCONFINED
-    """Who evaluates there."""
+    """The evaluator that runs it without isolation."""
     twin: str = "return x + 1"
-    """The body of a benign `f` that does something alike, and passes."""
+    """The body of a benign `f` that does something similar and passes."""
     top: str = ""
-    """What the module has above `f`."""
+    """The module's text above `f`."""
     bottom: str = ""
-    """What the module has below `f`."""
+    """The module's text below `f`."""
     examples: str = ONE_EXAMPLE
     """The docstring of `f`."""
     aftermath: str = "return x + 1"
-    """The body of the `f` that is evaluated next, which passes if the attack did it no harm."""
+    """The body of the `f` that is evaluated next. It passes if the attack did it no harm."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Python files of the project, by path in it. They know the scene's constants too."""
+    """Python files of the project, by their path in it. They can also use the scene's constants."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Files of the virtual environment that evaluates it, by path in it. `packages/…` stands for its
-    `site-packages`, `library/…` for the standard library of the installation beneath it."""
+    """Files of the virtual environment that evaluates it, by their path in it. `packages/…` means its `site-packages`,
+    and `library/…` the standard library of its installation.
+    """
     timeout: float = 10.0
-    """Seconds that the evaluation may take."""
+    """Time limit of the evaluation in seconds."""
     knows_want: bool = False
-    """Whether it passes because it knows what is wanted, so that an honest doctest run accepts it too."""
+    """True if it passes because it knows the expected output. An honest doctest run then accepts it too."""
     unshown: str = ""
-    """Why its harm cannot be shown here; such an attack does not count."""
+    """Why its harm cannot be shown here. Such an attack does not count."""
     machine: str = ""
-    """The machine, as `platform.machine` names it, whose instructions it is made of."""
+    """The machine whose instructions it contains, as in `platform.machine`."""

@@ -1,4 +1,4 @@
-"""Several evaluations at a time in one workspace, and what each may find of the others."""
+"""Run several evaluations at a time in one workspace, and test what each can find of the others."""
 
 from __future__ import annotations
 
@@ -105,14 +105,14 @@ UP = ("..", "../..", "/proc/self/cwd/..", "/proc/self/cwd/../..")
 BELOW = tuple(f"{up}/{number}" for up in UP for number in range(40))
 PLACES = {
     Level.FULL: str([*UP, *BELOW, "/tmp", "/", "/dev", "/dev/shm", "/etc", "/home", *map("/tmp/{}".format, range(40))]),
-    Level.LSM: str([*UP, *BELOW]),  # all others are the machine's
+    Level.LSM: str([*UP, *BELOW]),  # all others belong to the machine
     Level.NONE: str(["../..", *map("../../{}".format, range(40))]),
 }
-"""Where an evaluation may come upon what it shares with others, in Python."""
+"""Python code that lists the places where an evaluation may find things that it shares with others."""
 
 
 class Neighbours:
-    """An evaluator of which several evaluations run at a time."""
+    """An evaluator that runs several evaluations at a time."""
 
     def __init__(self, folder: Path, host: Host, places: str) -> None:
         self.folder = folder
@@ -125,7 +125,7 @@ class Neighbours:
         return await self.host.evaluate(what, examples(text), timeout=timeout)
 
     async def told(self, body: str, timeout: float = 20.0) -> str:  # noqa: ASYNC109  # the evaluation's own
-        """What `f(1)` gave, whatever was wanted."""
+        """Return the output of `f(1)`, whatever output was expected."""
         verdict = await self.evaluate(body, timeout)
         assert verdict.failure is not None
         assert verdict.failure.kind is FailureKind.WRONG_OUTPUT, verdict.failure.message

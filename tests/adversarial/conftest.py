@@ -1,4 +1,4 @@
-"""The levels at which attacks are let loose on the evaluator."""
+"""The isolation levels at which attacks run."""
 
 from __future__ import annotations
 

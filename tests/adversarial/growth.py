@@ -1,10 +1,10 @@
-"""Whether work grows faster than what is read: every public reader of foreign text, and texts of many shapes.
+"""Measure whether the work of each public reader of outside text grows faster than the text, with texts of many shapes.
 
-What is measured is the processor's time of this very thread, and only its ratio from one text to one twice as long:
-neither a slow machine nor a busy one changes that. As a program it prints what grows too fast:
+It measures the processor time of its own thread, and only the ratio between a text and one twice as long. So a slow or
+busy machine does not matter. As a program it prints what grows too fast:
 
-    growth.py [READER]…     of all shapes with all readers, or with those that are named; that takes long
-    growth.py --some READER…    of an eighth of the shapes with each, and of all with all of them together
+    growth.py [READER]…     all shapes with all or the named readers; this takes long
+    growth.py --some READER…    an eighth of the shapes with each, and so all shapes with all readers together
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ HEADER = 'def f(x: int) -> int:\n    """Give the double.\n\n    >>> f(1)\n    2\
 MODULE = f"import os\n\n\n{HEADER}    pass\n"
 PATH, FOLDER = Path("/nowhere/m.py"), Path("/nowhere")
 _GIVEN_UP = (AdaCoderError, ValueError, RecursionError)
-"""What readers raise for what they cannot read."""
+"""Errors of readers for texts that they cannot read."""
 
 
 def _target(text: str = MODULE) -> Target:
@@ -75,12 +75,12 @@ def _target(text: str = MODULE) -> Target:
 
 
 def _docstring(shape: str) -> str:
-    """A module whose target's docstring holds a shape."""
+    """Return a module whose target's docstring contains a shape."""
     return f'def f(x: int) -> int:\n    """Give the double.\n\n{shape}\n    """\n    pass\n'
 
 
 def _stream(target: Target, text: str) -> None:
-    """A reply as it comes, word after word."""
+    """Read a reply while it arrives, word by word."""
     complete = completion(target)
     for end in range(0, len(text), 16):
         complete(text[:end])
@@ -154,7 +154,7 @@ def _project(text: str) -> None:
 
 
 def _near(text: str) -> None:
-    """A file of the project beside the target's that holds the text."""
+    """Read a file beside the target's that contains the text."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "near.py").write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
         target = locate(MODULE, Path(folder, "m.py"), Path(folder), qualname="f")
@@ -249,27 +249,29 @@ READERS: Mapping[str, Reader] = {
     "same order": lambda text: same_but_for_order(text, f"{text}{{}}"),
     "settings": _project,
 }
-"""Every public reader of text that comes from outside."""
+"""Every public reader of outside text."""
 
 
 SIZE = 4_000
-"""Characters of the longer text: enough for a square to show, and few enough to try all there is."""
+"""Length of the longer text in characters. It is long enough to show quadratic growth, and short enough to try
+everything.
+"""
 TELLING_SECONDS = 0.03
-"""What a text must take for its growth to be told from all that happens only once."""
+"""Seconds that a text must take. Only then can its growth be told from work that happens once."""
 MOST_GROWTH = 3.0
-"""As long as this for twice the text is still taken for linear."""
+"""Ratio of times, for twice the text, that still counts as linear."""
 _TRIES = 3
 
 
 def grows(reader: Reader, shape: Callable[[int], str]) -> float | None:
-    """How much longer `reader` takes for a text of `shape` that is twice as long, if that is too much.
+    """Return how much longer `reader` takes for a text of `shape` that is twice as long, if that is too much.
 
-    A short time proves enough: work that grows with the square of such a text is no matter of moments.
+    A short time is enough proof, because quadratic work on such a text takes long.
     """
     took = _seconds(reader, shape(SIZE))
     if took < TELLING_SECONDS or took < 2.2 * _seconds(reader, shape(SIZE // 2)):
         return None
-    # What is no matter of chance goes on so, and shows again a moment later.
+    # A real effect shows again a moment later; chance does not.
     growth = float("inf")
     for size in (SIZE, 2 * SIZE) * 2:
         growth = min(growth, _growth(reader, shape(size // 2), shape(size)))
@@ -294,14 +296,14 @@ _PARTS = 8
 
 
 def some_shapes(name: str) -> list[str]:
-    """The shapes that a reader is tried with where there is no time for all."""
+    """Return the shapes to try with a reader when there is no time for all of them."""
     return list(SHAPES)[list(READERS).index(name) % _PARTS :: _PARTS]
 
 
 def main(arguments: list[str]) -> bool:
-    """Print a line for each reader and shape before it is tried, and its growth where that is too much.
+    """Print each reader and shape before it is tried, and its growth if that is too much.
 
-    Returns whether nothing grows too much.
+    Return True if nothing grows too much.
     """
     are_some = arguments[:1] == ["--some"]
     found = 0

@@ -1,6 +1,6 @@
-"""The evaluators inside the disposable sandbox, where attacks must succeed.
+"""The evaluators in the disposable sandbox, where attacks must succeed.
 
-The first is AdaCoder's, without isolation; the others are made as many people make them.
+The first one is AdaCoder's without isolation. The others are typical evaluators.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a harness reports of one evaluation."""
+    """The report of a harness on one evaluation."""
 
     passed: bool
     told: str
-    """All that was reported beside the verdict."""
+    """All reported text besides the verdict."""
     memory: int = 0
-    """Kilobytes that the harness's own process has used at most."""
+    """Peak memory of the harness's own process in kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be evaluated, in this order."""
+    """The modules to evaluate, in this order."""
 
     harness: Harness
     workspace: str
     programs: list[tuple[str, str]]
-    """Each with the interpreter that is to run it."""
+    """Each module with the interpreter that must run it."""
     timeout: float
     results: Path
-    """Where to put a JSON list of results, as soon as there is a new one."""
+    """File for a JSON list of results. It is written after each new result."""
 
 
 _SOFT_LIMIT = 128
-"""Files that a script may have open: a soft limit, as the usual harnesses set them."""
+"""Soft limit of open files of a script, as usual harnesses set it."""
 
 _REPORTER = """
 import doctest, importlib, json, sys

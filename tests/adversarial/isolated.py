@@ -1,4 +1,4 @@
-"""Letting attacks loose on the isolated evaluator, and making sure that nothing came of it."""
+"""Run attacks in the isolated evaluator, and assert that they did no harm."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SET_CHILD_SUBREAPER = 36
 
 @contextmanager
 def _place(root: Path, level: Level) -> Iterator[Scene]:
-    """A scene; in the end no harm was done to it, and nothing is left of what ran in it."""
-    # Where no PID namespace stands between, a breach is to be told and not to be suffered: the kernel checks the
-    # right to send signal 0 as it checks the right to kill.
+    """Set a scene. At the end, assert that no harm was done to it, and that no process of it still runs."""
+    # Without a PID namespace, a breach must be reported but must do no harm. The kernel checks the right to send signal
+    # 0 like the right to kill.
     fatal = signal.SIGKILL if level is Level.FULL else 0
     secret = token_hex(8)
     descriptors = _descriptors()
@@ -41,7 +41,7 @@ def _place(root: Path, level: Level) -> Iterator[Scene]:
         patch.setenv("HOME", str(place.home))
         patch.setattr("tempfile.tempdir", str(place.temporary))
         yield place
-        assert place.harms() <= {Harm.VICTIM_CHANGED}  # it may have been furnished since
+        assert place.harms() <= {Harm.VICTIM_CHANGED}  # the scene may have got further files since
         assert not place.is_marked
         assert _descendants() == {place.bystander.pid}
     assert _descriptors() == descriptors
@@ -49,14 +49,14 @@ def _place(root: Path, level: Level) -> Iterator[Scene]:
 
 @asynccontextmanager
 async def set_up(root: Path, level: Level) -> AsyncIterator[tuple[Scene, Workspace]]:
-    """A scene in the folder `root`, whose path must be short, and an evaluator at `level` for its workspace."""
+    """Set a scene in the folder `root`, whose path must be short. Open an evaluator at `level` for its workspace."""
     with _place(root, level) as place:
         async with workspace(place.workspace, level, best=level) as opened:
             yield place, opened
 
 
 async def let_loose(attack: Attack, place: Scene, opened: Workspace) -> tuple[Ending, str]:
-    """How the attack ended, and all that was told of it."""
+    """The attack's end, and everything that was reported about it."""
     try:
         verdict = await opened.evaluate(place.module(attack.body, attack), timeout=attack.timeout)
     except SandboxError as error:
@@ -67,19 +67,19 @@ async def let_loose(attack: Attack, place: Scene, opened: Workspace) -> tuple[En
 
 
 async def assert_it_came_to_nothing(attack: Attack, ending: Ending, told: str, place: Scene, opened: Workspace) -> None:
-    """It ended so, `told` is all that was told of it, and the next evaluations pass."""
+    """Assert that it ended in this way, that `told` is its complete report, and that the next evaluations pass."""
     assert ending in attack.ends, told
     assert place.secret not in told
     await until(lambda: not place.is_marked)
     for body in (attack.aftermath, attack.twin):
         verdict = await opened.evaluate(place.module(body))
         assert verdict.failure is None, verdict
-    assert place.harms() <= {Harm.LITTERED}  # an evaluator that is open may have temporary files
+    assert place.harms() <= {Harm.LITTERED}  # an open evaluator may have temporary files
 
 
 @contextmanager
 def _adopting_orphans() -> Iterator[None]:
-    """Whatever process comes of a test stays below this one, whichever session or group it goes to."""
+    """Make every descendant of a test a descendant of this process, in any session or group."""
     libc = ctypes.CDLL(None)
     libc.prctl(_SET_CHILD_SUBREAPER, 1)
     yield
@@ -91,7 +91,7 @@ def _descriptors() -> int:
 
 
 def _descendants() -> set[int]:
-    """The processes that came of this one and live."""
+    """Return the running descendants of this process."""
     parents = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:

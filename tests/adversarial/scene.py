@@ -1,7 +1,8 @@
-"""The place of an attack: a workspace amid victims, secrets, servers and a bystander; and what became of them.
+"""The scene of an attack: a workspace, possible victims, secrets, servers and another process. It reports the harm done
+to them.
 
-The same scene is set in the test process, where an isolated attack must do no harm, and inside the disposable
-sandbox, where the same attack must do it.
+A test sets the same scene twice. In the test process an isolated attack must do no harm. Inside the disposable sandbox
+the same attack must do its harm.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from adversarial.attack import Attack
 
 TOKEN = "ADACODER_TEST_TOKEN"
-"""The environment variable that holds the secret."""
+"""The environment variable that contains the secret."""
 
 _SECRET_FILES = (
     "home/.ssh/id_rsa",
@@ -108,7 +109,7 @@ _NEW_SYSCALLS = {
     "setxattrat": 463,
     "file_setattr": 469,
 }
-"""Since 2019 a system call has the same number on all machines."""
+"""Numbers of system calls. Since 2019 a system call has the same number on all machines."""
 
 _MARKED = """
 import mmap
@@ -144,30 +145,30 @@ def daemon(work=lambda: time.sleep(999)):
 _FS_IOC_GETFLAGS = 0x80086601
 _RMID = 0
 _MUCH_MEMORY = 100 << 10
-"""Kilobytes by which an evaluator's memory must not grow."""
+"""Largest growth of an evaluator's memory in kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything that an attack may be after."""
+    """All targets of an attack."""
 
     root: Path
     secret: str
     signal: int
-    """What attacks on every process send: it kills, or is 0 where no namespace stands before the machine."""
+    """The signal that attacks send to every process: one that kills, or 0 where no namespace protects the machine."""
     bystander: subprocess.Popen[bytes]
     listeners: tuple[socket.socket, ...]
-    """TCP, UDP; Unix sockets outside the project, inside it, and in no folder; one in the project for datagrams."""
+    """TCP; UDP; Unix sockets outside the project, inside it, and in no folder; one in the project for datagrams."""
     segment: int
-    """System V shared memory."""
+    """Id of a System V shared memory segment."""
     mark: int
-    """The file that every module of the scene keeps open."""
+    """Descriptor of the file that every module of the scene keeps open."""
     files: dict[str, object]
-    """The state of all files at the beginning."""
+    """The state of all files at the start."""
     standing: object
-    """The bystander's standing at the beginning."""
+    """The state of the other process at the start."""
     memory: int
-    """Kilobytes that this process has used at most, at the beginning."""
+    """Peak memory of this process in kilobytes at the start."""
 
     @property
     def workspace(self) -> Path:
@@ -179,7 +180,7 @@ class Scene:
 
     @property
     def temporary(self) -> Path:
-        """Where who evaluates keeps temporary files."""
+        """The folder for the evaluator's temporary files."""
         return self.root / "tmp"
 
     @property
@@ -189,12 +190,12 @@ class Scene:
 
     @property
     def shared_file(self) -> Path:
-        """POSIX shared memory."""
+        """The file of the POSIX shared memory."""
         return _shared_file(self.secret)
 
     @property
     def constants(self) -> str:
-        """Python that defines what attacks know of the scene."""
+        """Python code that defines the constants of the scene for attacks."""
         tcp, udp, outside, inside, abstract, datagrams = self.listeners
         names = {
             "WORKSPACE": str(self.workspace),
@@ -220,14 +221,14 @@ class Scene:
         return "".join(f"{name} = {value!r}\n" for name, value in names.items())
 
     def module(self, body: str, attack: Attack | None = None) -> str:
-        """A module with a function `f` of this body, in the attack's company if there is one."""
+        """Return a module with a function `f` of this body, and with the attack's other text if there is one."""
         top, bottom, examples = (attack.top, attack.bottom, attack.examples) if attack else ("", "", ">>> f(1)\n2")
         lines = indent(f'"""\n{dedent(examples).strip()}\n"""\n{dedent(body).strip()}', "    ")
         head = f"{self.constants}{_TOOLS}{_MARKED}\n{dedent(top).strip()}"
         return f"{head}\n\ndef f(x):\n{lines}\n\n{dedent(bottom).strip()}\n"
 
     def furnish(self, attack: Attack) -> Scene:
-        """The scene with the files and the environment that belong to the attack."""
+        """Add the attack's files and environment to the scene. Return it."""
         for name, text in attack.files.items():
             path = self.workspace / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -238,7 +239,7 @@ class Scene:
         return replace(self, files=files, memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
     def _make_environment(self, files: Mapping[str, str]) -> None:
-        """Make a virtual environment of the interpreter that runs this, and put `files` in it."""
+        """Make a virtual environment of this process's interpreter, and put `files` in it."""
         folder = self.root / "venv"
         base = BASE_PYTHON
         library = f"lib/python{sysconfig.get_python_version()}"
@@ -268,7 +269,7 @@ class Scene:
         return f"#!/bin/sh\nVICTIM='{self.workspace}/victim.txt'\n{dedent(text).strip()}\n"
 
     def harms(self) -> set[Harm]:
-        """What was done to the scene so far, as far as it can be seen from here."""
+        """Return the harm to the scene so far that can be seen from here."""
         found = set()
         if _state(self.root, self.shared_file) != self.files or _segment_byte(self.segment):
             found.add(Harm.VICTIM_CHANGED)
@@ -284,9 +285,9 @@ class Scene:
 
     @property
     def is_marked(self) -> bool:
-        """Whether a process lives that came from a module of this scene: it has the mark open.
+        """Return whether a process that runs a module of this scene still has the mark open.
 
-        The kernel grants a lease for writing only for a file that nobody else has open, in whatever namespace.
+        The kernel grants a lease for writing only if nobody else has the file open, in any namespace.
         """
         try:
             fcntl.fcntl(self.mark, fcntl.F_SETLEASE, fcntl.F_WRLCK)
@@ -351,7 +352,7 @@ def _make_files(root: Path, secret: str, cleanup: ExitStack) -> None:
 
 
 def _bystander(root: Path, secret: str) -> subprocess.Popen[bytes]:
-    """A process of the same user, with the secret in its environment, and open as its standard input."""
+    """Start a process of the same user with the secret in its environment, and open as its standard input."""
     with (root / "outside/secret.txt").open("rb") as stdin:
         return subprocess.Popen(
             ["sleep", "3600"], env={**os.environ, TOKEN: secret}, stdin=stdin, cwd=root / "home", start_new_session=True
@@ -379,7 +380,7 @@ def _listeners(root: Path, secret: str) -> Iterator[socket.socket]:
 
 
 def _state(root: Path, *others: Path) -> dict[str, object]:
-    """All that can be changed of the files under `root`, temporary ones left out."""
+    """Return everything that can change in the files under `root`, except temporary ones."""
     found: dict[str, object] = {}
     folders = [folder for folder in root.iterdir() if folder.name != "tmp"]
     for path in sorted([*folders, *(path for folder in folders for path in folder.rglob("*")), *others]):
@@ -395,7 +396,7 @@ def _state(root: Path, *others: Path) -> dict[str, object]:
 
 
 def _attributes(path: Path) -> int:
-    """What chattr(1) sets; 0 where the file system knows nothing of it."""
+    """Return the attributes that chattr(1) sets; 0 if the file system does not support them."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         return int(struct.unpack("l", fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, bytes(8)))[0])
@@ -414,7 +415,7 @@ def _segment_byte(segment: int) -> int:
 
 
 def _standing(process: subprocess.Popen[bytes]) -> object:
-    """What other processes could do to this one."""
+    """Return the state of a process that other processes could change."""
     if process.poll() is not None:
         return "ended"
     folder = Path("/proc") / str(process.pid)

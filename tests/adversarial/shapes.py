@@ -1,4 +1,4 @@
-"""Texts that grow, of all the shapes over which a reader may stumble."""
+"""Growing texts in all shapes that may slow a reader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _of(unit: str) -> Callable[[int], str]:
 
 
 def _then(opening: str, filler: str, size: int) -> str:
-    """A beginning, and after something that goes on for long what nothing expects."""
+    """Return a start, a long repetition, and an unexpected end."""
     return f"{opening}{filler * (size // len(filler))}!"
 
 
@@ -25,7 +25,7 @@ def _numbered(unit: str) -> Callable[[int], str]:
 
 
 def _stairs(line: str) -> Callable[[int], str]:
-    """Lines each of which stands one column deeper."""
+    """Return lines that are each indented by one more column."""
 
     def shape(size: int) -> str:
         count = int((2 * size) ** 0.5)
@@ -394,4 +394,4 @@ SHAPES: Mapping[str, Callable[[int], str]] = {
         }.items()
     },
 }
-"""Texts that grow. Most of what a reader may stumble over is in one of them."""
+"""Growing texts. They contain most of the shapes that may slow a reader."""

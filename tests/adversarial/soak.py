@@ -1,4 +1,4 @@
-"""Evaluates again and again, every tenth time something hostile, and prints as JSON what has grown.
+"""Run many evaluations, every tenth of them hostile, and print as JSON what has grown.
 
 soak.py FOLDER LEVEL EVALUATIONS
 """
@@ -42,7 +42,7 @@ HOSTILE = [
 ]
 WARM_UP = 300
 SETTLING_SECONDS = 1.0
-"""Until what was killed last is gone."""
+"""Wait until the last killed process is gone."""
 
 
 async def main(folder: Path, best: Level, evaluations: int) -> None:

@@ -1,6 +1,6 @@
-"""No attack passes, does harm, leaves a process behind or spoils the next evaluation; each benign twin passes.
+"""No attack passes, does harm, leaves a process behind or affects the next evaluation. Each benign twin passes.
 
-`test_harm.py` shows that the same attacks do harm where nothing isolates them.
+`test_harm.py` shows that the same attacks do harm without isolation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An evaluation that waits for a processor is not called slow."""
+"""An evaluation that waits for a processor is not reported as slow."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ BURNER = "import sys, threading\nthreading.Thread(target=sys.stdin.read, daemon=
 
 @pytest.fixture
 def busy() -> Iterator[None]:
-    """Others use every processor."""
+    """Keep every processor busy with other processes."""
     with ExitStack() as stack:
         for _ in range(2 * (os.cpu_count() or 1)):
             burner = stack.enter_context(subprocess.Popen([sys.executable, "-c", BURNER], stdin=subprocess.PIPE))

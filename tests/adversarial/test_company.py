@@ -1,6 +1,7 @@
-"""Nothing comes of hostile modules of the project, packages and interpreters either, whatever runs with them.
+"""Hostile modules of the project, packages and interpreters do no harm either, whatever code runs with them.
 
-As in `test_attacks.py`; but each has an evaluator of its own, since it is there before the candidate comes.
+These tests are like `test_attacks.py`, but each attack has an evaluator of its own, because it is there before the
+candidate.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.isolation
 
 _BOOT_SECONDS = 3.0
-"""How long an interpreter may take to start that is not going to."""
+"""Seconds until an interpreter that does not start is given up."""
 
 
 @pytest.mark.parametrize("attack", [attack for attack in ATTACKS if attack.files], ids=lambda attack: attack.name)
@@ -33,7 +34,7 @@ async def test_a_hostile_module_comes_to_nothing(
 ) -> None:
     async with set_up(tmp_path_factory.mktemp("scene"), level) as (bare, opened):
         place = bare.furnish(attack)
-        for _ in range(3):  # it may find what it left in a warm interpreter
+        for _ in range(3):  # it may find its own files in a warm interpreter
             ending, told = await let_loose(attack, place, opened)
         await assert_it_came_to_nothing(attack, ending, told, place, opened)
 
@@ -51,7 +52,7 @@ async def test_a_hostile_environment_comes_to_nothing(
 
 
 async def _let_loose_in_environment(attack: Attack, place: Scene, level: Level) -> tuple[Ending, str]:
-    """As `let_loose`, by the interpreter of the attack's own environment."""
+    """Like `let_loose`, with the interpreter of the attack's own environment."""
     try:
         interpreter = find(place.python, place.workspace, place.workspace)
     except SandboxError as error:

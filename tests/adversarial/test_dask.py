@@ -1,4 +1,4 @@
-"""A worker or a scheduler of a Dask cluster that wants its code run by the process that started the run."""
+"""A hostile worker or scheduler of a Dask cluster tries to run its code in the process that started the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'adacoder[arena]'")
 
-from support.dask_cluster import Site, site  # after what may skip
+from support.dask_cluster import Site, site  # after imports that may skip
 
 OFFERS = ("--nthreads", "2", "--resources", "openai=2")
 SHORT = ("--samples", "1", "--patience", "0")
@@ -84,7 +84,7 @@ sys.addaudithook = lambda hook: None
 subscribe = distributed.Client.subscribe_topic
 distributed.Client.subscribe_topic = property(lambda self: subscribe.__get__(self), lambda *_: None)
 """
-"""Begins a run with Dask's own client."""
+"""Start a run with Dask's own client."""
 
 
 @pytest.fixture

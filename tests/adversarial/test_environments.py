@@ -1,7 +1,8 @@
-"""A repository's environment shows nothing but itself, its installation, and packages from where tools keep them.
+"""In confinement, a repository's environment makes only itself, its installation and packages in the tools' folders
+readable.
 
-Each trick has a twin: what it is after can be read by anybody who is not confined, and where the link of the trick
-leads to where it should, the same can be read in confinement too.
+Each trick has two controls. An unconfined process can read the trick's target. If the trick's link leads to a permitted
+place, a confined process can read that place too.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ _USE = "from {name} import ONE\n\ndef f(x):\n    '''\n    >>> f(1)\n    2\n    '
 
 @dataclass(frozen=True)
 class Scene:
-    """A home folder with a repository that was cloned, and what is private beside it."""
+    """A home folder with a cloned repository, and private files beside it."""
 
     home: Path
     copied: Path
-    """An installed Python that is nobody else's."""
+    """An installed Python of its own."""
 
     @property
     def workspace(self) -> Path:
@@ -78,7 +79,7 @@ class Scene:
 
     @property
     def private(self) -> Path:
-        """A folder of the user's, nothing of which has the name of a secret."""
+        """A folder of the user. No name in it is that of a secret."""
         return self.home / "private"
 
     @property
@@ -92,7 +93,7 @@ class Scene:
 
 @pytest.fixture(scope="session")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installed Python that is nobody else's."""
+    """Install a Python of its own."""
     folder = tmp_path_factory.mktemp("python").resolve() / "copied"
     installation(folder)
     return folder
@@ -114,19 +115,19 @@ def scene(tmp_path: Path, copied: Path, monkeypatch: pytest.MonkeyPatch) -> Scen
 
 @pytest.fixture
 async def cloned(scene: Scene, level: Level) -> AsyncIterator[Workspace]:
-    """The repository in it; its environment may still be changed."""
+    """Open the cloned repository as a workspace. A test may still change its environment."""
     async with workspace(scene.workspace, level, best=level) as opened:
         yield opened
 
 
 async def assert_unseen(cloned: Workspace, *places: Path) -> None:
-    """None of `places` can be read there, though they are there for all others."""
+    """Assert that confined code cannot read any of `places`, although this process can."""
     for place in places:
         assert place.read_text(encoding="utf-8")
     names = ", ".join(repr(str(place)) for place in places)
     try:
         verdict = await cloned.evaluate(_READ.format(open=str(cloned.folder / "open.txt"), places=names))
-    except SandboxError as refusal:  # Python itself cannot do without what is not shown
+    except SandboxError as refusal:  # Python itself cannot start without the hidden files
         if "pyvenv.cfg" not in str(refusal):
             raise
         return
@@ -135,13 +136,13 @@ async def assert_unseen(cloned: Workspace, *places: Path) -> None:
 
 
 async def assert_used(cloned: Workspace, name: str = "installed") -> None:
-    """The package can be imported there, from the first evaluation on."""
+    """Assert that the package can be imported, from the first evaluation on."""
     for _ in range(2):
         verdict = await cloned.evaluate(_USE.format(name=name))
         assert verdict.passed, verdict.failure
 
 
-# --- what a repository may bring -------------------------------------------------------------
+# --- tricks of a repository --------------------------------------------------------------
 
 
 def _part(name: str, target: Callable[[Scene], object]) -> Callable[[Scene], list[Path]]:
@@ -159,13 +160,13 @@ def _part(name: str, target: Callable[[Scene], object]) -> Callable[[Scene], lis
 
 
 def _proc(scene: Scene) -> list[Path]:
-    """The processes of the machine, as a part."""
+    """Link a folder of the environment to the processes of the machine."""
     (scene.venv / "share").symlink_to("/proc")
     return [scene.venv / f"share/{os.getpid()}/comm", scene.notes]
 
 
 def _chain(scene: Scene) -> list[Path]:
-    """A part by many links, the last of which leads out."""
+    """Link a folder of the environment through many links. The last one leads out of the workspace."""
     (scene.venv / "one").symlink_to("two")
     (scene.venv / "two").symlink_to(scene.workspace / "three")
     (scene.workspace / "three").symlink_to("../../private")
@@ -201,7 +202,7 @@ def _one_package(scene: Scene) -> list[Path]:
 
 
 def _like_a_cache(scene: Scene) -> list[Path]:
-    """Links to folders whose names are those of caches."""
+    """Link packages to folders whose names are those of caches."""
     places = [scene.private / name for name in ("archive-v0/x", "pkgs/x-1.0-0", "packages/x", "uv/x")]
     for number, place in enumerate(places):
         place.mkdir(parents=True)
@@ -211,7 +212,7 @@ def _like_a_cache(scene: Scene) -> list[Path]:
 
 
 def _whole_prefix(scene: Scene) -> list[Path]:
-    """A folder beside whose `lib` is something else altogether."""
+    """Name a folder as the installation that has a `lib` but contains other files."""
     (scene.private / "lib" / VERSION).mkdir(parents=True)
     (scene.private / "bin").mkdir()
     configure(scene.venv, scene.private / "bin")
@@ -219,7 +220,7 @@ def _whole_prefix(scene: Scene) -> list[Path]:
 
 
 def _program_with_a_python(scene: Scene) -> list[Path]:
-    """A program that brings its own Python, and keeps its secrets beside it."""
+    """Name a program as the installation that has a Python of its own and secrets beside it."""
     linked(scene.copied, scene.private, hard=True)
     (scene.private / "etc").mkdir()
     (scene.private / "etc/program.conf").write_text("private", encoding="utf-8")
@@ -229,7 +230,7 @@ def _program_with_a_python(scene: Scene) -> list[Path]:
 
 
 def _root_of_a_system(scene: Scene) -> list[Path]:
-    """A copy of a whole system's disk, whose `lib` is a link, as is usual."""
+    """Name a copy of a system's disk as the installation. Its `lib` is a link, as usual."""
     linked(scene.copied, scene.private / "usr", hard=True)
     for name in ("bin", "lib"):
         (scene.private / name).symlink_to(f"usr/{name}")
@@ -240,7 +241,7 @@ def _root_of_a_system(scene: Scene) -> list[Path]:
 
 
 def _own_installation(scene: Scene) -> list[Path]:
-    """An installation that comes with the repository, with a part that leads out of it."""
+    """Bring an installation with the repository. One of its folders leads out of the repository."""
     fake = scene.workspace / "fake"
     linked(scene.copied, fake, hard=True)
     (fake / "share").symlink_to(scene.private)
@@ -252,7 +253,9 @@ def _own_installation(scene: Scene) -> list[Path]:
 
 
 def _second_environment(scene: Scene) -> list[Path]:
-    """Another environment on the way to the executable, whose part leads out of it."""
+    """Put another environment between the executable and its installation. One of its folders leads out of the
+    repository.
+    """
     other = scene.workspace / "other"
     environment(other)
     (other / "share").symlink_to(scene.private)
@@ -263,7 +266,7 @@ def _second_environment(scene: Scene) -> list[Path]:
 
 
 def _anothers_environment(scene: Scene) -> list[Path]:
-    """The environment of another project on the way to the executable."""
+    """Put the environment of another project between the executable and its installation."""
     other = scene.home / "work/other/.venv"
     environment(other)
     (other / "share").mkdir()
@@ -293,7 +296,7 @@ def _installed_in_place(scene: Scene) -> list[Path]:
 
 
 def _inside_a_project(scene: Scene) -> list[Path]:
-    """A folder of secrets in another project, of which a `.pth` file says that modules are in it."""
+    """Name a folder of secrets in another project in a `.pth` file, as if it contained modules."""
     other = scene.home / "work/other"
     project(other)
     (other / ".aws").mkdir()
@@ -304,7 +307,7 @@ def _inside_a_project(scene: Scene) -> list[Path]:
 
 
 def _secrets_of_an_environment(scene: Scene) -> list[Path]:
-    """What has the name of a secret, in an environment that lies elsewhere."""
+    """Put files with names of secrets in an environment outside the workspace."""
     other = scene.home / ".virtualenvs/other"
     scene.venv.rename(scene.home / "unused")
     packages = environment(other)
@@ -319,7 +322,7 @@ def _secrets_of_an_environment(scene: Scene) -> list[Path]:
 
 
 def _hidden_in_the_workspace(scene: Scene) -> list[Path]:
-    """A part that leads to what is hidden in the workspace."""
+    """Link folders of the environment to hidden files of the workspace."""
     (scene.workspace / ".git").mkdir()
     (scene.workspace / ".git/config").write_text("private", encoding="utf-8")
     (scene.venv / "share").symlink_to("../.git")
@@ -385,7 +388,7 @@ async def test_a_part_that_becomes_a_link_after_it_was_judged(place: str, scene:
         await assert_unseen(cloned, venv / "share/notes.txt", scene.notes)
 
 
-# --- what must go on working -----------------------------------------------------------------
+# --- what must still work --------------------------------------------------------------------
 
 
 async def test_an_environment_as_venv_makes_it(scene: Scene, cloned: Workspace) -> None:

@@ -1,4 +1,4 @@
-"""Rows and tasks by somebody else: one sentence within bounds, and no file that only they name."""
+"""Foreign rows and tasks lead to one sentence within the limits, and open no file that only they name."""
 
 from __future__ import annotations
 

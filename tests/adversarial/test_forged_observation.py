@@ -1,6 +1,6 @@
-"""What a module does to whatever observes it makes no example run its target, and hides none that did.
+"""Nothing that a module does to the observation makes an example run its target, or hides that an example did.
 
-Each form has a twin of the same shape in which the target does run, and passes; that one is verified.
+Each form has a twin of the same shape, in which the target runs and passes. The twin is verified.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ FORGED = {
             callbacks()
     """,
 }
-"""What `g` does, which runs nothing of `f`."""
+"""Bodies of `g` that run nothing of `f`."""
 
 
 def forged(forging: str, result: str = "2") -> str:
@@ -171,7 +171,7 @@ HIDING = {
     """,
     "a profiler in its place": "sys.setprofile(lambda *event: None)",
 }
-"""What blinds whatever observes."""
+"""Code that tries to disable the observation."""
 
 
 @pytest.mark.parametrize("python", PYTHONS, ids=lambda path: path.name)

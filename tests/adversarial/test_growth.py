@@ -1,4 +1,4 @@
-"""Foreign text is read in time that grows only as it does, whatever its shape, and by whichever reader."""
+"""Every reader reads foreign text in linear time, whatever its shape."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def test_no_reader_takes_longer_and_longer(room: int) -> None:
 )
 def test_what_grows_faster_is_found(slow: object) -> None:
     assert callable(slow)
-    # On a busy machine a shorter text may take twice its time; a reader is tried with so many shapes for that, too.
+    # On a busy machine, a shorter text may take twice as long, so this tries several times. A real reader gets many
+    # shapes instead.
     assert any(grows(slow, SHAPES["named escapes"]) is not None for _ in range(5))
 
 

@@ -1,6 +1,6 @@
-"""Each attack does its harm where nothing isolates it: in a disposable sandbox, to the harness it is made for.
+"""Each attack harms its harness in a disposable sandbox, which does not isolate it from the harness.
 
-An attack that cannot do harm there proves nothing by doing none elsewhere.
+An attack that cannot do harm there proves nothing if it does none elsewhere.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is hidden stays hidden while the disk changes under a warm interpreter, and nothing inside tells of it.
+"""Hidden files stay hidden while the disk changes under a warm interpreter, and code inside learns nothing of them.
 
-Each change has a twin: the same is done to a file that is not hidden, and is seen.
+Each change has a twin: the same change of a file that is not hidden is visible.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ async def _answer(ws: Workspace, text: str) -> str:
 
 
 async def _told(ws: Workspace, name: str) -> str:
-    """What the file `name` holds, as code in the workspace is told."""
+    """Return the content of the file `name` as code in the workspace sees it."""
     return await _answer(ws, _READ.format(folder=str(ws.folder), name=name))
 
 
 def _renamed_over(place: Path) -> None:
-    """As most editors save a file."""
+    """Save a file as most editors do."""
     place.with_name("saved~").write_text("new", encoding="utf-8")
     place.with_name("saved~").replace(place)
 
@@ -122,7 +122,7 @@ def _folder_moved(place: Path) -> None:
 
 
 def _beside_it(place: Path) -> None:
-    """The folder with it gives way to another one."""
+    """Replace the folder with another one."""
     shutil.rmtree(place.parent.with_name("kept"), ignore_errors=True)
     shutil.copytree(place.parent, place.parent.with_name("copied"))
     place.parent.rename(place.parent.with_name("kept"))
@@ -187,7 +187,7 @@ async def test_what_comes_to_light_while_code_runs_is_not_believed(ws: Workspace
 
 async def test_no_process_inside_tells_the_names_of_what_is_hidden(ws: Workspace, level: Level) -> None:
     ws.write({"sub/hidden-by-name.pem": "x", "sub/hidden-by-folder/.ssh/inner": "x"})
-    assert await _answer(ws, _PROCESSES) == ""  # it cannot see any process, not even itself
+    assert await _answer(ws, _PROCESSES) == ""  # code inside cannot see any process, not even itself
     command_lines = [Path("/proc", str(pid), "cmdline") for pid in processes_in(ws.folder)]
     told = b"".join(place.read_bytes() for place in command_lines)
     assert b"hidden-by-name" not in told

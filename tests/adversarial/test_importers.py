@@ -1,5 +1,6 @@
-"""No module's import, and no docstring, changes what `check` says of another: though one process imports a module for
-all of its docstrings, and several of them run at a time."""
+"""Neither a module's import nor a docstring changes the verdict of `check` on another module, although one process
+imports a module for all its docstrings and several such processes run at a time.
+"""
 
 from __future__ import annotations
 
@@ -171,7 +172,7 @@ async def verdict(host: Host, path: Path, root: Path, name: str) -> Verdict:
 
 
 def written(folder: Path, place: str, attack: str, when: str) -> tuple[Path, Path]:
-    """The victim, and who attacks it."""
+    """Write the victim and the attacking module. Return their paths."""
     body = indent(dedent(attack).strip("\n"), "    ")
     evil = folder / place
     evil.parent.mkdir(exist_ok=True)
@@ -184,7 +185,7 @@ def written(folder: Path, place: str, attack: str, when: str) -> tuple[Path, Pat
 
 
 async def company(host: Host, folder: Path, victim: Path, evil: Path) -> list[Verdict]:
-    """What is said of the victim while the other runs, and once more after that."""
+    """Return the verdicts on the victim while the attacking module runs, and then once more."""
     names = ("slow", "right", "wrong")
     beside = asyncio.create_task(verdict(host, evil, folder, "f"))
     during = await asyncio.gather(*(verdict(host, victim, folder, name) for name in names))
@@ -218,7 +219,7 @@ async def test_nothing_changes_what_is_said_of_another_module(
 
 
 async def test_what_a_module_does_to_its_own_docstrings_is_its_own_affair(level: Level, tmp_path: Path) -> None:
-    """The control: the same change has its effect where nobody is to be protected from it."""
+    """The control: the same change has an effect on its own module, which nothing protects from it."""
     for name, text in (("own.py", VICTIM + "\n\nwrong = lambda: 1\n"), ("pkg/victim.py", VICTIM)):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -235,7 +236,7 @@ OF_ITS_PARENT = {
     "kill a thread": "LIBC.syscall(200, os.getppid(), 9)",
     "kill by a descriptor": "LIBC.syscall(424, LIBC.syscall(434, os.getppid(), 0), 9, None, 0)",
 }
-"""What is done to the process that one was forked from."""
+"""Attacks on the process that forked the attacking one."""
 OF_THE_NEXT = {
     "speak for others": ATTACKS["speak for others"],
     "answer ahead": """
@@ -266,7 +267,7 @@ OF_THE_NEXT = {
                 found["wrong"], found["right"] = (lambda: 1), (lambda: 2)
     """,
 }
-"""What is done to the docstring that the same process forks next."""
+"""Attacks on the docstring that the same process forks next."""
 
 
 @pytest.mark.parametrize("name", [*OF_ITS_PARENT, *OF_THE_NEXT])
@@ -287,7 +288,7 @@ async def test_no_docstring_changes_what_is_said_of_the_next_of_its_module(
 
 @pytest.mark.parametrize("name", [*OF_ITS_PARENT, "speak for others", "answer ahead"])
 def test_nothing_else_would_stop_it(name: str, tmp_path: Path) -> None:
-    """The control: a process that is forked and not confined gets at the one it came from, and at its sockets."""
+    """The control: a forked process without confinement reaches the process that forked it, and its sockets."""
     beside = """
 import socket
 
@@ -335,7 +336,7 @@ def {name}(n):
 
 @pytest.mark.parametrize("name", ["right", "wrong", "wrong_at_once"])
 async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: Path) -> None:
-    """The results before the cut say nothing of the examples after it."""
+    """The results before the interruption say nothing about the examples after it."""
     path = tmp_path / "victim.py"
     text = CUT_OFF.format(name=name, first=2 if name == "wrong_at_once" else 1, is_right=name == "right")
     path.write_text(text, encoding="utf-8")
@@ -343,7 +344,8 @@ async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: P
         undisturbed = await verdict(host, path, tmp_path, name)
         assert len(undisturbed.results) == 3
         assert undisturbed.passed is (name == "right")
-        for generations in range(5):  # from the docstring's process to its desk, importer, template and what is above
+        # from the docstring's process to its desk, importer, template and the process above it
+        for generations in range(5):
             check = asyncio.create_task(verdict(host, path, tmp_path, name))
             await until(lambda: bool(half_way(os.getpid())))
             (pid,) = half_way(os.getpid())
@@ -355,7 +357,7 @@ async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: P
 
 
 def half_way(pid: int) -> list[int]:
-    """Descendants of a process that are half way, and have not ended."""
+    """Return the descendants of a process that named themselves `half way` and still run."""
     with suppress(OSError):
         process = Path(f"/proc/{pid}")
         if (process / "comm").read_bytes() == b"half way\n" and (process / "cmdline").read_bytes():
@@ -418,7 +420,7 @@ def f():
 
 @pytest.mark.parametrize(("most", "end"), [(1200, -signal.SIGKILL), (100, 7)], ids=["too many", "the control"])
 async def test_a_crowd_that_an_import_forks_is_killed(most: int, end: int, level: Level, tmp_path: Path) -> None:
-    """Nobody names its excess: it is no evaluation."""
+    """No message reports the killed crowd, because it is not part of an evaluation."""
     path = tmp_path / "evil.py"
     path.write_text(CROWDED.format(most=most, end=end), encoding="utf-8")
     async with hosted(tmp_path, level) as host:

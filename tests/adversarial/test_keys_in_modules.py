@@ -1,6 +1,6 @@
-"""A module that holds a key runs as ever, and no model and no recording gets to see the key.
+"""A module with a key runs as usual, and no model and no recording sees the key.
 
-Nor does anybody learn, from what is imported, of names in files that lie elsewhere.
+Imports do not reveal names in files outside the workspace either.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ TELLING = "```python\ndef greeting(name):\n    return SHORT + OWN + PEM\n```\n"
 
 
 def told(desk: Desk, *replies: str) -> tuple[str, str]:
-    """What a model got to see, and what stands in the recording, but for what the model itself said."""
+    """Return everything that the model and the recording contain, except the model's own replies."""
     desk.write(KEYS, "keys.py")
     desk.write(MODULE, "mod.py")
     with StandIn(list(replies)).in_thread() as standin:

@@ -1,4 +1,4 @@
-"""No lock on a file of the user is taken by an evaluation, whatever it asks for; its own files it locks in peace."""
+"""No evaluation can lock a file of the user, but it can lock its own files."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ ATTEMPTS = {
     "many": "[fcntl.flock(os.open(PROJECT + '/data.db', 0), fcntl.LOCK_SH) for _ in range(40)]",
 }
 NOT_EVERYWHERE = {"flock of a file opened anew"}
-"""Where a process cannot read what it knows of itself, it has no such file."""
+"""Where a process cannot read information on itself, it has no such file."""
 
 
 def locked_out(folder: Path) -> set[str]:
-    """What somebody outside cannot lock, or write to, at the moment."""
+    """Return the files that an outside process cannot lock or write to at the moment."""
     found = set()
     for name in ("data.db", "."):
         descriptor = os.open(folder / name, os.O_RDONLY)
@@ -114,7 +114,7 @@ def locked_out(folder: Path) -> set[str]:
 
 
 async def trouble(ws: Workspace, attempt: str) -> tuple[set[str], bool]:
-    """What was locked while the evaluation ran, and whether it passed."""
+    """Return what was locked while the evaluation ran, and whether it passed."""
     lines = indent("\n".join(line.strip() for line in attempt.strip().splitlines()), "    ")
     text = MODULE.format(folder=str(ws.folder), attempt=lines)
     task = asyncio.create_task(ws.evaluate(text))

@@ -1,4 +1,4 @@
-"""What others wrote is seen and not obeyed: by the terminal, by what reads a server's log, and by an editor."""
+"""Text from others is shown but never obeyed by the terminal, by readers of a server's log, or by an editor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.isolation
 
 
 def toml(text: str) -> str:
-    """A text as TOML spells it."""
+    """Return a text as TOML spells it."""
     return '"' + "".join(char if char.isalnum() else f"\\U{ord(char):08x}" for char in text) + '"'
 
 
@@ -40,7 +40,7 @@ UNREACHABLE = "127.0.0.1:1"
 
 
 def on_terminal(folder: Path, *command: str, host: str = UNREACHABLE, **environment: str) -> bytes:
-    """What a terminal is sent."""
+    """Return the bytes that a terminal receives."""
     ours, theirs = pty.openpty()
     python = [sys.executable, *(("-m", "adacoder") if command[0] != "-c" else ())]
     process = subprocess.Popen(
@@ -57,7 +57,7 @@ def on_terminal(folder: Path, *command: str, host: str = UNREACHABLE, **environm
         while part := os.read(ours, 4096):
             sent += part
     except OSError:
-        pass  # the other side is closed: Linux calls that an error
+        pass  # the other side is closed; Linux reports this as an error
     finally:
         os.close(ours)
     assert process.wait(120) in (0, 1, 2)
@@ -68,7 +68,7 @@ def test_the_traps_would_be_seen(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes((HOSTILE + HONEST).encode())
     script = "import sys; sys.stdout.buffer.write(open('text', 'rb').read())"
     sent = on_terminal(tmp_path, "-c", script)
-    # Those that consist of what is layout elsewhere are told by their marks.
+    # Names that consist of layout characters are recognized by their marks.
     assert len(obeyed(sent)) >= len({form[0] for form in FORMS if form[0] not in "\r\x1b"})
     assert legible(sent.decode()) == set()
     for form in FORMS:
@@ -148,7 +148,7 @@ def test_a_diff_on_a_terminal(tmp_path: Path) -> None:
     sent = on_terminal(tmp_path, "apply", PLAIN, "--reply", "reply")
     assert obeyed(sent) == set()
     assert r"\u202e\x1b[2J" in sent.decode()
-    # What `patch` reads is the change itself.
+    # The text that `patch` reads is the change itself.
     piped = subprocess.run(
         [sys.executable, "-m", "adacoder", "apply", PLAIN, "--reply", "reply"], cwd=tmp_path, capture_output=True
     )
@@ -224,7 +224,7 @@ def settings(standin: StandIn, **more: Any) -> dict[str, Any]:
 
 
 def check_all(client: Client, *answers: Any) -> None:
-    """Whatever the editor was sent holds nothing to be obeyed, and its messages are lines of a size to be read."""
+    """Everything that the editor received is harmless, and its messages have lines of readable length."""
     for member, text in strings([*client.received, *answers]):
         assert unseen(text) == set(), (member, text)
         assert not is_link(text), (member, text)

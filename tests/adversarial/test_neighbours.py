@@ -1,7 +1,7 @@
-"""Nothing of one evaluation is seen by another, harms it, or is left for it: not for the spare that stands ready, nor
-for the one that runs beside it, nor for those after it.
+"""No evaluation sees another, harms it, or leaves anything for it: neither for a spare that is ready, nor for one that
+runs at the same time, nor for later ones.
 
-What is tried is tried at the level `none` too, where it must succeed: there nothing keeps evaluations apart.
+The same attempts must succeed at the level `none`, where nothing separates evaluations.
 """
 
 from __future__ import annotations
@@ -77,15 +77,17 @@ POISONS = {
     "folders that are gone": "return each(os.rmdir)",
     "folders elsewhere": "return each(lambda place: os.rename(place, 'moved'))",
 }
-"""What is done to all folders near, by name."""
+"""Actions on all nearby folders, by name."""
 SELDOM = (
     *("modes by system call", "modes by a new system call", "modes of nothing but a descriptor"),
     *("attributes", "attributes by system call", "attributes of open folders", "lists of who may do what"),
     *("flags", "flags by a new system call", "folders that are gone", "folders elsewhere"),
 )
-"""Of these some machines or file systems know nothing, or they need other folders than those that are near there."""
+"""Actions that some machines or file systems do not support, or that need other folders than the nearby ones."""
 OWN_NAMES = 5
-"""The folder above its own is shared with nobody, is cleared behind the evaluation, and has so many names there."""
+"""Number of names in the folder above the evaluation's own. That folder is not shared, and is cleared after the
+evaluation.
+"""
 
 
 @pytest.mark.parametrize("name", POISONS)
@@ -107,7 +109,7 @@ async def test_what_is_done_to_folders_is_done_where_nothing_keeps_them_apart(na
         assert int(await beside.told(POISONS[name])) >= 1
 
 
-# --- what is seen ----------------------------------------------------------------------------
+# --- visible files ----------------------------------------------------------------------------
 
 SIGHTS = {
     "its files by any path": "return [place for place in near() if os.path.exists(place + '/beacon')]",
@@ -219,7 +221,7 @@ async def test_a_flood_ends_who_let_it_loose_and_nobody_else(name: str, level: L
 
 
 async def test_files_without_a_name_count_too(tmp_path: Path, level: Level) -> None:
-    """On disk they are bounded by the limits of files' sizes and of descriptors alone."""
+    """On disk, only the limits of file sizes and of descriptors bound them."""
     flood = """
         held = []
         for number in range(60):
@@ -261,7 +263,7 @@ async def test_who_fills_its_own_folder_leaves_room_for_others(tmp_path: Path, l
 
 
 async def test_nobody_closes_a_device_to_others(level: Level, tmp_path: Path) -> None:
-    """Root owns the device nodes that an evaluation may open; that it does open them is the control."""
+    """Root owns the device nodes that an evaluation may open. The control is that it can open them."""
     ways = (
         "os.chmod('/dev/full', 0o600)",
         "os.fchmod(os.open('/dev/full', os.O_RDONLY), 0o600)",

@@ -1,7 +1,7 @@
-"""A body that never ran is not verified, whatever the examples of its docstring give.
+"""A function whose body never ran is not verified, whatever its examples give.
 
-Each form has a twin of the same shape in which the body does run, and is verified. Where it takes more than the text to
-tell the two apart, it is expected to fail until it is observed what ran.
+Each form has a twin of the same shape, whose body runs and is verified. If the text alone does not distinguish them,
+the test is expected to fail until AdaCoder observes what ran.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.isolation
 
 GOOD = "return x + 1"
 BODIES = ("raise NotImplementedError", GOOD)
-"""What never runs may be anything, and may be right."""
+"""A body that never runs. It may be anything, even right."""
 OTHER = "def f(x):\n    return x + 1\n"
 """Another module, with a function of the same name."""
 
@@ -49,7 +49,7 @@ def module(text: str, body: str) -> str:
 
 
 def examples(shown: str) -> str:
-    """A module whose function has these examples."""
+    """Return a module whose function has these examples."""
     return f'def f(x):\n    """It.\n\n{indent(dedent(shown).strip(), "    ")}\n    """\n    BODY\n'
 
 
@@ -179,7 +179,7 @@ UNSEEN = {
         examples("f(1) == 2") + "\n\nf = lambda x: x + 1\n", examples("f(1) == 2") + "\n\ng = lambda x: x + 1\n"
     ),
 }
-"""What is verified although the body never ran."""
+"""Forms that are verified although the body never ran."""
 
 SEEN = {
     "a text": Form(examples(">>> 'f(1)'\n'f(1)'"), examples(">>> eval('f(1)') or f(1)\n2")),
@@ -194,7 +194,7 @@ SEEN = {
     "skipped": Form(examples(">>> f(1)  # doctest: +SKIP\n2"), examples(">>> f(1)  # doctest: +ELLIPSIS\n2")),
     "a keyword": Form(examples(">>> dict(f=2)\n{'f': 2}"), examples(">>> dict(f=f(1))\n{'f': 2}")),
 }
-"""What is not verified, as the text tells."""
+"""Forms that are not verified, because the text shows it."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`check` reports nine modules as if they were alone, whatever a tenth does.
+"""`check` reports nine modules as if they were alone, whatever the tenth does.
 
 As a control, the tenth module itself is not verified.
 """
@@ -200,11 +200,11 @@ WAYS = {
     "never ends": "while True: pass",
     "crashes": "ctypes.string_at(0)",
 }
-"""Misbehaviour of the tenth module, by name. It begins at the import if the name says so, else in an example."""
+"""Misbehaviour of the tenth module, by name. It starts at the import if the name says so, otherwise in an example."""
 HARMLESS = {"forks later at import", "speaks the protocol"}
-"""These do no harm to the module itself, which is right."""
+"""Misbehaviour that does no harm to the module itself, whose code is right."""
 RUNS = 10
-"""Runs of each way with `--all`."""
+"""Number of runs of each misbehaviour with `--all`."""
 
 
 def write_honest(folder: Path) -> None:

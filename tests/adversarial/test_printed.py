@@ -1,4 +1,6 @@
-"""What prose says a function returns must be returned: neither printing it nor looking like it passes."""
+"""If prose says that a function returns a value, it must return it. A print of it, or a value that looks like it, does
+not pass.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,7 @@ def module(body: str, prose: str = "f(2) == 15") -> str:
 
 
 async def statuses(ws: Workspace, modules: Mapping[str, str]) -> dict[str, Status]:
-    """What comes of the function `f` in each of `modules`."""
+    """Return the result of the function `f` in each of `modules`."""
     return {name: (await concluded(ws, text)).status for name, text in modules.items()}
 
 

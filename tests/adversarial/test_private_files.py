@@ -1,7 +1,6 @@
-"""Whatever a module's name leads to: what is private or lies elsewhere reaches no prompt and no recording.
+"""Private files and files outside the workspace reach no prompt and no recording, whatever a module's name leads to.
 
-Each form of leading there has a twin that leads, by the same means, to an honest file of the project: that must go on
-being read.
+Each form has a twin that leads in the same way to an honest file of the project, which must still be read.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from support.commandline import MODEL, Desk
 from support.standins.ollama import StandIn
 
 SECRET = "password = Windermere7\n"
-"""As an INI file has it, which can be read as Python too."""
+"""A text in the format of an INI file that Python can also read."""
 HONEST = "password = Thirlmere5\n"
 MODULE = '''from {module} import {name}
 
@@ -52,7 +51,7 @@ class Place:
 
 
 Form = Callable[[Place], str]
-"""Makes the aim importable, and says under which name."""
+"""Make the aim importable. Return its name."""
 
 
 def straight(place: Place) -> str:
@@ -150,7 +149,7 @@ AIMS = {
     "variables": "infra/prod.tfvars",
     "key-in-it": "notes.txt",
 }
-"""What of a project is private, and what is none of it."""
+"""Private files of a project, and files that are not private."""
 KEY = f"# -----BEGIN PRIVATE KEY-----\n# {'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC' * 4}\n"
 
 
@@ -165,7 +164,7 @@ def aimed(desk: Desk, where: str, text: str) -> Place:
 
 
 def told(desk: Desk, place: Place, module: str, *options: object) -> str:
-    """All that leaves the machine for a function of a module with that import, and all that is written down of it."""
+    """Return everything that leaves the machine or is recorded for a function of a module with this import."""
     (place.folder / "mod.py").write_text(MODULE.format(module=module, name="password"), encoding="utf-8")
     log = desk.folder / "talk.txt"
     with StandIn([REPLY]).in_thread() as standin:
@@ -186,7 +185,7 @@ def test_what_lies_elsewhere_is_not_told(form: Form, desk: Desk) -> None:
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in (folder, folder_of_a_folder)])
 def test_what_is_private_is_not_told(form: Form, desk: Desk) -> None:
-    """Of a folder that is linked, what is called `.py` is a module, and not private."""
+    """In a linked folder, a file called `.py` is a module and not private."""
     place = aimed(desk, "secrets/db_password", SECRET)
     assert "Windermere7" not in told(desk, place, form(place))
 

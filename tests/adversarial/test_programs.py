@@ -1,4 +1,4 @@
-"""No program of a project runs outside isolation, wherever PATH leads: real commands, with traps under likely names."""
+"""No program of a project runs outside isolation, wherever PATH leads. Real commands meet traps under likely names."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ NAMES = (
     *("lsb_release", "git", "nvidia-smi", "rocm-smi", "ollama", "sysctl", "sandbox-exec", "unshare", "prlimit", "ip"),
     *("ldd", "objdump", "stty", "tput", "less", "more", "man", "ifconfig", "arp", "which", "file", "id", "xdg-open"),
 )
-"""What programs like ours are known to start."""
+"""Names of programs that programs like ours start."""
 TRAP = """#!/bin/sh
 echo "$0" >> "{mark}"
 PATH=/usr/bin:/bin exec {name} "$@"
 """
-"""It does what it is taken for, so that it passes for it, and lets it be known that it ran."""
+"""A trap behaves like the real program, so that it is accepted, and leaves a mark when it runs."""
 
 
 class Project:
-    """A project with traps, and what runs in it."""
+    """A project with traps."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "project"
@@ -75,7 +75,7 @@ class Project:
 
     @property
     def sprung(self) -> set[str]:
-        """The traps that ran."""
+        """Return the traps that ran."""
         return set(self.mark.read_text(encoding="utf-8").split()) if self.mark.exists() else set()
 
 
@@ -86,7 +86,9 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def in_home() -> Iterator[Path]:
-    """A folder in the home folder: where root works, as in a container, it and all above are root's alone."""
+    """Return a folder in the home folder. If the user is root, as in a container, this folder and all above belong to
+    root alone.
+    """
     try:
         folder = tempfile.mkdtemp(prefix="adacoder-test-", dir=Path.home())
     except OSError:
@@ -108,7 +110,7 @@ WAYS: dict[str, tuple[str, str]] = {
     "a link to the folder": (".", "{project}/../link"),
     "a folder for all": ("../shared", "{project}/../shared"),
 }
-"""Where traps are, as seen from the project, and how PATH names it."""
+"""Folders of traps, relative to the project, and their form in PATH."""
 
 
 @needs_full
@@ -126,7 +128,7 @@ def test_no_program_of_the_project_runs_where_path_names_it_first(where: tuple[s
     assert json.loads(checked.stdout)["isolation"]["level"] == "full"
     assert json.loads(examined.stdout)["findings"][2]["text"].startswith("full (bubblewrap")
     assert project.sprung == set()
-    # They would have been seen.
+    # The test would have noticed them.
     subprocess.run([project.folder / place / "uname"], check=True, stdout=subprocess.DEVNULL)
     assert len(project.sprung) == 1
 
@@ -184,7 +186,7 @@ OTHERWISE = "import subprocess\nsubprocess.run(['env', '--version'], stdout=subp
 
 
 def started(project: Project, tmp_path: Path, script: str, *arguments: str, **environment: str) -> set[str]:
-    """The programs that a script starts, as it names them."""
+    """Return the programs that a script starts, by their names in it."""
     seen = tmp_path / "seen"
     ended = subprocess.run(
         [sys.executable, "-c", WATCHING + script, str(seen), *arguments],
@@ -203,7 +205,7 @@ def started(project: Project, tmp_path: Path, script: str, *arguments: str, **en
 def test_all_that_is_started_is_our_python_or_the_systems_bubblewrap(project: Project, tmp_path: Path) -> None:
     ours = {str(Path(sys.executable).resolve()), os.path.realpath("/usr/bin/bwrap")}
     with StandIn([f"```python\n{MODULE}```", "1, 2, 3"]).in_thread() as server:
-        # What isolates here is not known yet.
+        # AdaCoder does not yet know what isolates here.
         host = {"OLLAMA_HOST": server.host, "XDG_CACHE_HOME": str(tmp_path / "cache")}
         assert started(project, tmp_path, ENTERING, "generate", "stub.py", **host) == ours
         assert started(project, tmp_path, ENTERING, "doctor", **host) == ours

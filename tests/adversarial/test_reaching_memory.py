@@ -1,6 +1,6 @@
-"""No evaluation reaches the memory, the files or the environment of another one, or of their template.
+"""No evaluation reaches the memory, files or environment of another one, or of their template.
 
-As a control, all of it succeeds where nothing isolates.
+As a control, all attempts succeed without isolation.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ ALL = sorted(
 
 
 async def reached(level: Level, folder: Path) -> str:
-    """What an evaluation reaches of others, while one of them runs."""
+    """Return what an evaluation reaches of others while one of them runs."""
     async with neighbours(folder, level) as beside:
         victim = asyncio.create_task(beside.evaluate(VICTIM))
         await asyncio.sleep(0.5)

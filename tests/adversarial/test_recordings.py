@@ -1,7 +1,7 @@
-"""What a recording holds: no key, whatever field it comes in and however it is encoded, and no name of its user.
+"""A recording contains no key, in any member and any encoding, and no name of its user.
 
-People are asked to send recordings. So each that is made here is searched for what nobody may read in it, and is
-replayed: what is masked must still compare equal.
+People are asked to send recordings. So each test searches its recording for private text, and replays it, because
+masked texts must still compare equal.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ REPLAY = ("generate", "mod.py::f", "--model", "replay:talk.txt", "--isolation", 
 
 @pytest.fixture
 def home(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home of a user whose name and key are known."""
+    """Make the home folder of a user with a known name and key."""
     folder = desk.folder / "home" / "zelda"
     folder.mkdir(parents=True)
     for name, value in {
@@ -91,7 +91,7 @@ def test_no_key_is_recorded(place: str, desk: Desk) -> None:
     written = [spelled(key) for key in KEYS.values() for spelled in SPELLINGS.values()]
     told = " ".join([HARMLESS, *written])
     _, text = recorded(desk, reply.format(key=told), above.format(key=told))
-    assert HARMLESS in text  # the place itself is recorded
+    assert HARMLESS in text  # the path itself is recorded
     for each in (*KEYS.values(), *written):
         assert each not in text
         assert json.dumps(each)[1:-1] not in text

@@ -1,4 +1,4 @@
-"""A project's pyproject.toml, which anybody may have written: no more of it is read than is good for our process."""
+"""A foreign pyproject.toml of a project is only read within limits that protect our process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _limit() -> None:
 
 
 def _read_within_limits(folder: Path) -> tuple[int | None, list[str]]:
-    """What a process with little memory and time makes of a project's settings: `max_iterations`, and the notices."""
+    """Return how a process with little memory and time reads a project's settings: `max_iterations` and notices."""
     finished = subprocess.run(
         [sys.executable, "-c", _READ, str(folder)],
         env={"PYTHONPATH": os.pathsep.join(place for place in sys.path if place)},

@@ -1,4 +1,4 @@
-"""Thousands of evaluations, a tenth of them hostile, leave the evaluator as it was."""
+"""Thousands of evaluations, a tenth of them hostile, leave the evaluator unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs of a project is its text, saved or not: whatever finds its modules, and whatever was compiled of them."""
+"""A project's current text runs, saved or not, whichever way its modules are found and whatever bytecode exists."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Finder:
     def spec(cls, fullname, file):
         return spec_from_file_location(fullname, file)
 """
-"""What leads to a package whose folder has another name than the package."""
+"""A finder for a package whose folder has another name than the package."""
 
 BY_HOOK = {
     "appended": "sys.meta_path.append(Finder)",
@@ -154,7 +154,7 @@ import pkgutil
 sys.path.append(PROJECT + "/lib/spread")
 """,
 }
-"""How a `.pth` file may lead to it."""
+"""Lines by which a `.pth` file may lead to the package."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Shop:
         return path
 
     async def status(self, imports: str = FROM_SHOP, **overlays: str) -> Status:
-        """What comes of `f`, also when a template has imported ahead what it may."""
+        """Return the status of `f`. The second evaluation may run in a template that has already imported modules."""
         unsaved = {self.folder / name.replace("__", "/"): text for name, text in overlays.items()}
         unsaved = {path.with_suffix(".py"): text for path, text in unsaved.items()}
         statuses = set()
@@ -210,7 +210,7 @@ async def shop(folder: Path, level: Level) -> AsyncIterator[Shop]:
 
 
 def hook(made: Shop, how: str) -> None:
-    """As setuptools does for an editable install whose packages do not lie under their names."""
+    """Install a finder, as setuptools does for an editable install whose packages are not in folders of their names."""
     text = FINDER.format(project=str(made.folder)) + how
     (made.packages / "__editable___shop_finder.py").write_text(text, encoding="utf-8")
     (made.packages / "__editable__.shop-1.0.pth").write_text("import __editable___shop_finder\n", encoding="utf-8")
@@ -223,11 +223,11 @@ async def test_whatever_finds_a_module_its_unsaved_text_runs(
     name = "lib__code__other" if how == "of another name" else "lib__code__prices"
     async with shop(tmp_path_factory.mktemp("shop"), level) as made:
         hook(made, BY_HOOK[how])
-        assert await made.status() is Status.FAILED  # as it is saved
+        assert await made.status() is Status.FAILED  # with the saved text
         assert await made.status(**{name: RIGHT}) is Status.VERIFIED
         assert await made.status(**{name: WRONG + "\n"}) is Status.FAILED
         made.write(f"{name.replace('__', '/')}.py", RIGHT)
-        assert await made.status() is Status.VERIFIED  # as it is saved now
+        assert await made.status() is Status.VERIFIED  # with the newly saved text
         assert await made.status(**{name: WRONG}) is Status.FAILED
 
 
@@ -238,7 +238,9 @@ HOOKS_OF_SETUPTOOLS = [how for how, text in BY_HOOK.items() if "Finder" in text 
 async def test_a_module_that_only_a_hook_finds_is_not_kept_in_memory(
     how: str, level: Level, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """As above; but nothing on the way to it lies in the project, so that it alone can betray itself."""
+    """Like the test above, but no package above the module belongs to the project. Only its own file shows that it
+    does.
+    """
     imports = "from prices_of_shop import RATE"
     async with shop(tmp_path_factory.mktemp("shop"), level) as made:
         hook(made, f'FILES["prices_of_shop"] = "/lib/code/prices.py"\n{BY_HOOK[how]}')
@@ -319,11 +321,11 @@ async def test_what_the_project_itself_finds_is_unsaved_too(
         assert await made.status(imports, lib__code__prices=WRONG) is Status.FAILED
 
 
-# --- what was compiled ------------------------------------------------------------------------------
+# --- bytecode -------------------------------------------------------------------------------------
 
 
 def compiled(source: Path, text: str, kind: str) -> bytes:
-    """A `.pyc` for `source` that was made of `text`."""
+    """Return a `.pyc` for `source` that was compiled from `text`."""
     body = marshal.dumps(compile(text, str(source), "exec"))
     if kind == "time":
         state = source.stat()
@@ -376,8 +378,8 @@ async def test_what_lies_beside_its_source_does_not_run_either(
         assert await made.status("from goods import RATE") is Status.FAILED
         assert await made.status("from goods import RATE", goods=RIGHT) is Status.VERIFIED
         own.unlink()
-        assert await made.status("from goods import RATE", goods=WRONG) is Status.FAILED  # it was never saved
-        # Without a source there is no text to be kept from running.
+        assert await made.status("from goods import RATE", goods=WRONG) is Status.FAILED  # the text was never saved
+        # Without a source, there is no text whose place it could take.
         assert await made.status("from goods import RATE") is Status.VERIFIED
 
 

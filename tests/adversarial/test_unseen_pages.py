@@ -1,6 +1,6 @@
-"""Pages that no limit of a process counts: those of files without a descriptor or a name, and of protected memory.
+"""Some memory counts towards no limit of a process: pages of files without a descriptor or name, and protected pages.
 
-Each form takes 200 MiB where 64 MiB of files, or a lowered limit of memory, are promised.
+Each form takes 200 MiB, although only 64 MiB of files, or a lower limit of memory, are allowed.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ MEMORY = {
     "tables of pages": "tables()",
 }
 UNSHOWN = ("a deleted file in a rule",)
-"""That needs a kernel with Landlock, and one that no container filters."""
+"""This needs a kernel with Landlock, and one that no container filters."""
 CALL = 'def f():\n    """\n    >>> f()\n    0\n    """\n    return taken()\n'
 
 
@@ -209,7 +209,7 @@ async def test_nor_in_a_docstring(name: str, level: Level, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", OF_IMPORTS)
 async def test_nor_in_an_import(name: str, level: Level, tmp_path: Path) -> None:
-    """Of a package, and of the module itself."""
+    """Forms of a package, and of the module itself."""
     form = dedent(HEAD.replace("{form}", FILES[name])) + "\n\nplace = os.environ['TMPDIR']\n"
     form += "os.chdir(place + '/0' if os.path.isdir(place + '/0') else place)\nGOT = taken()\n"
     (environment(tmp_path) / "installed.py").write_text(form, encoding="utf-8")

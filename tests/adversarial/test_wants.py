@@ -1,7 +1,7 @@
-"""A candidate cannot read what its examples want: not from the module's text, its file, nor what was compiled of it.
+"""A candidate cannot read the expected outputs of its examples: neither in the module's text or file, nor in bytecode.
 
-Each candidate here looks for the want in one place, and returns it if it is there. In the text as it is written it
-finds it: that is the control.
+Each candidate looks for the expected output in one place, and returns it if it is there. As a control, it finds it in
+the original text.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Meter:
         pass
 '''
 READING = f"{MODULE}\n\nNOTE = __doc__\n"
-"""A module whose own code reads docstrings."""
+"""Modules whose own code reads docstrings."""
 SEEK = r"""
 def seek(text):
     found = re.search(r"(?s)read" + r"\(1\)\W.{0,40}?(\d{7})", str(text))
@@ -155,7 +155,7 @@ def seeking(way: str) -> Candidate:
 
 
 class Desk:
-    """A workspace with a module on disk, with what Python once compiled of it."""
+    """Make a workspace with a module on disk, and with old bytecode of it."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class Desk:
         link: str = "",
         beside: Callable[[Path, Path], object] = lambda folder, path: None,
     ) -> None:
-        """`beside` adds files to the folder, of the module's path."""
+        """`beside` adds files to the folder of the module."""
         path = folder / place
         path.parent.mkdir(parents=True)
         (path.parent / "__init__.py").touch()
@@ -186,7 +186,7 @@ class Desk:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desks(level: Level, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Desk, Desk]]:
-    """One whose module is like any, and one whose module's own code reads docstrings."""
+    """A usual module, and one whose own code reads docstrings."""
     folder = tmp_path_factory.mktemp("wants")
     desks = Desk(folder / "any", MODULE, level), Desk(folder / "reading", READING, level)
     yield desks

@@ -1,6 +1,6 @@
-"""`--write` and `--record` change nothing outside the workspace, wherever links in it lead.
+"""`--write` and `--record` change nothing outside the workspace, wherever its links lead.
 
-Each form has a twin that leads, by the same means, to another place inside: that is written.
+Each form has a twin that leads in the same way to a place inside the workspace, which is written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from support.standins.ollama import StandIn
 
 @pytest.fixture
 def ws(desk: Desk) -> Path:
-    """A workspace beside which other files lie."""
+    """Make a workspace with other files beside it."""
     for name in ("ws/pyproject.toml", "ws/common/shapes.py", "out/shapes.py"):
         path = desk.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Texts that try to be obeyed where people read them, and what is left of those that were shown."""
+"""Hostile texts for people to read, and functions that look for them in shown text."""
 
 from __future__ import annotations
 
@@ -33,46 +33,46 @@ FORMS = (
     *("\u202e", "\u202a", "\u2066", "\u2069", "\u061c", "\u200e", "\u200b", "\u2060", "\ufeff", "\u00ad", "\u2028"),
     *("\u2029", "\U000e0041", "\ufff9", "\u180e"),
 )
-"""What terminals or editors obey, or what hides text from people."""
+"""Texts that terminals or editors obey, or that hide other text from people."""
 HOSTILE = "".join(f"{form}<{number}>" for number, form in enumerate(FORMS))
-"""All of them, each with a mark behind it."""
+"""All of them, each followed by a mark."""
 LINKS = "[one](command:evil) [two](https://evil.example) [three](file:///etc/passwd) ![four](http://evil.example/a.png)"
 HONEST = "naïve 日本語 👩\u200d👩\u200d👧 می\u200cخواهم — “ü” \u00a0!"
-"""What is shown as it is."""
+"""A text that is shown unchanged."""
 
 _LAYOUT = re.compile(r"\x1b\[(?:[\d;]*m|\?25[lh]|2K|1A)")
-"""What a terminal is sent to colour text, and to move the last line."""
+"""Sequences that colour text in a terminal, or move its last line."""
 _VS_CODE_LINK = re.compile(r"\[[^\]]+\]\((?:https?://|command:|file:)[^)\s]+", re.IGNORECASE)
-"""What VS Code makes a link of in its notifications."""
+"""The pattern that VS Code makes a link of in its notifications."""
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def unseen(text: str, besides: str = "\n\t\u200c\u200d") -> set[str]:
-    """The characters of `text` that nobody sees."""
+    """Return the invisible characters of `text`."""
     return {char for char in text if unicodedata.category(char) in _UNSEEN and char not in besides}
 
 
 def obeyed(sent: bytes) -> set[str]:
-    """What a terminal that was sent this would obey, but for layout."""
+    """Return the sequences that a terminal would obey, except those for layout."""
     text = _LAYOUT.sub("", sent.decode())
     found = unseen(text, "\r\n\t\u200c\u200d")
-    # The end of a line, and the beginning of one that moves, are a terminal's own.
+    # A terminal itself needs the end of a line, and the start of a moving line.
     return found | set(re.findall(r"\r(?=<)", text)) | set(re.findall(r"\x1b\[(?:1A|8m)<", sent.decode()))
 
 
 def legible(text: str) -> set[int]:
-    """The numbers of those FORMS that are shown as escapes."""
+    """Return the numbers of the FORMS that are shown as escapes."""
     shown = (form.encode("unicode_escape").decode().replace("\\\\", "\\") for form in FORMS)
     return {number for number, form in enumerate(shown) if f"{form}<{number}>" in text}
 
 
 def is_link(text: str) -> bool:
-    """Whether VS Code would make a link of some part of a message."""
+    """Return whether VS Code would make a link of a part of a message."""
     return _VS_CODE_LINK.search(text) is not None
 
 
 def strings(value: Any, member: str = "") -> Iterator[tuple[str, str]]:
-    """The strings in what an editor was sent, with their members: all but those that are for files and for programs."""
+    """Yield the strings that an editor received, with their members, except those for files and programs."""
     if isinstance(value, str):
         yield member, value
     elif isinstance(value, dict):

@@ -1,4 +1,6 @@
-"""ARCHITECTURE.md's invariants as checks of a source tree: each takes the package's folder and gives what breaks it."""
+"""Check the invariants of ARCHITECTURE.md in a source tree. Each check takes the package's folder and returns what
+breaks its invariant.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"lsp", "cli"}),
     frozenset({"__main__"}),
 )
-"""The ground first. Files of the ground may import each other; rooms of one floor may not."""
+"""The floors, from the ground up. Files of the ground may import each other, but rooms of one floor may not."""
 
 LIBRARY_HOMES = {
     "pygls": ("lsp/",),
@@ -43,7 +45,7 @@ LIBRARY_HOMES = {
     "distributed": ("arena/cluster.py",),
     "tomlkit": ("settings/editing.py",),
 }
-"""Which library may be imported where."""
+"""The files that may import each library."""
 
 STRATEGY_IMPORTS = frozenset(
     {
@@ -51,7 +53,8 @@ STRATEGY_IMPORTS = frozenset(
         *("adacoder.agents", "adacoder.replies", "adacoder.models.base"),
     }
 )
-"""What a strategy needs to know, besides the ground and other strategies: how replies are read, and calls sampled."""
+"""Everything that a strategy may import, besides the ground and other strategies. It reads replies and samples calls.
+"""
 
 RUNNING = frozenset(
     {
@@ -75,7 +78,7 @@ RUNNING = frozenset(
         "run_module",
     }
 )
-"""Names by which code is run; with the builtins exec, eval and __import__."""
+"""Names of functions that run code, besides the builtins `exec`, `eval` and `__import__`."""
 
 
 STARTING = {
@@ -83,8 +86,9 @@ STARTING = {
     "execv": ("sandbox/child/launcher.py",),
     "which": ("sandbox/environment/choice.py", "sandbox/isolation/system_programs.py"),
 }
-"""Where programs are started and looked for; the interpreter that is looked for runs inside, and `aside.py` starts
-nothing but AdaCoder itself."""
+"""The files that may start or look for programs. The interpreter that they look for runs isolated, and `aside.py`
+starts only AdaCoder itself.
+"""
 
 ASIDE = frozenset(
     {
@@ -102,7 +106,7 @@ ASIDE = frozenset(
     }
     | {"locate", "locate_again", "definitions", "logical_lines", "parsed", "symbols", "error_line"}
 )
-"""What takes the longer the longer a module or a reply is."""
+"""Functions that take longer for a longer module or reply."""
 
 SHOWING = {
     "Console": (),
@@ -115,8 +119,9 @@ SHOWING = {
     "_send_data": (),
     "writer": (),
 }
-"""What goes past the doors through which all is visible, and where it may be used: `cli/output.py` writes a diff for
-programs to read."""
+"""Names that bypass the functions that make text visible, and the files that may use them. `cli/output.py` writes a
+diff for programs.
+"""
 
 
 @dataclass(frozen=True)
@@ -129,16 +134,16 @@ class File:
 
     @property
     def room(self) -> str:
-        """The folder or file directly below the package that it belongs to."""
+        """The name of the folder or file directly below the package that contains the file."""
         return self.place.partition("/")[0].removesuffix(".py")
 
     @functools.cached_property
     def nodes(self) -> list[ast.AST]:
-        """All of its syntax tree."""
+        """All nodes of its syntax tree."""
         return list(ast.walk(self.tree))
 
     def imports(self) -> Iterator[str]:
-        """The absolute dotted names it imports; for `from a import b` both `a` and `a.b`."""
+        """Yield the absolute dotted names that it imports. For `from a import b`, these are `a` and `a.b`."""
         for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
@@ -148,7 +153,7 @@ class File:
 
 
 def files(package: Path) -> list[File]:
-    """All Python files below `package`."""
+    """Return all Python files below `package`."""
     return [
         _file(path.relative_to(package).as_posix(), path.read_text(encoding="utf-8"))
         for path in sorted(package.rglob("*.py"))
@@ -157,12 +162,12 @@ def files(package: Path) -> list[File]:
 
 @functools.cache
 def _file(place: str, text: str) -> File:
-    """A file as it is read: of a broken copy, only the broken one is read anew."""
+    """Read a file. The cache returns unchanged files, so only the broken file of a broken copy is parsed again."""
     return File(place, ast.parse(text))
 
 
 def libraries_stay_home(package: Path) -> list[str]:
-    """Invariant 1: each outside library is known to one room or file only."""
+    """Invariant 1: only one room or file imports each outside library."""
     return [
         f"{file.place} imports {name}"
         for file in files(package)
@@ -172,7 +177,7 @@ def libraries_stay_home(package: Path) -> list[str]:
 
 
 def strategies_are_pure(package: Path) -> list[str]:
-    """Invariant 2: strategies await agents and nothing else; no I/O, no clock."""
+    """Invariant 2: strategies only await agents. They do no I/O and read no clock."""
     found = []
     for file in files(package):
         if file.room != "strategies":
@@ -189,7 +194,7 @@ def _strategies_may_import(name: str) -> bool:
 
 
 def floors_are_kept(package: Path) -> list[str]:
-    """Invariant 3 and the floors: imports go down; rooms on one floor do not import each other."""
+    """Invariant 3 and the floors: imports only go down, and rooms on one floor do not import each other."""
     found = []
     level = {room: number for number, floor in enumerate(FLOORS) for room in floor}
     for file in files(package):
@@ -209,7 +214,9 @@ def floors_are_kept(package: Path) -> list[str]:
 
 
 def the_source_is_entered_by_its_doors(package: Path) -> list[str]:
-    """No file outside `source/` imports what stands in a folder of it: the modules at the top are its doors."""
+    """No file outside `source/` imports a module in one of its folders. Only the modules directly in `source/` are
+    imported.
+    """
     inner = tuple(f"adacoder.source.{path.parent.name}" for path in (package / "source").glob("*/__init__.py"))
     return [
         f"{file.place} imports {name}"
@@ -221,14 +228,14 @@ def the_source_is_entered_by_its_doors(package: Path) -> list[str]:
 
 
 INSIDE = "sandbox/child/"
-"""What other processes execute: the user's interpreter, and the launcher that becomes it."""
+"""Folder of the modules that other processes run: the user's interpreter, and the launcher that becomes it."""
 
 
 def what_runs_inside_stands_alone(package: Path) -> list[str]:
-    """Invariant 4: what runs inside needs but the standard library, and Python 3.8 can read it."""
+    """Invariant 4: the code in this folder needs only the standard library, and Python 3.8 can read it."""
     found = []
     places = [path.relative_to(package).as_posix() for path in sorted((package / INSIDE).glob("*.py"))]
-    # They load each other by their paths; only the type checker sees these imports.
+    # They load each other by path. Only the type checker sees these imports.
     each_other = {f"adacoder.{place.removesuffix('.py').replace('/', '.')}" for place in places}
     known = sys.stdlib_module_names | {"adacoder.sandbox.child"} | each_other
     for place in places:
@@ -247,7 +254,7 @@ def what_runs_inside_stands_alone(package: Path) -> list[str]:
 
 
 def only_the_sandbox_runs_code(package: Path) -> list[str]:
-    """Invariant 5: outside sandbox/ nothing starts a process, imports by name, or executes text."""
+    """Invariant 5: code outside sandbox/ starts no process, imports no module by name, and executes no text."""
     found = []
     for file in files(package):
         if file.room == "sandbox":
@@ -262,7 +269,7 @@ def only_the_sandbox_runs_code(package: Path) -> list[str]:
 
 
 def programs_are_started_in_few_places(package: Path) -> list[str]:
-    """Invariant 5: where a program is looked for or started, outside isolation or on the way into it, is known."""
+    """Invariant 5: only the files in STARTING start or look for programs."""
     return [
         f"{file.place} calls {name}"
         for file in files(package)
@@ -272,11 +279,11 @@ def programs_are_started_in_few_places(package: Path) -> list[str]:
 
 
 def what_is_shown_goes_through_the_doors(package: Path) -> list[str]:
-    """Invariant 10: no file but the doors' own draws on a terminal, or writes to one or to an editor past its door."""
+    """Invariant 10: only the files in SHOWING draw on a terminal, or write directly to a terminal or an editor."""
     found = []
     for file in files(package):
         attributes = {node.attr for node in file.nodes if isinstance(node, ast.Attribute)}
-        used = {*_called(file.nodes), *(attributes - {"status"})}  # an Outcome's status is no rich.status
+        used = {*_called(file.nodes), *(attributes - {"status"})}  # an Outcome's status is not a rich.status
         found += [
             f"{file.place} uses {name}"
             for name, homes in SHOWING.items()
@@ -286,19 +293,20 @@ def what_is_shown_goes_through_the_doors(package: Path) -> list[str]:
 
 
 def long_work_is_done_aside(package: Path) -> list[str]:
-    """Invariant 13: no coroutine itself does what grows with a text."""
+    """Invariant 13: no coroutine calls a function whose time grows with a text."""
     return [
         f"{file.place}:{node.lineno} calls {name}"
         for file in files(package)
         for node in file.nodes
-        if isinstance(node, ast.AsyncFunctionDef) and file.room != "cli"  # where nobody else waits
+        # the command line serves nobody else meanwhile
+        if isinstance(node, ast.AsyncFunctionDef) and file.room != "cli"
         for name in _called(list(ast.walk(node)))
         if name in ASIDE
     ]
 
 
 def cancellation_goes_through(package: Path) -> list[str]:
-    """Invariant 6: whoever catches a cancellation raises it again."""
+    """Invariant 6: code that catches a cancellation raises it again."""
     found = []
     for file in files(package):
         if file.place.startswith(INSIDE):
@@ -314,13 +322,13 @@ def cancellation_goes_through(package: Path) -> list[str]:
 
 
 def serving_is_light(package: Path) -> list[str]:
-    """Invariant 7: what answers `initialize` has imported none of the heavy libraries."""
+    """Invariant 7: the server answers `initialize` without importing a heavy library."""
     heavy = ("ollama", "httpx", "jedi", "parso", "pyflakes", "click", "rich")
     return _imported_of(heavy, package, "adacoder.lsp.stdio")
 
 
 def answering_needs_little(package: Path) -> list[str]:
-    """Invariant 7: of ours a server that can answer `initialize` has imported only what speaks the protocol."""
+    """Invariant 7: to answer `initialize`, the server imports only those of our modules that speak the protocol."""
     early = {"messages", "visible", "aside", "lsp"}
     acting = ("handlers", "client_state", "jobs", "showing", "snapshot", "connection.mirror")
     rooms = sorted(frozenset.union(*FLOORS) - early - {"__main__"})
@@ -329,14 +337,14 @@ def answering_needs_little(package: Path) -> list[str]:
 
 
 def checking_is_light(package: Path) -> list[str]:
-    """Invariant 7: a check of a file has imported nothing of models and their replies, and nothing that draws."""
+    """Invariant 7: a check of a file imports nothing about models and replies, and nothing that draws."""
     ours = tuple(f"adacoder.{name}" for name in ("models", "replies", "strategies", "service", "source.splice"))
     heavy = (*ours, "httpx", "jedi", "pyflakes", "rich")
     return _imported_of(heavy, package, "adacoder.cli.commands, adacoder.cli.checking, adacoder.cli.findings")
 
 
 def files_run_in_no_circle(package: Path) -> list[str]:
-    """Invariant 7: no file imports itself by way of others; what it imports for its types only counts too."""
+    """Invariant 7: no file imports itself through other files. Imports for type checking also count."""
     try:
         graphlib.TopologicalSorter(import_graph(package)).prepare()
     except graphlib.CycleError as error:
@@ -345,7 +353,7 @@ def files_run_in_no_circle(package: Path) -> list[str]:
 
 
 def import_graph(package: Path) -> dict[str, set[str]]:
-    """The modules of the package, and which of them each one imports."""
+    """Return the modules of the package, each with the modules that it imports."""
     known = {module_of(file): file for file in files(package)}
     graph = {name: {each for each in file.imports() if each in known} for name, file in known.items()}
     for name, used in graph.items():
@@ -354,12 +362,12 @@ def import_graph(package: Path) -> dict[str, set[str]]:
 
 
 def module_of(file: File) -> str:
-    """The dotted name of a file."""
+    """Return the dotted name of a file."""
     return "adacoder." + file.place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def _imported_of(heavy: tuple[str, ...], package: Path, modules: str, done: str = "") -> list[str]:
-    """Which heavy ones have been imported along with some modules, and by what is then done."""
+    """Return the heavy modules that are loaded after `modules` were imported and `done` was run."""
     script = f"import sys, {modules}; {done or 'pass'}; print([m for m in {heavy!r} if m in sys.modules])"
     ran = subprocess.run(
         [sys.executable, "-c", script],
@@ -374,14 +382,14 @@ def _imported_of(heavy: tuple[str, ...], package: Path, modules: str, done: str 
 
 
 def stdout_is_the_protocols(package: Path) -> list[str]:
-    """Invariant 8: only the command line prints, and only the language server's start touches stdout."""
+    """Invariant 8: only the command line prints, and only the start of the language server touches stdout."""
     found = []
     for file in files(package):
         if file.room in ("cli", "__main__") or file.place == "lsp/stdio.py":
             continue
         found += [f"{file.place} calls print" for name in _called(file.nodes) if name == "print"]
         if file.place == "sandbox/child/worker.py":
-            continue  # its stdout is the candidate's, in a process of its own
+            continue  # its stdout belongs to the candidate, in a process of its own
         found += [
             f"{file.place}:{node.lineno} uses sys.stdout"
             for node in file.nodes
@@ -391,7 +399,7 @@ def stdout_is_the_protocols(package: Path) -> list[str]:
 
 
 def syntax_errors_come_from_the_users_python(package: Path) -> list[str]:
-    """Invariant 9: only the sandbox, where the user's interpreter speaks, calls something a syntax error."""
+    """Invariant 9: only the sandbox calls something a syntax error, because it asks the user's interpreter."""
     return [
         f"{file.place}:{node.lineno} calls something a syntax error"
         for file in files(package)
@@ -402,17 +410,19 @@ def syntax_errors_come_from_the_users_python(package: Path) -> list[str]:
 
 
 HIDDEN = frozenset({"hidden", "canonical", "open_verdict"})
-"""What tells of hidden tests and canonical solutions."""
+"""Names of members that contain hidden tests and canonical solutions."""
 HIDDEN_KINDS = frozenset({"Statements", "Calls", "Examples"})
 MAKES_HIDDEN = ("arena/formats.py", "arena/own_code.py")
-"""Who makes tasks with hidden tests; it sets what it never reads again."""
+"""Files that create tasks with hidden tests. They set the members and never read them."""
 
 
 def hidden_tests_reach_only_the_judge(package: Path) -> list[str]:
-    """Invariant 14: only `arena/judge.py` reads hidden tests and canonical solutions, and only doors know the arena."""
+    """Invariant 14: only `arena/judge.py` reads hidden tests and canonical solutions, and only the user interfaces
+    import the arena.
+    """
     found = []
     for file in files(package):
-        if file.place == "arena/judge.py" or file.room in ("privacy", "sandbox"):  # where files are hidden
+        if file.place == "arena/judge.py" or file.room in ("privacy", "sandbox"):  # they hide files
             continue
         found += [
             f"{file.place}:{node.lineno} reads what is hidden"
@@ -433,17 +443,18 @@ def hidden_tests_reach_only_the_judge(package: Path) -> list[str]:
 
 
 STANDING_IN = (
-    *("support.standins", "support.serving", "support.acting", "support.commandline"),  # servers, and what they say
+    *("support.standins", "support.serving", "support.acting", "support.commandline"),  # servers and their replies
     *("integration.lsp.client", "integration.lsp.texts"),  # an editor
-    *("support.evaluating", "support.bodies"),  # functions that the sandbox is put to the test with
-    "architecture",  # which `house.py` counts
+    *("support.evaluating", "support.bodies"),  # functions that test the sandbox
+    "architecture",  # `house.py` counts with it
 )
-"""What benchmarks may take from the tests: nothing that has tasks or a judge."""
+"""Modules of the tests that benchmarks may import. None of them has tasks or a judge."""
 
 
 def benchmarks_judge_by_the_product(benchmarks: Path) -> list[str]:
-    """Invariant 15: benchmarks import the product, and of the tests only what stands in for servers and editors; where
-    they read tasks, the arena's judge is the only one."""
+    """Invariant 15: benchmarks import the product. Of the tests, they import only substitutes for servers and editors.
+    Benchmarks that read tasks judge them with the arena's judge.
+    """
     rooms = {path.name for path in Path(__file__).parents[1].iterdir() if path.is_dir()} | {"conftest"}
     found = []
     for file in files(benchmarks):
@@ -463,7 +474,7 @@ def benchmarks_judge_by_the_product(benchmarks: Path) -> list[str]:
 OPENING = frozenset(
     {"open", "read_text", "read_bytes", "fdopen", "FileIO", "open_code", "getline", "getlines", "mmap", "read_regular"}
 )
-"""Names by which a file is read."""
+"""Names of functions that read a file."""
 
 READERS = {
     "privacy/": "the one place that answers whether a file may be read, and opens it",
@@ -483,7 +494,7 @@ READERS = {
     "cli/commands.py": "nothing: /dev/null",
     "private_files.py": "files that only this user can have written, in folders that it makes",
 }
-"""Who opens files, and which."""
+"""The files that open files, and what they open."""
 
 
 def classes_have_names_of_their_own(package: Path) -> list[str]:
@@ -512,7 +523,7 @@ def _shared(places: dict[str, list[str]]) -> list[str]:
 
 
 def files_are_read_in_one_place(package: Path) -> list[str]:
-    """Invariant 11: what is read for a workspace is opened by `privacy.access`, which asks whether it may be."""
+    """Invariant 11: only `privacy.access` opens files of a workspace. It first asks whether they may be read."""
     return [
         f"{file.place} calls {name}"
         for file in files(package)
@@ -526,7 +537,7 @@ _MISREAD = re.compile(r"(?<!\\)(?:\((?=\?>)|\)(?:[*+?]|\{[\d,]*\})\+)")
 
 
 def patterns_mean_the_same_to_every_python(package: Path) -> list[str]:
-    """Invariant 12: no group of a pattern is possessive or atomic, which Python before 3.11.5 matches wrongly."""
+    """Invariant 12: no group of a pattern is possessive or atomic. Python before 3.11.5 matches such groups wrongly."""
     return [
         f"{file.place}:{node.lineno} holds {found[0]}"
         for file in files(package)
@@ -536,7 +547,7 @@ def patterns_mean_the_same_to_every_python(package: Path) -> list[str]:
 
 
 def _text(node: ast.expr) -> str:
-    """What a literal holds, with `()` for each value that an f-string takes in."""
+    """Return the text of a literal, with `()` in place of each value of an f-string."""
     if isinstance(node, ast.JoinedStr):
         return "".join(map(_text, node.values))
     if isinstance(node, ast.FormattedValue):
@@ -545,7 +556,7 @@ def _text(node: ast.expr) -> str:
 
 
 def _called(nodes: list[ast.AST]) -> list[str]:
-    """The last parts of the names that are called."""
+    """Return the last parts of the called names."""
     names = []
     for node in nodes:
         if isinstance(node, ast.Call):

@@ -1,4 +1,4 @@
-"""Docstrings, comments, pages and messages are plain English: at most 3 turns per 1,000 words read as translated."""
+"""Docstrings, comments, pages and messages are plain English: at most 3 stiff phrases in 1,000 words."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from support.paths import ROOT
 
 MOST = 3
-"""Most turns per 1,000 words in a room."""
+"""Largest number of turns per 1,000 words in a room."""
 LEAST_WORDS = 400
-"""Smaller rooms are measured together, because one turn would decide there."""
+"""Smaller rooms are measured together, because one turn would decide their result."""
 FEW_ROOMS = 5
-"""The package has more."""
+"""Smallest number of words that the package has."""
 TURNS = [
     re.compile(pattern)
     for pattern in (
@@ -37,19 +37,19 @@ WORST = re.compile(
     r"|\b(?:is|are|was|were|be) (?:told|said)\b|\btells? (?:of|what|which|how)\b|\bstands?\b|\bwhat came\b|, too\."
     r"|(?<![Tt]here )\b(?:is|are) no (?!longer|more than|less than)\w|\bso that (?:none|nothing|all|no)\b"
 )
-"""Turns that no message has."""
+"""Turns that no message may contain."""
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]+")
 LEAST_MESSAGE = 4
-"""Fewest words of a message."""
+"""Smallest number of words in a message."""
 THERE_IS_NONE = re.compile(r"\b[Tt]here (?:is|are) no\b")
 """Good English in a message."""
 IS_PATTERN = re.compile(r"\\[bsdwAZ.(]|\(\?|\[\^|\]\*|\|\w+\|")
-"""In regular expressions, but not in messages."""
+"""Turns in regular expressions that are not messages."""
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 
 
 def prose_of_python(text: str) -> Iterator[str]:
-    """Docstrings, also those of names, without their examples; and comments."""
+    """Return the docstrings, including those of names but without their examples, and the comments."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield " ".join(re.split(r"\n\s*>>>", node.value.value)[0].split())
@@ -59,7 +59,7 @@ def prose_of_python(text: str) -> Iterator[str]:
 
 
 def messages_of_python(text: str) -> Iterator[str]:
-    """Texts of at least four words that code can show, with … for each value in them. Patterns are no messages."""
+    """Return texts of at least four words that code can show, with … for each value. Patterns are not messages."""
     tree = ast.parse(text)
     passed = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -83,14 +83,14 @@ def messages_of_python(text: str) -> Iterator[str]:
 
 
 def prose_of_markdown(text: str) -> Iterator[str]:
-    """Paragraphs, headings and tables, without code blocks."""
+    """Return the paragraphs, headings and tables, without code blocks."""
     text = re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
     for block in re.split(r"\n\s*\n", re.sub(r"^ {4}.*", "", text, flags=re.MULTILINE)):
         yield " ".join(line.strip(" |*#>-") for line in block.splitlines())
 
 
 def rate(texts: list[str]) -> tuple[float, list[str]]:
-    """Turns per 1,000 words, and the turns with their surroundings."""
+    """Return the turns per 1,000 words, and the turns with the text around them."""
     words = sum(len(WORD.findall(text)) for text in texts)
     found = [
         text[max(0, m.start() - 30) : m.end() + 30] for text in texts for turn in TURNS for m in turn.finditer(text)
@@ -99,7 +99,7 @@ def rate(texts: list[str]) -> tuple[float, list[str]]:
 
 
 def by_room(texts_of: Callable[[str], Iterator[str]]) -> dict[str, list[str]]:
-    """Texts of the package's files by room; small rooms are one."""
+    """Return the texts of the package's files by room. Small rooms are combined."""
     texts: dict[str, list[str]] = {}
     package = ROOT / "server/adacoder"
     for path in sorted(package.rglob("*.py")):
@@ -109,7 +109,7 @@ def by_room(texts_of: Callable[[str], Iterator[str]]) -> dict[str, list[str]]:
 
 
 def prose() -> dict[str, list[str]]:
-    """Prose by room; the benchmarks are one room, and so are the pages."""
+    """Return the prose by room. The benchmarks are one room, and so are the pages."""
     pages = [*PAGES, *sorted((ROOT / "docs").glob("*.md"))]
     return by_room(prose_of_python) | {
         "benchmarks": [
@@ -120,7 +120,7 @@ def prose() -> dict[str, list[str]]:
 
 
 def stiff_rooms(texts: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Turns of the rooms that have too many."""
+    """Return the turns of the rooms that have too many."""
     rates = {room: rate(found) for room, found in texts.items()}
     return {room: turns for room, (found, turns) in rates.items() if found > MOST}
 

@@ -1,4 +1,4 @@
-"""What is done aside: in a thread, or in a process of its own."""
+"""Work in a thread or in a process of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVER = 3600.0
 
 
 def runs(pid: int) -> bool:
-    """Whether there is such a process, that has not ended."""
+    """Return whether such a process exists and has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -109,7 +109,7 @@ async def test_a_process_that_dies_is_told_of_and_replaced() -> None:
 
 
 async def test_it_ends_with_who_asks() -> None:
-    """Also where that is killed, and so ends nothing itself."""
+    """This also holds if the process is killed, and so ends nothing itself."""
     program = (
         "import asyncio, os\n"
         "from adacoder.aside import aside, in_a_process\n"
@@ -126,7 +126,7 @@ async def test_it_ends_with_who_asks() -> None:
     asking.send_signal(signal.SIGKILL)
     await asking.wait()
     async with asyncio.timeout(20):
-        while runs(pid):  # noqa: ASYNC110  # it is no child of ours
+        while runs(pid):  # noqa: ASYNC110  # it is not our child
             await asyncio.sleep(0.01)
 
 

@@ -1,4 +1,4 @@
-"""Nothing but the model server is contacted, and nothing is stored that nobody asked for: through both doors."""
+"""Both user interfaces contact only the model server, and store nothing that nobody asked for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WATCHED = TESTS / "support" / "watched.py"
 
 @dataclass(frozen=True)
 class Household:
-    """All places of a user: what is stored shows here."""
+    """All folders of a user in which a program may store files."""
 
     folder: Path
 
@@ -40,7 +40,7 @@ class Household:
         return self.folder.with_suffix(".log")
 
     def settle_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Make them, and have programs find them."""
+        """Make the folders, and point programs to them."""
         for name, variables in {
             "home": ("HOME",),
             "tmp": ("TMPDIR", "TEMP", "TMP"),
@@ -59,7 +59,7 @@ class Household:
         monkeypatch.chdir(self.project)
 
     def files(self) -> dict[str, bytes]:
-        """Every file, with what it holds."""
+        """Return every file with its content."""
         return {
             path.relative_to(self.folder).as_posix(): path.read_bytes()
             for path in self.folder.rglob("*")
@@ -67,7 +67,7 @@ class Household:
         }
 
     def contacted(self) -> set[object]:
-        """Where connections went, but for those between our own processes."""
+        """Return the addresses of connections, except those between our own processes."""
         return {
             tuple(what[0]) if isinstance(what[0], list) else what
             for event, what in self._events()
@@ -75,7 +75,7 @@ class Household:
         }
 
     def left(self) -> set[str]:
-        """The names of what was made or written, and is still there."""
+        """Return the names of files that a process made or wrote, and that still exist."""
         paths = [
             Path(what) for event, what in self._events() if not event.startswith("socket.") and isinstance(what, str)
         ]
@@ -86,7 +86,7 @@ class Household:
 
 
 def _is_local_path(what: object) -> bool:
-    """Whether that is the address of a socket in the file system, which leads to nowhere else."""
+    """Return whether this is the address of a socket in the file system, which leads nowhere else."""
     return isinstance(what, list) and isinstance(what[0], str)
 
 
@@ -98,11 +98,11 @@ def household(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Household:
 
 
 REPLIES = (WRONG_REPLY, PLAN, GOOD_REPLY)
-"""So that all that a request has to do is done: evaluate, repair, plan, write afresh."""
+"""Replies that make a request do all of its steps: evaluate, repair, plan, and write a new function."""
 
 
 def options(server: StandInServer) -> tuple[str, ...]:
-    """How the command line names a model of `server`."""
+    """Return the options of the command line for a model of `server`."""
     if isinstance(server, standin_openai.StandIn):
         return "--model", f"openai:{MODEL}", "--base-url", server.host
     return "--model", MODEL, "--host", server.host

@@ -1,4 +1,4 @@
-"""Real code: every function with doctests loses its body and gets it back from whatever way a model might reply in."""
+"""Every function with doctests in real code loses its body, and gets it back from replies in any form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from support.standins.ollama import Script, StandIn
 PACKAGE = Path(toolz.__file__).parent
 MODEL = "qwen2.5-coder:7b"
 VERIFIED = 57
-"""Of toolz 1.2.0's functions with doctests those with an example that is not skipped, shows an output and uses them."""
+"""Number of toolz 1.2.0's functions with doctests that have an example that is not skipped, shows an output and runs
+the function.
+"""
 FUNCTIONS = 65
 MODULES = (
     "toolz.dicttoolz",
@@ -42,7 +44,7 @@ MODULES = (
     "pickletools",
     "statistics",
 )
-"""All of toolz and sortedcontainers that has doctests, and large modules of the standard library that have many."""
+"""All modules of toolz and sortedcontainers that have doctests, and large standard modules that have many."""
 
 
 @cache
@@ -57,7 +59,7 @@ def always(reply: Script) -> Callable[[object], Script]:
 
 
 def file_of(module: str) -> Path:
-    """The file of a module, which is read, never imported."""
+    """Return the file of a module. It is read but never imported."""
     spec = importlib.util.find_spec(module)
     assert spec is not None
     return Path(str(spec.origin))
@@ -69,12 +71,12 @@ def toolz_targets() -> list[Target]:
 
 
 def blanked(target: Target) -> str:
-    """The text of the target's module with nothing but `...` for its body."""
+    """Return the text of the target's module with only `...` as its body."""
     return f"{target.text[: target.body.start]}\n{target.indent}    ...{target.text[target.body.end :]}"
 
 
 def problem(original: Target, stub: Target, dressing: Dressing) -> str | None:
-    """What is not as it was when the function comes back in a dressing."""
+    """Return what changed when the function came back in a dressing; None if nothing did."""
     before, after = original.text[: original.body.start], original.text[original.body.end :]
     written = splice(stub, extract(Reply(dressing(original)), stub)).text
     name = f"{original.qualname}, {dressing.__name__}"
@@ -151,7 +153,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def generate(path: Path, target: Target, host: str, *options: str) -> int:
-    """`adacoder generate --write` in this process; its exit code."""
+    """Run `adacoder generate --write` in this process. Return its exit code."""
     place = f"{path}::{target.qualname}"
     with pytest.raises(SystemExit) as ended:
         raise SystemExit(main(["generate", place, "--write", "--model", MODEL, "--host", host, *options]))
@@ -164,7 +166,7 @@ WAYS = (fenced, whole_module, body_in_its_indentation)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """With `--all` every function comes in each of these ways in turn, else in one of them."""
+    """With `--all` every function comes in each of these ways in turn, otherwise in one of them."""
     if "turn" in metafunc.fixturenames:
         metafunc.parametrize("turn", range(len(WAYS)) if metafunc.config.getoption("all") else [0])
 
@@ -200,7 +202,7 @@ def test_every_function_with_an_example_that_shows_an_output_is_written_back(
 
 
 def differences(original: Target, written: str, path: Path) -> Iterator[str]:
-    """What is not as it was: the text around the function, and the function itself but for its layout."""
+    """Return what changed: the text around the function, or the function itself beyond its layout."""
     result = locate(written, path, path.parents[1], qualname=original.qualname)
     before = original.text[: original.body.start], original.text[original.body.end :]
     after = written[: result.body.start], written[result.body.end :]

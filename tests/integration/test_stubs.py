@@ -1,4 +1,4 @@
-"""Stubs as people write them: each is found, solved, verified, and its file stays as it is around the new body."""
+"""Stubs as people write them are found, solved and verified. Their file stays unchanged around the new body."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_a_stub_is_solved_and_its_file_stays_as_it_is(label: str, tmp_path
 
 
 def assert_only_the_body_changed(file: SourceFile, target: Target, edits: tuple[Edit, ...]) -> None:
-    """On disk too: bytes before and after the body are those that were there, but for an import that came along."""
+    """The bytes on disk before and after the body are also unchanged, except for an import that the candidate needs."""
     data = file.path.read_bytes()
     after = file.data[len(file.encode(file.text[: target.body.end])) :]
     assert data.endswith(after)

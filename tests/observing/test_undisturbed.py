@@ -1,4 +1,4 @@
-"""An observed example does what it does unobserved: as deep, with the same traceback, in the same interpreter."""
+"""An observed example behaves as it does unobserved: with the same depth, traceback and interpreter."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ exec(compile(source, path, "exec"), namespace)
 (example,) = doctest.DocTestParser().get_examples(namespace[name].__doc__)
 exec(compile(example.source, "<example>", "single"), namespace)
 """
-"""Runs the one example of a function, and nothing else."""
+"""Code that runs only the one example of a function."""
 
 
 async def unobserved(python: Path, path: Path, of: str) -> str:
-    """What the example of a function in a file prints, in a Python of its own."""
+    """Return what the example of a function in a file prints, in a Python process of its own."""
     command = [str(python), "-c", UNOBSERVED, str(path), of]
     ran = await asyncio.to_thread(lambda: subprocess.run(command, capture_output=True, text=True, check=True))
     return ran.stdout
 
 
 async def with_want(ws: Workspace, template: str, want: str, of: str) -> Verdict:
-    """The verdict on a function whose one example wants the line `want`."""
+    """Return the verdict on a function whose only example expects the line `want`."""
     return await ws.evaluate(template.replace("{want}", want.strip()), of=of)
 
 

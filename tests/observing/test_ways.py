@@ -1,7 +1,7 @@
-"""Ways in which an example runs a function or only seems to, in the words of the fixtures' docstrings.
+"""Test the ways in which an example runs a function, or only seems to, with the fixtures' docstrings.
 
-The first line of each says how many of its examples run it. All of them pass with the functions as they stand, so that
-what is verified depends on that number alone; every file has functions that go either way.
+The first line of each docstring says how many of its examples run the function. All examples pass with the fixtures'
+functions, so the verdict depends only on that number. Every file has functions of both kinds.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ INSTEAD = {
     "ways.plain.triple": None,
     "ways.methods.Box.get": None,
 }
-"""What ran instead of functions that did not run; None: that cannot be told."""
+"""What ran instead of functions that did not run; None if that cannot be told."""
 PYTHONS = [Path(sys.executable), *other_pythons()]
 
 
 def minor(python: Path) -> int:
-    """The 11 of Python 3.11."""
+    """Return the minor version, such as the 11 of Python 3.11."""
     return int(python.suffix[1:]) if python in PYTHONS[1:] else sys.version_info.minor
 
 
 def copied(folder: Path, minor: int) -> list[Path]:
-    """The fixtures that Python 3.`minor` can read, as a project in `folder`."""
+    """Copy the fixtures that Python 3.`minor` can read to `folder` as a project."""
     left_out = [path.name for path in FIXTURES.iterdir() if (since := SINCE.match(path.name)) and int(since[1]) > minor]
     shutil.copytree(FIXTURES, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", *left_out))
     return sorted(folder.rglob("*.py"))
@@ -70,7 +70,7 @@ def targets(files: Iterable[Path], folder: Path) -> list[Target]:
 
 
 def told(target: Target) -> int:
-    """How many examples run a function, by its docstring."""
+    """Return how many examples run a function, according to its docstring."""
     found = TOLD.match(target.docstring)
     assert found is not None, target.qualname
     return 0 if found[1] == "no" else int(found[1])
@@ -81,9 +81,9 @@ def label(target: Target) -> str:
 
 
 async def outcomes(host: Host, cases: Sequence[tuple[Target, Candidate | None]], folder: Path) -> list[dict[str, JSON]]:
-    """What `--json` says of each."""
+    """Return the JSON of each case's Outcome."""
     ended = []
-    for _, of_file in groupby(cases, key=lambda case: case[0].module):  # each has a template of its own
+    for _, of_file in groupby(cases, key=lambda case: case[0].module):  # each file has a template of its own
         ended += await asyncio.gather(*(outcome_of(host, *case) for case in of_file))
     return [to_json(each, folder) for each in ended]
 
@@ -95,7 +95,7 @@ def test_every_way_has_its_twin() -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """With `--all` all fixtures run under every Python that there is, else under the one that runs the tests."""
+    """With `--all`, run all fixtures under every installed Python; otherwise only under the one that runs the tests."""
     if "python" in metafunc.fixturenames:
         metafunc.parametrize("python", PYTHONS if metafunc.config.getoption("all") else PYTHONS[:1], ids=minor)
 
@@ -120,7 +120,7 @@ async def test_no_function_without_its_body_is_verified(tmp_path: Path, one_in: 
         cases = [(target, with_body(target, "return None")) for target in found]
         ended = await outcomes(ws.host(), cases, tmp_path)
     pairs = zip(found, ended, strict=True)
-    # Its example shows what the decorator makes of anything that it can call, and calls at once.
+    # Its example shows the decorator's effect on any function, and calls it at once.
     right = [target for target in found if target.name == "bracketed"]
     assert [target for target, outcome in pairs if outcome["status"] == "verified"] == right
 
@@ -145,5 +145,5 @@ def test_check_says_the_same(desk: Desk) -> None:
     found = [target for target in targets(sorted((desk.folder / "ways").glob("*.py")), desk.folder) if target.examples]
     numbers = {f"ways/{target.module.path.name}::{target.qualname}": told(target) for target in found}
     ended = {each["target"]: each["status"] for each in ran.objects if each["target"] in numbers}
-    # Of several of one name, which doctest would not find but for the last one, that one is told last.
+    # If several functions have the same name, the last one is reported last. doctest would find only that one.
     assert ended == {name: "verified" if number else "unverified" for name, number in numbers.items()}

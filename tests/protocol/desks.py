@@ -1,10 +1,10 @@
-"""An editor as each client is: what it declares, and its ways. Clients are data, in `profiles/`.
+"""An editor that behaves like a certain client, with its capabilities and ways. Clients are data, in `profiles/`.
 
 `ways` of a profile:
 
-* `settings`: how they get to the server: `pull`, `push` (sent when they change) or `options` (told at the start);
-* `refusal`: how an edit of a text that has moved on is refused: by `applied: false`, or by an `error`;
-* `silent`: it makes edits, and answers no request.
+* `settings`: how they reach the server: `pull`, `push` (sent when they change) or `options` (sent at the start);
+* `refusal`: how the client refuses an edit of an outdated text: by `applied: false`, or by an `error`;
+* `silent`: it makes edits, but answers no request.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from support.standins.ollama import StandIn
 
 CHANGED = "workspace/didChangeConfiguration"
 WATCHED = ("workspace", "didChangeConfiguration", "dynamicRegistration")
-"""What a client declares that announces changed settings to whom asks for that."""
+"""Capability of a client that reports changed settings to servers that ask for it."""
 PROFILES = {path.stem: path for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))}
 
 LEISURE = """
@@ -37,19 +37,19 @@ client._LONG = 3600.0
 sys.exit(main(["serve"]))
 """
 UNHURRIED = (sys.executable, "-c", LEISURE)
-"""The server, except that it reports no job as long, however slow a busy machine is."""
+"""The server, except that it reports no job as long, even on a slow or busy machine."""
 
 
 @cache
 def profile(name: str) -> Mapping[str, Any]:
-    """What a client declares, and its ways."""
+    """Return a client's capabilities and ways."""
     read: dict[str, Any] = json.loads(PROFILES[name].read_text(encoding="utf-8"))
     return read
 
 
 @dataclass
 class Desk:
-    """A person's editor and model server."""
+    """An editor and a model server of one person."""
 
     name: str
     editor: Client
@@ -57,38 +57,38 @@ class Desk:
 
     @property
     def ways(self) -> Mapping[str, Any]:
-        """Of the profile."""
+        """The ways of the profile."""
         ways: Mapping[str, Any] = profile(self.name)["ways"]
         return ways
 
     def declared(self, *path: str) -> Any:
-        """What the client declares of a capability, such as `window`, `workDoneProgress`."""
+        """Return the client's declared value of a capability, such as `window`, `workDoneProgress`."""
         value: Any = profile(self.name)["capabilities"]
         for member in path:
             value = value.get(member) if isinstance(value, dict) else None
         return value
 
     def declares(self, *path: str) -> bool:
-        """True if the client declares that it can do something."""
+        """Return whether the client declares a capability."""
         return bool(self.declared(*path))
 
     @property
     def versioned(self) -> bool:
-        """True if edits are bound to a version of the text."""
+        """True if edits belong to a version of the text."""
         return self.declares("workspace", "workspaceEdit", "documentChanges")
 
     def answer(self) -> None:
-        """Have the server's requests answered as this client does."""
+        """Answer the server's requests as this client does."""
         self.editor.answers.clear()
         self.editor.answers["workspace/applyEdit"] = self.apply
-        self.editor.answers["window/showMessageRequest"] = lambda _: None  # the person goes on with something else
+        self.editor.answers["window/showMessageRequest"] = lambda _: None  # the person does something else instead
         self.editor.answers["window/showDocument"] = lambda _: {"success": True}
         if self.ways.get("silent"):
             for method in ("workspace/configuration", "window/workDoneProgress/create", "window/showMessageRequest"):
                 self.editor.answers[method] = _never
 
     async def apply(self, params: Any) -> Any:
-        """Make an edit, or refuse it in the client's own way."""
+        """Make an edit, or refuse it as the client does."""
         answer = await self.editor._apply(params)
         if self.ways.get("silent"):
             raise Silence
@@ -97,9 +97,9 @@ class Desk:
         return answer
 
     async def configured(self, **more: Any) -> bool:
-        """Change the person's settings, in the client's way; False if it has none.
+        """Change the person's settings as the client does. Return False if it cannot change them.
 
-        A client that can be asked to tell of such changes tells of none before it was.
+        If a client reports changes on request, it reports none before the server asks for it.
         """
         if self.ways["settings"] == "options":
             return False
@@ -111,17 +111,17 @@ class Desk:
         return True
 
     async def titles(self, uri: str, at: str) -> list[str]:
-        """The titles of the actions that are offered."""
+        """Return the titles of the available code actions."""
         return [action["title"] for action in await self.editor.actions(uri, at)]
 
     async def take(self, uri: str, at: str, title: str) -> Any:
-        """Take the action whose title holds `title`."""
+        """Take the action whose title contains `title`."""
         offered = await self.editor.actions(uri, at)
         (action,) = [each for each in offered if title in each["title"]]
         return await self.editor.take(action)
 
     async def told(self) -> str:
-        """The last message or question, once nothing runs any more."""
+        """Return the last message or question after everything has ended."""
         await self.editor.idle()
         told = ("window/showMessageRequest", "window/showMessage")
         return str([each["params"]["message"] for each in self.editor.received if each["method"] in told][-1])
@@ -133,7 +133,7 @@ def _never(_: Any) -> Any:
 
 @asynccontextmanager
 async def desk(name: str, folder: Path) -> AsyncIterator[Desk]:
-    """A client's editor with a server that it has initialized, and a model server that it has been told of."""
+    """Open a client's editor with an initialized server and a model server in its settings."""
     with_ways, declared = profile(name)["ways"], profile(name)["capabilities"]
     async with StandIn([]) as standin:
         settings = told_of(standin)
@@ -153,7 +153,7 @@ async def desk(name: str, folder: Path) -> AsyncIterator[Desk]:
 
 
 async def until_asked(standin: StandIn, count: int) -> None:
-    """Wait until the model has been asked `count` times."""
+    """Wait until the model has received `count` requests."""
     async with asyncio.timeout(20):
-        while len(standin.requests) < count:  # noqa: ASYNC110  # another process asks
+        while len(standin.requests) < count:  # noqa: ASYNC110  # another process sends them
             await asyncio.sleep(0.01)

@@ -1,6 +1,6 @@
-"""What people do with AdaCoder, and what must come of it in every editor: one function a flow.
+"""The tasks that people do with AdaCoder, and their results in every editor. Each flow is one function.
 
-A flow is given a desk whose model server replies as the flow says, and a workspace of its own.
+A flow gets a desk, whose model server replies as the flow says, and a workspace of its own.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ WIDE_HEAD = '''def twice(x):
 
     😀é"""'''
 WIDE = f'{WIDE_HEAD}; ...  # 😀\nAFTER = "😀"\n'
-"""Its body begins behind characters of which each client counts another number."""
+"""Its body starts after characters that clients count differently."""
 
 
 def flow(function: Flow) -> Flow:
-    """Make `function` a row of the table."""
+    """Add `function` to the table of flows."""
     FLOWS[function.__name__] = function
     return function
 
@@ -119,7 +119,7 @@ async def typing_elsewhere_loses_neither_text_nor_result(desk: Desk) -> None:
 @flow
 async def an_edit_of_a_text_that_moved_on_is_refused_and_made_in_the_new_one(desk: Desk) -> None:
     if not desk.versioned:
-        return  # no version, no refusal
+        return  # no version, so nothing is refused
     desk.standin.replies = lambda _: GOOD
     uri = await desk.editor.write("names.py", f"A = 1\n\n\n{STUB}")
     attempts: list[Any] = []
@@ -219,7 +219,7 @@ async def a_function_that_was_edited_meanwhile_has_its_result_kept(desk: Desk) -
 
 
 async def kept(desk: Desk) -> str:
-    """Have a result that nothing verifies; the document, which must not change."""
+    """Generate a result that nothing verifies, and return the document, which must not change."""
     desk.standin.replies = lambda _: SHOUT
     uri = await desk.editor.write("text.py", NO_EXAMPLES)
     await desk.take(uri, "def ", "generate function 'shout'")
@@ -279,7 +279,8 @@ async def what_was_found_is_shown_where_the_client_shows_it(desk: Desk) -> None:
     await desk.told()
     document = {"textDocument": {"uri": uri}}
     if desk.declares("textDocument", "publishDiagnostics"):
-        published = "textDocument/publishDiagnostics"  # those of the previous flow's document may be cleared only now
+        # the diagnostics of the previous flow's document may be cleared only now
+        published = "textDocument/publishDiagnostics"
         sent = await desk.editor.until(lambda: [each for each in desk.editor.all(published) if each["uri"] == uri])
         assert [desk.editor.marked(uri, each["range"]) for each in sent[-1]["diagnostics"]] == [
             '>>> initials("ada lovelace")',
@@ -309,7 +310,7 @@ async def inlay_hints_say_what_came_where_they_are_wanted(desk: Desk) -> None:
     asked_for = {"textDocument": {"uri": uri}, "range": whole}
     assert not await desk.editor.request("textDocument/inlayHint", asked_for)
     if not await desk.configured(inlayHints=True):
-        return  # its settings are told at the start, and never again
+        return  # its settings are sent at the start, and never again
     hints = await desk.editor.request("textDocument/inlayHint", asked_for)
     assert [each["label"] for each in hints] == ["gave 'ada lovelace'", "gave 'Åsa öberg'"]
     places = [desk.editor.offset(text, each["position"]) for each in hints]
@@ -318,7 +319,7 @@ async def inlay_hints_say_what_came_where_they_are_wanted(desk: Desk) -> None:
 
 @flow
 async def what_is_shown_follows_the_settings_at_once(desk: Desk) -> None:
-    """Also where the client tells of a change only if it was asked to; it is asked nothing that it does not know."""
+    """This also holds for clients that report changes only on request. They get no request that they do not know."""
     if desk.declares(*WATCHED):
         await desk.editor.until(lambda: desk.editor.registered)
     assert desk.editor.registered == ({CHANGED: None} if desk.declares(*WATCHED) else {})
@@ -329,7 +330,7 @@ async def what_is_shown_follows_the_settings_at_once(desk: Desk) -> None:
     for shows in (False, True):
         desk.editor.received.clear()
         if not await desk.configured(codeLens=shows):
-            return  # its settings are told at the start, and never again
+            return  # its settings are sent at the start, and never again
         if desk.declares("workspace", "codeLens", "refreshSupport"):
             await desk.editor.until(lambda: desk.editor.all("workspace/codeLens/refresh"))
         assert bool(await desk.editor.request("textDocument/codeLens", document)) == shows

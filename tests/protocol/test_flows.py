@@ -1,4 +1,4 @@
-"""Every flow in every client: one table."""
+"""Run every flow in every client."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Count the tokens of texts of every kind, by the vocabularies of model files: tests/unit/models/token_counts.json.
+"""Count the tokens of all kinds of texts with the vocabularies of model files, for tests/unit/models/token_counts.json.
 
-The files need no more than their vocabularies; llama.cpp's sources have such of many families, in `models/`.
+The files need to contain only their vocabularies. llama.cpp's sources have such files for many families, in `models/`.
 
 usage: PYTHONPATH=tests python tests/real/count.py FILE.gguf ... > tests/unit/models/token_counts.json
 """
@@ -17,7 +17,7 @@ from support.kinds_of_text import KINDS
 
 
 def counted(path: Path) -> dict[str, int]:
-    """The tokens of each text."""
+    """Return the number of tokens of each text."""
     model = Llama(str(path), vocab_only=True, verbose=False)
     return {name: len(model.tokenize(text.encode(), add_bos=False, special=False)) for name, text in KINDS.items()}
 

@@ -1,11 +1,10 @@
-"""Drive a real server through generate, cancel, window, ladder and wedge, and say what it did.
+"""Run generate, cancel, window, ladder and wedge with a real server, and print the results.
 
-Of the server whose address ADACODER_OLLAMA or ADACODER_OPENAI gives, the models that ADACODER_MODELS names (one, or
-several with commas between them; for a ladder the last should be the best) are asked. Without an address, a server is
-started with the model file that ADACODER_GGUF names. Without that, too, servers are started that have the models of
-`models.py`, of which it is known what they write.
+ADACODER_OLLAMA or ADACODER_OPENAI gives the address of the server, and ADACODER_MODELS its models, separated by commas.
+For a ladder, the last model should be the best. Without an address, a server starts with the model file of
+ADACODER_GGUF. Without this file, servers start with the models of `models.py`, whose replies are known.
 
-usage: PYTHONPATH=tests python tests/real/drive.py [REPLIES]    replies to end early in a row; 200 by default
+usage: PYTHONPATH=tests python tests/real/drive.py [REPLIES]    number of replies to end early; 200 by default
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ def slug(text: str) -> str:
 '''
 _REPLIES = 200
 _PATIENCE = 600.0
-"""Seconds that one command has."""
+"""Time limit of a command in seconds."""
 _LONG_WAIT = 10.0
-"""Seconds between two short replies that are worth a word."""
+"""Seconds between two short replies that are worth a message."""
 _ASKED = (
     Message("system", "You write Python."),
     Message("user", "Write the function `slug(text)`, in one code block."),
@@ -55,22 +54,22 @@ _ASKED = (
 
 @dataclass
 class Lane:
-    """One server, and what it did."""
+    """A server and its results."""
 
     server: str
-    """What it is called."""
+    """Name of the server."""
     settings: Settings
-    """With its address, and the ids of its models."""
+    """Settings with its address and the ids of its models."""
     failures: list[str] = field(default_factory=list)
 
     def says(self, what: str, said: str, *, good: bool = True) -> None:
-        """Say what happened; `good`: as it must be."""
+        """Print a result. `good`: it is as expected."""
         print(f"{'✓' if good else '✗'} {self.server}: {what}: {said}", flush=True)
         if not good:
             self.failures.append(what)
 
     def run(self, *arguments: str, models: Sequence[str] | None = None) -> subprocess.Popen[str]:
-        """Start `adacoder` with this server and these of its models; all of them where none are named."""
+        """Start `adacoder` with this server and `models`, by default all of them."""
         where = ["--host", self.settings.host] if self.settings.host else ["--base-url", str(self.settings.base_url)]
         chosen = [part for model in models or self.settings.models for part in ("--model", model)]
         command = [sys.executable, "-m", "adacoder", arguments[0], *where, *chosen, *arguments[1:]]
@@ -79,7 +78,7 @@ class Lane:
     def generated(
         self, folder: Path, *arguments: str, models: Sequence[str] | None = None
     ) -> tuple[int, str, dict[str, Any]]:
-        """How a whole `adacoder generate` ended, what it said, and what it printed as JSON."""
+        """Run `adacoder generate` to its end. Return its exit code, its last message, and its JSON."""
         module = folder / "slugs.py"
         module.write_text(MODULE, encoding="utf-8")
         with self.run("generate", str(module), "--json", *arguments, models=models) as process:
@@ -94,7 +93,7 @@ class Lane:
         session: Session | None = None,
         most: int = 200,
     ) -> Reply:
-        """A reply of the last model; ended early once it has so many `lines`."""
+        """Return a reply of the last model. End it early once it has `lines` lines."""
         model = await open_model(self.settings.models[-1], self.settings, session or Session(), lambda _: None)
         try:
             enough = lambda text: lines is not None and text.count("\n") >= lines  # noqa: E731
@@ -104,21 +103,21 @@ class Lane:
 
 
 def generate(lane: Lane, folder: Path) -> None:
-    """Each model alone."""
+    """Run generate with each model alone."""
     for model in lane.settings.models:
         code, said, outcome = lane.generated(folder, models=[model])
         lane.says(f"generate with {model}", _told(code, said, outcome), good=code in (0, 1))
 
 
 def ladder(lane: Lane, folder: Path) -> None:
-    """All models, one round each but for the last."""
+    """Run generate with all models. All but the last get one round."""
     if len(lane.settings.models) > 1:
         code, said, outcome = lane.generated(folder, "--rounds-per-model", "1")
         lane.says("ladder", _told(code, said, outcome), good=code in (0, 1))
 
 
 def cancel(lane: Lane, folder: Path) -> None:
-    """Ctrl-C while a reply comes, and how long the next one then has to wait."""
+    """Press Ctrl-C during a reply, and measure how long the next reply must wait."""
     module = folder / "slugs.py"
     module.write_text(MODULE, encoding="utf-8")
     for after in (1.0, 2.0, 4.0):
@@ -137,7 +136,7 @@ def cancel(lane: Lane, folder: Path) -> None:
 
 
 def window(lane: Lane, folder: Path) -> None:
-    """A prompt that no window of this size can hold, and one that nearly fills it."""
+    """Send a prompt that no window of this size can hold, and one that nearly fills it."""
     try:
         asyncio.run(lane.ask((Message("user", "word " * 2 * lane.settings.context_tokens),)))
     except (ContextOverflow, NothingCame) as error:
@@ -147,7 +146,7 @@ def window(lane: Lane, folder: Path) -> None:
 
 
 def figures(lane: Lane, folder: Path) -> None:
-    """Counts, times and measures of one prompt, read to its end and ended early."""
+    """Compare counts, times and measures of one prompt, read to its end and ended early."""
 
     async def replies() -> list[Reply]:
         session = Session()
@@ -176,7 +175,7 @@ def figures(lane: Lane, folder: Path) -> None:
 
 
 def wedge(lane: Lane, folder: Path, count: int) -> None:
-    """Many short replies, each ended while it comes: none may be lost, none have to wait for long."""
+    """End many short replies early. None may be lost, and none may wait long."""
 
     async def replies() -> tuple[int, float, list[str]]:
         session, slowest, lost, stopped = Session(), 0.0, [], 0
@@ -196,7 +195,7 @@ def wedge(lane: Lane, folder: Path, count: int) -> None:
 
 
 def fixed(lane: Lane, folder: Path) -> None:
-    """What is known of the models of `models.py`."""
+    """Check the known results of the models of `models.py`."""
     expected: Mapping[str, Callable[[int, dict[str, Any]], bool]] = {
         "right": lambda code, outcome: code == 0 and outcome["rounds"] == 1,
         "wrong": lambda code, outcome: code == 1 and outcome["rounds"] == 6,
@@ -232,7 +231,7 @@ def _times(reply: Reply) -> str:
 
 
 def drive(lane: Lane, count: int, *, own: bool) -> list[str]:
-    """All of it; returns what was not as it must be."""
+    """Run all steps. Return the failures."""
     with tempfile.TemporaryDirectory() as folder:
         for step in (fixed,) if own else (generate, ladder):
             step(lane, Path(folder))
@@ -245,7 +244,7 @@ def drive(lane: Lane, count: int, *, own: bool) -> list[str]:
 
 @contextmanager
 def _lanes() -> Iterator[Iterator[tuple[Lane, bool]]]:
-    """The servers to drive, and whether they are of our own making."""
+    """Yield the servers to test, and whether they are our own."""
     names = [name.strip() for name in os.environ.get("ADACODER_MODELS", "").split(",") if name.strip()]
     host, url = os.environ.get("ADACODER_OLLAMA"), os.environ.get("ADACODER_OPENAI")
     if (host or url) and not names:
@@ -277,7 +276,7 @@ def _own() -> Iterator[tuple[Lane, bool]]:
     with tempfile.TemporaryDirectory() as folder:
         files = make(Path(folder))
         with llama_cpp_python(Path(folder), files) as url:
-            # The one to be asked for all that is not about a certain model comes last.
+            # The last one answers the questions that are not about a certain model.
             ids = tuple(f"openai:{name}" for name in (*(name for name in files if name != "right"), "right"))
             yield Lane("llama-cpp-python", Settings(models=ids, base_url=url, context_tokens=WINDOW)), True
         if has_llama_server():
@@ -287,7 +286,8 @@ def _own() -> Iterator[tuple[Lane, bool]]:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever starts this may ignore it, and so would commands
+    # the starting program may ignore this signal, and then our commands would too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     replies = int(sys.argv[1]) if len(sys.argv) > 1 else _REPLIES
     with _lanes() as lanes:
         wrong = [f"{lane.server}: {what}" for lane, own in lanes for what in drive(lane, replies, own=own)]

@@ -1,8 +1,8 @@
-"""Tiny model files for real servers, each of which writes one fixed text, whatever it is asked.
+"""Tiny model files for real servers. Each model writes one fixed text, whatever it is asked.
 
-Of a network that only looks at the last token: each piece of the text is a token of its own, whose embedding names it,
-and the output layer has for each the one that follows. What a prompt is made of are other tokens, all with the same
-embedding, which the text's first piece follows. The one layer in between adds nothing.
+The network only looks at the last token. Each piece of the text is a token of its own with its own embedding, and the
+output layer gives the piece that follows it. Prompts consist of other tokens. They share one embedding, which the
+text's first piece follows. The one layer between adds nothing.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 _WIDTH = 256
-"""How many states the network can be in: one for any prompt, and one for each piece of its text."""
+"""Number of states of the network: one for any prompt, and one for each piece of its text."""
 _WORDS = 6000
-"""Tokens of the vocabulary that prompts are written in."""
+"""Number of tokens in the vocabulary of prompts."""
 _TRAINED_WITH = 32768
-"""The context window that the files name."""
+"""The context window in the files."""
 _SURE = 4.0
 _CONTROL = ("<|im_start|>", "<|im_end|>")
 _TEMPLATE = (
@@ -48,19 +48,19 @@ TEXTS: Mapping[str, Sequence[str]] = {
     "steps": [f"{number}. Look at the next word of the text, and at the one after it.\n" for number in range(1, 200)],
     "circles": ("again and again ",),
 }
-"""What each model writes, in pieces."""
+"""The text of each model, in pieces."""
 _ENDLESS = frozenset({"steps", "circles"})
-"""The models whose last piece is followed by their first."""
+"""The models that start again after the last piece."""
 
 
 def make(folder: Path) -> dict[str, Path]:
-    """Write the files of all models; returns them by name."""
+    """Write the files of all models. Return them by name."""
     vocabulary, merges = _vocabulary()
     return {name: _write(folder / f"{name}.gguf", vocabulary, merges) for name in TEXTS}
 
 
 def _vocabulary() -> tuple[list[str], list[str]]:
-    """Tokens and merges of a vocabulary for Python and English, trained on the standard library."""
+    """Return the tokens and merges of a vocabulary for Python and English, trained on the standard library."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -120,6 +120,6 @@ def _write(path: Path, vocabulary: Sequence[str], merges: Sequence[str]) -> Path
 
 
 def _spelled(text: str) -> str:
-    """`text` as vocabularies of bytes write it."""
+    """Return `text` as byte-level vocabularies write it."""
     ((spelled, _),) = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(text)
     return str(spelled)

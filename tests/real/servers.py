@@ -1,4 +1,4 @@
-"""Real servers for model files: llama.cpp's own where it is installed, and llama-cpp-python's."""
+"""Real servers for model files: llama.cpp's own if it is installed, and llama-cpp-python's."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 WINDOW = 4096
-"""The context window that servers are started with."""
+"""The servers' context window."""
 _PATIENCE = 60.0
-"""Seconds that a server has to start."""
+"""Seconds that a server may take to start."""
 
 
 @contextmanager
 def llama_cpp_python(folder: Path, models: Mapping[str, Path]) -> Iterator[str]:
-    """The address of a server that has all of `models`, and loads the one that is asked for."""
+    """Start a server that has all of `models`, and loads the requested one. Yield its address."""
     port = _free_port()
     listed = [
         {"model": str(path), "model_alias": name, "n_ctx": WINDOW, "verbose": False} for name, path in models.items()
@@ -34,7 +34,7 @@ def llama_cpp_python(folder: Path, models: Mapping[str, Path]) -> Iterator[str]:
 
 @contextmanager
 def llama_server(folder: Path, model: Path) -> Iterator[str]:
-    """The address of a llama-server that has `model`; it must be installed."""
+    """Start an installed llama-server with `model`. Yield its address."""
     port = _free_port()
     command = ["llama-server", "--model", str(model), "--alias", model.stem, "--ctx-size", str(WINDOW)]
     where = ["--host", "127.0.0.1", "--port", str(port)]
@@ -43,13 +43,13 @@ def llama_server(folder: Path, model: Path) -> Iterator[str]:
 
 
 def has_llama_server() -> bool:
-    """Whether llama.cpp's own server is installed."""
+    """Return whether llama.cpp's own server is installed."""
     return shutil.which("llama-server") is not None
 
 
 @contextmanager
 def served(folder: Path, model: Path) -> Iterator[tuple[str, str]]:
-    """Name and address of `model`, served by llama-server where it is installed, else by llama-cpp-python."""
+    """Serve `model` with llama-server if it is installed, otherwise with llama-cpp-python. Yield its name and URL."""
     server = llama_server(folder, model) if has_llama_server() else llama_cpp_python(folder, {model.stem: model})
     with server as url:
         yield model.stem, url

@@ -1,4 +1,4 @@
-"""A real model writes ten small functions: nothing breaks, and whatever is called verified passes a second run.
+"""A real model writes ten small functions. Nothing breaks, and everything called verified passes a second run.
 
 ADACODER_GGUF names the model's file. How many functions are right says something about the model, so that is printed,
 not asserted. Only a model that writes none of them fails the test, because it may never have been asked.
@@ -30,18 +30,18 @@ _LIMITS = ("--budget-seconds", "25", "--max-iterations", "2", "--seed", "1")
 
 @dataclass(frozen=True)
 class Written:
-    """What the model made of one function."""
+    """The result of the model for one function."""
 
     status: str
     right: bool
-    """Whether the further examples pass, too."""
+    """True if the further examples also pass."""
     calls: int
     seconds: float
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
-    """The options that name the model and its server."""
+    """Return the options for the model and its server."""
     file = os.environ.get("ADACODER_GGUF")
     if not file:
         pytest.skip("ADACODER_GGUF names no model file")
@@ -82,7 +82,7 @@ def _written(model: tuple[str, ...], folder: Path, function: dict[str, str]) -> 
 
 
 def _edited(text: str, edits: list[dict[str, Any]]) -> str:
-    """`text`, which is ASCII, with the edits made, the last one first."""
+    """Return `text`, which is ASCII, with the edits applied from the last to the first."""
     starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def offset(position: dict[str, int]) -> int:

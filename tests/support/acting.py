@@ -1,4 +1,4 @@
-"""A model that plays every role of every strategy: what it answers depends on what it is asked to do."""
+"""A model that plays every role of every strategy. Its answer depends on the role in the prompt."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ PLAN = "1. Look at the arguments.\n2. Work out the result.\n3. Return it."
 
 
 class Actor(ScriptedModel):
-    """Writes what it is told to, and says something fitting in every other role."""
+    """Writes the given functions, and gives a fitting answer in every other role."""
 
     def __init__(self, writes: Callable[[int], str], *, tests: str = "", accepts: bool = True, score: int = 4) -> None:
-        """`writes`: the reply to the n-th call for the function, from 1; `tests`: to a call for tests."""
+        """`writes`: returns the reply to the n-th request for the function, from 1.
+
+        `tests`: the reply to a request for tests.
+        """
         super().__init__(then=lambda ask: Reply(self._answer(ask.messages[-1].content), Tokens(10, 5)))
         self._writes = writes
         self._tests = tests

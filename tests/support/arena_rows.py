@@ -27,13 +27,13 @@ _ROW = Row(
 
 
 def row(task: int = 0, *, right: bool | None = True, **changed: object) -> Row:
-    """A row of task number `task`; verified if it is right, else failed."""
+    """Return a row of task number `task`. It is verified if it is right, else failed."""
     status = "verified" if right else "failed"
     return replace(_ROW, **{"task": f"T/{task}", "right": right, "status": status, **changed})  # type: ignore[arg-type]
 
 
 def column(strategy: str, words: str, **changed: object) -> list[Row]:
-    """A row a task: `+` right and verified, `-` failed, `!` verified but wrong, `?` a server's failure."""
+    """Return one row a task: `+` right and verified, `-` failed, `!` verified but wrong, `?` a server's failure."""
     meanings: dict[str, dict[str, object]] = {
         "+": {},
         "-": {"right": False},
@@ -49,12 +49,12 @@ def column(strategy: str, words: str, **changed: object) -> list[Row]:
 def attempt(
     number: int, *, right: bool | None = False, failure: str | None = "wrong_output", **more: object
 ) -> RowAttempt:
-    """An attempt of round `number`, which fails the shown examples if nothing else is said."""
+    """Return an attempt of round `number`. By default, it fails the shown examples."""
     examples = (2, 2) if failure is None else (0, 2)
     made = RowAttempt(number, number, "programming_assistant", failure, examples, right)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
 def designed(count: int, right: int, covered: float, by_first: float | None = None) -> DesignedTests:
-    """Designed tests, as they did on the canonical solution."""
+    """Return designed tests with their results on the canonical solution."""
     return DesignedTests(count, right, covered, by_first)

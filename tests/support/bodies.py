@@ -1,4 +1,4 @@
-"""What the tests and figures of evidence share: a function with another body, and what its examples make of it."""
+"""Shared by the tests and figures of evidence: a function with another body, and the outcome of its examples."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ STAND_INS = {
     "unwritten": "raise NotImplementedError",
     "first": "return {first}",
 }
-"""Bodies that do nothing of what a function is for; `first` gives back the first parameter."""
+"""Bodies that do nothing useful. `first` returns the first parameter."""
 
 
 def with_body(target: Target, statement: str) -> Candidate:
-    """The function with `statement` for its body; its signature, decorators and docstring stay."""
+    """Return the function with `statement` as its body. Its signature, decorators and docstring stay."""
     head = target.text[target.definition.start : target.body.start]
     return Candidate(dedent(normalize(f"{head.rstrip()}\n{target.indent}    {statement}\n")))
 
 
 async def outcome_of(host: Host, target: Target, candidate: Candidate | None = None) -> Outcome:
-    """The end of a request for a function that takes `candidate`, or the body that it has."""
+    """Return the outcome of a request for a function with `candidate`, or with its current body."""
     evaluator = CodeEvaluator(host, Journal(), overlays={}, timeout=10)
     target = await evaluator.with_class_examples(target)
     candidate = candidate or current(target)

@@ -1,6 +1,6 @@
-"""Classic BPF as the kernel runs it for seccomp: what it refuses to load, and what a filter answers to a call.
+"""Classic BPF as the kernel runs it for seccomp: which programs it refuses to load, and how a filter answers a call.
 
-It knows the instructions that our filters use, and refuses all others. See seccomp(2), linux/filter.h and
+It supports the instructions that our filters use, and refuses all others. See seccomp(2), linux/filter.h and
 `bpf_check_classic` and `seccomp_check_filter` in the kernel.
 """
 
@@ -22,7 +22,7 @@ JUMPS = frozenset({IF_EQUAL, IF_GREATER, IF_AT_LEAST, IF_ANY_BIT})
 ALLOW: Final = "allow"
 KILL: Final = "kill the process"
 Answer: TypeAlias = str | int
-"""ALLOW, KILL, or the errno that the call fails with."""
+"""ALLOW, KILL, or the errno with which the call fails."""
 
 
 class Refused(Exception):
@@ -52,7 +52,7 @@ class Instruction:
 
 
 def load(program: bytes) -> list[Instruction]:
-    """The instructions of a program that the kernel would load."""
+    """Return the instructions of a program that the kernel would load."""
     if len(program) % INSTRUCTION.size or not 0 < len(program) // INSTRUCTION.size <= MOST_INSTRUCTIONS:
         raise Refused(f"{len(program)} bytes")
     steps = [Instruction(*fields) for fields in INSTRUCTION.iter_unpack(program)]
@@ -71,7 +71,7 @@ def load(program: bytes) -> list[Instruction]:
 
 
 def run(program: bytes, call: Call) -> Answer:
-    """What the program answers to the call."""
+    """Return the program's answer to the call."""
     steps, accumulator, place = load(program), 0, 0
     while (step := steps[place]).code != RETURN:
         place += 1
@@ -95,7 +95,7 @@ def holds(step: Instruction, accumulator: int) -> bool:
 
 
 def meaning(result: int) -> Answer:
-    """SECCOMP_RET_ALLOW, _KILL_PROCESS or _ERRNO of linux/seccomp.h; any other is none that we mean to give."""
+    """Translate SECCOMP_RET_ALLOW, _KILL_PROCESS or _ERRNO of linux/seccomp.h. Our filters give no other answers."""
     action, value = result & 0xFFFF_0000, result & 0xFFFF
     if action == 0x0005_0000 and 0 <= value < 4096:
         return value

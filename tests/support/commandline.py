@@ -1,4 +1,4 @@
-"""What the tests of the command line share: running it in this process, and files to run it on."""
+"""Shared by the tests of the command line: running it in this process, and files to run it on."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ GOOD_REPLY = f"```python\ndef hypotenuse(a, b):\n{BODY}```\n"
 WRONG_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```\n"
 PLAN = "1. Square both sides.\n2. Take the root of the sum."
 HEEDING = ("env", "--default-signal=INT")
-"""Begins a command that Ctrl-C ends; what runs in the background inherits that it is ignored."""
+"""Prefix of a command that Ctrl-C must end. Without it, a background process inherits that the signal is ignored."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command did."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -47,7 +47,7 @@ class Ran:
 
     @property
     def objects(self) -> list[dict[str, Any]]:
-        """What `--json` printed."""
+        """The objects that `--json` printed."""
         return [json.loads(line) for line in self.out.splitlines()]
 
     @property
@@ -57,7 +57,7 @@ class Ran:
 
 @dataclass
 class Desk:
-    """A workspace, and a command line that is run in this process."""
+    """A workspace, and a command line that runs in this process."""
 
     folder: Path
     capsys: pytest.CaptureFixture[str]
@@ -76,8 +76,8 @@ class Desk:
 
 
 def new_desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
-    """Make the fixture `desk`."""
+    """Create the fixture `desk`."""
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # where nothing answers
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # no server answers here
     return Desk(tmp_path, capsys)

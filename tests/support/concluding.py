@@ -1,4 +1,4 @@
-"""What the tests of `verified` share: a module as a user has it, and what comes of the function in it."""
+"""Shared by the tests of `verified`: a user's module, and the result for the function in it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ async def concluded(
     reply: str | None = None,
     overlays: Mapping[Path, str] | None = None,
 ) -> Outcome:
-    """The end of a request for the function `of` in a file; with `reply` in the place of what stands there.
+    """Return the outcome of a request for the function `of` in a file. `reply` replaces the current function.
 
-    `overlays`: the texts of other files that are open and not saved.
+    `overlays`: the texts of other files that are open but not saved.
     """
     path = ws.folder / file
     path.parent.mkdir(parents=True, exist_ok=True)

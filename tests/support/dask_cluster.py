@@ -1,4 +1,4 @@
-"""A Dask cluster of real processes, a model server that answers by seed, and `adacoder arena` on them."""
+"""A Dask cluster of real processes, a model server that answers by seed, and `adacoder arena` on both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.standins.openai import StandIn
 from support.standins.server import PATIENCE, Script
 
 LONG = 10 * PATIENCE
-"""Seconds in which what takes starts of processes has happened on a busy machine."""
+"""Seconds within which even several process starts finish on a busy machine."""
 CANARY = "canary_4e51bd"
 SAMPLES = 6
 NAMES = ("double", "triple")
@@ -40,7 +40,7 @@ _WRONG = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    r
 
 
 def by_seed(body: Mapping[str, Any]) -> Script:
-    """A reply that is right where the seed is even."""
+    """Return a reply that is right if the seed is even."""
     return Script(_WRONG if body["seed"] % 2 else _RIGHT, load=0.1)
 
 
@@ -52,10 +52,10 @@ class DaskCluster:
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     address: str = ""
     environment: dict[str, str] = field(default_factory=dict)
-    """What its processes get, in addition to ours."""
+    """Variables for the cluster's processes, in addition to ours."""
 
     def schedule(self, *more: str, before: str = "") -> None:
-        """Start the scheduler; `before` is what its Python does first."""
+        """Start the scheduler. Its Python first runs the code `before`."""
         file = self.folder / "scheduler.json"
         file.unlink(missing_ok=True)
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
@@ -64,7 +64,7 @@ class DaskCluster:
         self.address = json.loads(file.read_text())["address"]
 
     def work(self, name: str, *options: str, before: str = "") -> None:
-        """Start a worker, and wait until it has joined; `before` is what its Python does first."""
+        """Start a worker, and wait until it has joined. Its Python first runs the code `before`."""
         fixed = ("worker", self.address, "--no-dashboard", "--no-nanny", "--name", name)
         self._start(name, before, *fixed, *options)
         until(lambda: b"Registered to" in (self.folder / f"{name}.log").read_bytes())
@@ -101,11 +101,11 @@ class Site:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return self.rows.read_bytes().count(b"\n") if self.rows.exists() else 0
 
     def start(self, *options: str, rows: str = "rows.jsonl", before: str = "") -> Run:
-        """Begin a comparison; `before` is what its Python does first."""
+        """Start a comparison. Its Python first runs the code `before`."""
         model = ("--model", "openai:qwen2.5-coder:7b", "--base-url", self.server.host)
         fixed = ("--samples", str(SAMPLES), "--seed", "0", "--strategy", "direct", "--rows", rows)
         program = f"{before}\nfrom adacoder.__main__ import main\nraise SystemExit(main())"
@@ -116,18 +116,18 @@ class Site:
         )
 
     def on_cluster(self, *options: str, before: str = "") -> Run:
-        """Begin a comparison on the cluster."""
+        """Start a comparison on the cluster."""
         return self.start("--dask", self.cluster.address, *options, before=before)
 
 
 @dataclass
 class Run:
-    """A comparison at work."""
+    """A comparison that is running."""
 
     process: subprocess.Popen[bytes]
 
     def end(self) -> tuple[int, list[str]]:
-        """Its exit code, and what it said on stderr, once it has ended."""
+        """Wait until the process has ended. Return its exit code and its lines on stderr."""
         try:
             _, said = self.process.communicate(timeout=LONG)
         except subprocess.TimeoutExpired:
@@ -139,7 +139,7 @@ class Run:
 
 @contextmanager
 def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
-    """A site with a scheduler, unless that `starts` later, and no workers yet."""
+    """Create a site with a scheduler and no workers. With `starts=False`, the scheduler starts later."""
     (folder / "tasks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in TASKS))
     cluster = DaskCluster(folder)
     with StandIn(by_seed).in_thread() as server:
@@ -148,12 +148,12 @@ def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
                 cluster.schedule()
             yield Site(folder, cluster, server)
         finally:
-            for name in [*cluster.running]:  # a worker that is told to end while its scheduler does may not
+            for name in [*cluster.running]:  # a worker may not end if its scheduler ends at the same time
                 cluster.kill(name)
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     end = time.monotonic() + LONG
     while not holds():
         assert time.monotonic() < end, "it never came"

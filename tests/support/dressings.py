@@ -1,4 +1,4 @@
-"""The ways in which models hand a function over, so that tests can give one back in each."""
+"""The forms in which models return a function, so that tests can return a function in each of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adacoder.domain import Target
 from adacoder.pytext import Lines, dedent, normalize, string_interiors
 
 Dressing = Callable[[Target], str]
-"""What a model might reply that has written the function of this target, as it stands."""
+"""Returns a reply of a model that has written the function of this target unchanged."""
 
 
 def _function(target: Target) -> str:
@@ -18,12 +18,12 @@ def _function(target: Target) -> str:
 
 
 def _body(target: Target) -> str:
-    """The body without the docstring, indented as it stands."""
+    """Return the body without the docstring, with its own indentation."""
     return normalize(target.body.of(target.text)).strip("\n")
 
 
 def _in_other_indentation(text: str, unit: str) -> str:
-    """`text` with `unit` for every four spaces before a statement; strings stay as they are."""
+    """Return `text` with `unit` for every four spaces before a statement. Strings stay unchanged."""
     lines, inside = Lines(text), string_interiors(text)
     changed: list[str] = []
     for index in range(len(lines)):

@@ -1,4 +1,4 @@
-"""What the tests of the sandbox share: a workspace on disk, and a function in it that is put to the test."""
+"""Shared by the tests of the sandbox: a workspace on disk, and a function in it to evaluate."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder of files; a module's text may differ from what is on disk."""
+    """A folder of files. The text of a module may differ from the file on disk."""
 
     folder: Path
     least: Level = Level.SEATBELT
-    """The weakest that is accepted; of what there is here, the strongest is taken."""
+    """The weakest isolation to accept. The strongest that works here is used."""
     interpreter: Interpreter | None = None
     best: Level = Level.FULL
     hosts: list[Host] = field(default_factory=list)
@@ -55,9 +55,9 @@ class Workspace:
         root: str = ".",
         suspects: tuple[str, ...] = (),
         overlays: Mapping[str, str] | None = None,
-        timeout: float = 10.0,  # noqa: ASYNC109  # the evaluation's own
+        timeout: float = 10.0,  # noqa: ASYNC109  # the evaluation's own timeout
     ) -> Verdict:
-        """The verdict on function `of` in the module `file`, whose unsaved text is `text`."""
+        """Return the verdict on function `of` in the module `file`, whose unsaved text is `text`."""
         text = dedent(text)
         what = program(self.folder / file, self.folder / root, text, of, suspects)
         changed = {self.folder / name: dedent(other) for name, other in (overlays or {}).items()}
@@ -91,7 +91,7 @@ def program(path: Path, root: Path, text: str, of: str, suspects: tuple[str, ...
 
 
 def examples(text: str, of: str = "f") -> tuple[Example, ...]:
-    """The examples in the docstring of function `of`, as the source room would read them."""
+    """Return the examples in the docstring of function `of`, as the source room would read them."""
     function = next(found for found in definitions(text) if found.qualname == of)
     docstring = function.docstring
     if docstring is None:
@@ -110,7 +110,7 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
 
 
 def other_pythons() -> list[Path]:
-    """The other versions of Python, 3.8 or later, in PATH and beside the one that runs the tests."""
+    """Return the other versions of Python, 3.8 or later, in PATH and next to the Python that runs the tests."""
     found = {}
     folders = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep) if name]
     beside = sorted(Path(sys.base_prefix).parent.glob("*/bin"))
@@ -125,14 +125,14 @@ def other_pythons() -> list[Path]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what is bound to come; a test that waits in vain fails."""
+    """Wait for a condition that must come true. If it does not, the test fails."""
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110  # processes of the system set no Event
             await asyncio.sleep(0.01)
 
 
 def processes_in(folder: Path) -> list[int]:
-    """The processes that run in a sandbox which shows `folder`, or that work in it, and all that came of them."""
+    """Return the processes that run in a sandbox which shows `folder` or that work in it, and all their descendants."""
     parents: dict[int, int] = {}
     found: set[int] = set()
     for process in Path("/proc").glob("[0-9]*"):
@@ -166,7 +166,7 @@ async def traced(ws: Workspace, text: str, of: str = "f", timeout: float = 30) -
 
 
 def told(trace: Trace, text: str) -> list[str]:
-    """A trace for people: the call, the line's code, and what came to light before it ran."""
+    """Format a trace for people: the call, the line's code, and the values that were new before it ran."""
     lines = dedent(text).splitlines()
     return [f"{each.call} {lines[each.line - 1].strip()}{_came(each)}" for each in trace.executed]
 

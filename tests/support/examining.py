@@ -1,4 +1,4 @@
-"""What the tests of `doctor` share: an examination, whole or one finding of it."""
+"""Shared by the tests of `doctor`: a whole examination, or one finding of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of the arena with a model that answers at once, as a process: `instant_arena.py FOLDER SAMPLES`."""
+"""Run the arena in a process, with a model that answers at once: `instant_arena.py FOLDER SAMPLES`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RIGHT = "```python\ndef double(x):\n    return 2 * x\n```\n"
 
 
 async def run(folder: Path, samples: int) -> None:
-    """Do what is left of all cells."""
+    """Run all cells that have no row yet."""
 
     async def open_model(*_: object) -> ScriptedModel:
         return ScriptedModel(then=RIGHT)

@@ -1,4 +1,4 @@
-"""Texts of every kind that a module may hold, for measures of texts: each is all of one kind, as real ones are not."""
+"""Texts of every kind that a module may contain, for measures of texts. Unlike real texts, each has only one kind."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _WRITTEN = {
 
 
 def _numbers() -> Mapping[str, str]:
-    """Texts of numbers, in the shapes that they have in tables and in examples."""
+    """Return texts of numbers, in the forms that they have in tables and in examples."""
     numbers = [(7919 * number * number + 31) % 100_003 for number in range(1, 161)]
     return {
         "a list of numbers": f"[{', '.join(map(str, numbers))}]",
@@ -107,7 +107,7 @@ def _numbers() -> Mapping[str, str]:
 
 
 def _by_chance() -> Mapping[str, str]:
-    """Texts that no vocabulary has words for."""
+    """Return texts that no vocabulary has words for."""
     seeds = [hashlib.sha256(bytes([number])).digest() for number in range(12)]
     return {
         "hexadecimal": "\n".join(seed.hex() for seed in seeds),
@@ -118,4 +118,4 @@ def _by_chance() -> Mapping[str, str]:
 
 
 KINDS: Mapping[str, str] = {name: text.strip(" ") for name, text in {**_WRITTEN, **_numbers(), **_by_chance()}.items()}
-"""By what they are."""
+"""The texts by kind."""

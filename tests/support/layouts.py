@@ -1,4 +1,4 @@
-"""Environments as the tools of the trade lay them out, made by hand: no test needs the tools, or the network."""
+"""Create environments in the layout of the usual tools, by hand. So no test needs the tools or the network."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import sys
 from pathlib import Path
 
 BASE_PYTHON = Path(vars(sys)["_base_executable"])
-"""What `venv` makes environments of; typeshed leaves it out."""
+"""The Python that `venv` makes environments from. typeshed lacks this name."""
 EXECUTABLE = BASE_PYTHON.resolve()
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 PACKAGES = "dist-packages" if (Path(sys.base_prefix) / "lib/python3/dist-packages").is_dir() else "site-packages"
-"""Where an installation, other than an environment, has its packages: Debian changes the name."""
+"""The name of an installation's folder for packages, which is different on Debian. Environments always have
+`site-packages`.
+"""
 _LEFT_OUT = ("test", "tests", "idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip", "config-*", "__pycache__")
 
 
 def environment(folder: Path, executable: Path = EXECUTABLE, home: Path | None = None, version: str = VERSION) -> Path:
-    """A virtual environment at `folder`, as `venv` makes it; its folder for packages."""
+    """Create a virtual environment at `folder`, as `venv` does. Return its folder for packages."""
     packages = folder / "lib" / version / "site-packages"
     packages.mkdir(parents=True)
     (folder / "bin").mkdir()
@@ -36,7 +38,7 @@ def configure(folder: Path, home: Path) -> None:
 
 
 def installation(folder: Path) -> Path:
-    """A Python installed at `folder`, which is a copy of the one that runs the tests; its executable."""
+    """Install a copy of the tests' Python at `folder`. Return its executable."""
     executable = folder / "bin" / VERSION
     executable.parent.mkdir(parents=True)
     shutil.copy2(EXECUTABLE, executable)
@@ -50,7 +52,7 @@ def installation(folder: Path) -> Path:
 
 
 def linked(source: Path, folder: Path, *, hard: bool) -> None:
-    """Put all files below `source` into `folder` as well, in folders of its own, as links."""
+    """Link all files below `source` into new folders in `folder`."""
     for file in sorted(source.rglob("*")):
         place = folder / file.relative_to(source)
         if file.is_dir():
@@ -64,7 +66,7 @@ def linked(source: Path, folder: Path, *, hard: bool) -> None:
 
 
 def package(folder: Path, name: str = "installed") -> None:
-    """A package with a module in it and a file of data, and what says that it is installed."""
+    """Create a package with a module, a data file, and the metadata that marks it as installed."""
     (folder / name).mkdir(parents=True)
     (folder / name / "__init__.py").write_text("from .inner import ONE\n", encoding="utf-8")
     (folder / name / "inner.py").write_text("ONE = 1\n", encoding="utf-8")
@@ -73,7 +75,7 @@ def package(folder: Path, name: str = "installed") -> None:
 
 
 def project(folder: Path, name: str = "sibling", *, source: str = "") -> Path:
-    """Another Python project with a package, its files of secrets, and more; where its modules are."""
+    """Create another Python project with a package, secret files and more. Return the folder of its modules."""
     (folder / source / name).mkdir(parents=True)
     (folder / source / name / "__init__.py").write_text("ONE = 1\n", encoding="utf-8")
     (folder / source / name / ".env").write_text("private", encoding="utf-8")

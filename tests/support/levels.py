@@ -1,4 +1,4 @@
-"""At which levels code is isolated in tests: where nothing else is said, at the strongest there is here."""
+"""Isolation levels in tests. By default, tests use the strongest level that works here."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ needs_full = pytest.mark.isolation(Level.FULL)
 FULL = pytest.param(Level.FULL, marks=needs_full, id=Level.FULL)
 LSM = pytest.param(Level.LSM, marks=pytest.mark.isolation(Level.LSM), id=Level.LSM)
 NONE = pytest.param(Level.NONE, id=Level.NONE)
-"""Parameters; code that runs unconfined needs nothing."""
+"""A test parameter. Code that runs unconfined needs no isolation."""
 LEVELS = [FULL, LSM]
 
 
 def skip_what_needs_more(items: list[pytest.Item]) -> None:
-    """Skip what is about a level that is not to be had here, and all that needs any if there is none."""
+    """Skip tests that need an isolation level which does not work here.
+
+    If no level works, skip all tests that need one.
+    """
     for item in items:
         needed = [mark.args[0] if mark.args else None for mark in item.iter_markers("isolation")]
         missing = [level for level in needed if not _works(level)]

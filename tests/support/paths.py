@@ -1,10 +1,10 @@
-"""Where things lie in the checkout."""
+"""Paths in the checkout."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-"""On the path of a process that imports from the tests: `support.evaluating`."""
+"""The folder of the tests. A process that imports `support.evaluating` and the like needs it on its path."""
 ROOT = TESTS.parent
 FIXTURES = ROOT / "fixtures"

@@ -1,4 +1,4 @@
-"""What the tests of recorded conversations share: a model that says what it is told to, and a talk with it."""
+"""Shared by the tests of recorded conversations: a scripted model, and a conversation with it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def files_in(folder: Path) -> list[str]:
 
 @contextmanager
 def room_for(size: int) -> Iterator[None]:
-    """Files may grow to `size` bytes and no further, as on a disk that is nearly full."""
+    """Limit the size of files to `size` bytes, as on a disk that is nearly full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -44,7 +44,7 @@ def room_for(size: int) -> Iterator[None]:
 def telling(
     replies: Iterable[Said] = (), window: Window | ModelError = WINDOW, name: str = "ollama:m"
 ) -> ScriptedModel:
-    """A model that says what it is told to, with the same token counts wherever it runs."""
+    """Return a scripted model whose token counts are the same everywhere."""
     counted = (Reply(each, Tokens(10, 5)) if isinstance(each, str) else each for each in replies)
     return ScriptedModel(*counted, window=window, name=name)
 
@@ -54,7 +54,7 @@ async def ask(model: ChatModel, messages: tuple[Message, ...], enough: Enough = 
 
 
 async def record(path: Path, talk: Sequence[tuple[tuple[Message, ...], Reply]] = TALK, window: Window = WINDOW) -> None:
-    """Record `talk`, which is not to be redacted."""
+    """Record `talk` without any redaction."""
     recorder = Recorder(telling([reply for _, reply in talk], window), path, NOTHING)
     for messages, reply in talk:
         assert await ask(recorder, messages) == reply

@@ -1,4 +1,4 @@
-"""Parameters of which the default run tries a sample; `--all` tries every one."""
+"""Sample test parameters. The default run tries a sample, and `--all` tries every value."""
 
 from __future__ import annotations
 

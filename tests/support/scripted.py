@@ -1,4 +1,4 @@
-"""Requests to a model that says what it is told to, with the real evaluator."""
+"""Requests to a scripted model, with the real evaluator."""
 
 from __future__ import annotations
 

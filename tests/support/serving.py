@@ -1,4 +1,4 @@
-"""The kinds of model servers that tests stand in for, and models of them, as a request opens them."""
+"""The kinds of model servers that have a stand-in, and their models as a request opens them."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ MESSAGES = (Message("system", "You write Python."), Message("user", "Write f."))
 
 @dataclass(frozen=True, slots=True)
 class ServerKind:
-    """A kind of model server: a stand-in for it, and how its models are opened."""
+    """A kind of model server: its stand-in, and the way to open its models."""
 
     kind: Kind
     prefix: str
-    """Of the ids of its models."""
+    """Prefix of the ids of its models."""
     stand_in: Callable[..., Any]
-    """Makes a `StandInServer` of a dialect; takes `replies`, and what that takes."""
+    """Creates a `StandInServer` of this kind. It takes `replies` and the stand-in's own arguments."""
     model: Callable[[str], object]
-    """Makes one of the `models` that it serves."""
+    """Creates one of the `models` that the stand-in serves."""
     server: Callable[[str | None, Deadlines], Server]
-    """What talks to the server at an address."""
+    """Creates the client for the server at an address."""
     facts_path: str
-    """Where the server is asked about a model."""
+    """Path of the request about a model's properties."""
 
 
 KINDS: Mapping[str, ServerKind] = {
@@ -51,14 +51,14 @@ KINDS: Mapping[str, ServerKind] = {
     "ollama 0.33": ServerKind(OLLAMA, "ollama", partial(StandIn, version="0.33.0"), Model, OllamaServer, "/api/show"),
     "openai": ServerKind(OPENAI, "openai", standin_openai.StandIn, standin_openai.Model, OpenAIServer, "/v1/models"),
 }
-"""All kinds. What holds for every server is tested with each of them, in `integration/models/test_contract*.py`."""
+"""All kinds. `integration/models/test_contract*.py` tests with each of them what must hold for every server."""
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 _OLLAMAS = {name: kind for name, kind in KINDS.items() if kind.prefix == "ollama"}
 every_ollama = pytest.mark.parametrize("kind", _OLLAMAS.values(), ids=_OLLAMAS.keys())
 
 
 def does_not_think() -> Calibration:
-    """What is known of a model whose first reply was read to its end and held no thoughts."""
+    """Return the calibration of a model whose first reply was read to its end and had no thoughts."""
     calibration = Calibration()
     calibration.thinks_aloud = False
     return calibration
@@ -78,7 +78,7 @@ def model_at(
     calibration: Calibration | None = None,
     on_wait: OnWait = lambda _: None,
 ) -> ServedModel:
-    """A model of the server at `host`."""
+    """Return a model of the server at `host`."""
     deadlines = deadlines or Deadlines()
     return ServedModel(
         kind.server(host, deadlines),
@@ -103,9 +103,9 @@ async def talking(
     stand_in: Mapping[str, Any] | None = None,
     **opened: Any,
 ) -> AsyncIterator[tuple[Any, ServedModel]]:
-    """A stand-in, made with what `stand_in` says, and a model of it, opened as `opened` says.
+    """Start a stand-in with the arguments `stand_in`, and open a model of it with the arguments `opened`.
 
-    In the end no connection may be open.
+    At the end, no connection may be open.
     """
     async with kind.stand_in(replies, **(stand_in or {})) as server:
         model = model_at(server.host, name, kind=kind, **opened)
@@ -124,13 +124,16 @@ async def ask(
     max_tokens: int = 512,
     stop: tuple[str, ...] = (),
 ) -> Reply:
-    """A reply of `model`; a test that waits too long for it fails."""
+    """Return a reply of `model`. The test fails if the reply takes too long."""
     async with asyncio.timeout(PATIENCE):
         return await model.reply(Ask(messages, enough=enough, max_tokens=max_tokens, stop=stop))
 
 
 def sentence(error: BaseException, server: StandInServer | str) -> str:
-    """What an error tells users, with HOST for the address of `server`; one line that ends as a sentence does."""
+    """Return the message of an error, with HOST for the address of `server`.
+
+    It must be one line that ends like a sentence.
+    """
     text = str(error)
     assert isinstance(error, AdaCoderError)
     assert re.fullmatch(r"['A-Z].*\.", text), text
@@ -138,18 +141,18 @@ def sentence(error: BaseException, server: StandInServer | str) -> str:
 
 
 def fate(server: StandInServer, number: int) -> list[str]:
-    """What became of one chat, in order; whether its model had to be loaded does not matter."""
+    """Return the events of one chat, in order. Loading of the model is left out."""
     events = [event.rpartition(" ") for event in server.events]
     return [what for what, _, of in events if of == str(number) and what != "load"]
 
 
 def settings_of(body: Body) -> dict[str, object]:
-    """What a chat asks for besides its messages: for Ollama's options and for all others alike."""
+    """Return the parameters of a chat other than its messages. Ollama's options are included."""
     options = body.get("options")
     rest = {name: value for name, value in body.items() if name not in ("options", "messages")}
     return rest | (options if isinstance(options, dict) else {})
 
 
 def words(count: int) -> tuple[Message, ...]:
-    """A prompt that a stand-in counts as `count` tokens, and some for the template around it."""
+    """Return a prompt that a stand-in counts as `count` tokens, plus some for the template around it."""
     return (Message("user", "word " * count),)

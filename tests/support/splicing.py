@@ -1,4 +1,4 @@
-"""What the tests of putting candidates in place share."""
+"""Shared by the tests of putting candidates in place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def put(
     qualname: str = "f",
     file: str = "mod.py",
 ) -> str:
-    """The text of the module with a candidate in place; checks what holds for every splice."""
+    """Return the text of the module with a candidate in place. Check everything that holds for every splice."""
     target = target_in(text, qualname, file)
     candidate = Candidate(function, imports, definitions)
     placed = splice(target, candidate)
@@ -36,15 +36,17 @@ def put(
 
 
 def body(function: str, text: str = STUB, qualname: str = "f") -> str:
-    """The body that the function of `text` gets from that of a candidate."""
+    """Return the body that the function of `text` gets from a candidate's function."""
     result = put(text, function, qualname=qualname)
     target = target_in(result, qualname)
     return target.body.of(result).removeprefix("\n")
 
 
 def check(target: Target, candidate: Candidate, placed: Splice, file: str = "mod.py") -> None:
-    """What holds for every splice: its edits are small and in order, the function's head stays, and a second time
-    nothing changes any more."""
+    """Check what holds for every splice.
+
+    Its edits are small and in order, the function's header stays, and a second splice changes nothing.
+    """
     assert apply_edits(target.text, placed.edits) == placed.text
     again = target_in(placed.text, target.qualname, file)
     assert again.definition == placed.function
@@ -62,7 +64,7 @@ def check(target: Target, candidate: Candidate, placed: Splice, file: str = "mod
 
 
 def assert_small(text: str, edit: Edit) -> None:
-    """An edit takes nothing away only to put it back: no line at either end."""
+    """Check that an edit does not remove a line at either end only to insert it again."""
     old, new = text[edit.start : edit.end].splitlines(keepends=True), edit.text.splitlines(keepends=True)
     assert old != new
     if old and new:

@@ -1,4 +1,4 @@
-"""A project on disk, and the pieces of it that a model is shown."""
+"""A project on disk, and the pieces of it that a model sees."""
 
 from __future__ import annotations
 
@@ -151,20 +151,20 @@ type Pairs = list[tuple[Order, int]]
 
 
 class Project:
-    """A workspace on disk, made of texts."""
+    """A workspace on disk that is made from texts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def write(self, **modules: str) -> None:
-        """Write modules; two underscores stand for a slash: `pkg____init__` is `pkg/__init__.py`."""
+        """Write modules. Two underscores stand for a slash: `pkg____init__` is `pkg/__init__.py`."""
         for name, text in modules.items():
             path = self.folder / f"{name.replace('____init__', '/__init__').replace('__in__', '/')}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text), encoding="utf-8")
 
     def target(self, qualname: str, text: str, file: str = "shop.py") -> Target:
-        """The function `qualname` in a file with `text`."""
+        """Return the function `qualname` in a file with `text`."""
         path = self.folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         text = textwrap.dedent(text)
@@ -172,7 +172,7 @@ class Project:
         return locate(text, path, self.folder, qualname=qualname)
 
     def pieces(self, qualname: str, text: str, file: str = "shop.py", **overlays: str) -> tuple[Piece, ...]:
-        """What is shown around it."""
+        """Return the pieces that are shown around the function."""
         opened = {self.folder / f"{name}.py": textwrap.dedent(text) for name, text in overlays.items()}
         return pieces(self.target(qualname, text, file), opened)
 

@@ -1,4 +1,4 @@
-"""Agents that play a script, behind a real Request: what a strategy asks of whom, and what comes of it."""
+"""Scripted Agents behind a real Request. They show what a strategy asks of which Agent, and with what result."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ TARGET = Target(
 
 
 def written(number: int) -> Candidate:
-    """The program of the n-th writing."""
+    """Return the n-th program that is written."""
     return Candidate(f"def area(n): return {number}")
 
 
 def matching(*passed: int) -> Verdict:
-    """A verdict: the examples with these numbers match, the first other one is the failure."""
+    """Return a verdict in which the examples with these numbers match. The first other example is the failure."""
     results = tuple(ExampleResult(each, each.line in passed, entered=True) for each in EXAMPLES)
     failed = next((each.example for each in results if not each.matched), None)
     failure = None if failed is None else Failure(FailureKind.WRONG_OUTPUT, "It is wrong.", failed, got="0")
@@ -60,12 +60,12 @@ MEMORISED = Verdict(
 
 
 def steps_of(*values: int) -> Trace:
-    """A trace in which `n` takes these values."""
+    """Return a trace in which `n` has these values."""
     return Trace(tuple(Executed(1, 1, (("n", str(each)),)) for each in values), ended=True)
 
 
 Says: TypeAlias = Mapping[str, Sequence[object]]
-"""What is read in the replies to an action; of the last there are as many as are asked for."""
+"""The results of the replies to each action, in order. The last result repeats."""
 
 
 @dataclass
@@ -80,24 +80,24 @@ class Asked:
 
 @dataclass
 class Team:
-    """Writes numbered programs with the scripted verdicts, and says what is scripted by action."""
+    """Writes numbered programs with the scripted verdicts, and gives the scripted answers to each action."""
 
     verdicts: Sequence[Verdict]
-    """Of the n-th program; those behind them fail all examples."""
+    """The verdicts of the programs by number. Later programs fail all examples."""
     says: Says = field(default_factory=dict)
     traces: Callable[[int, Example], Trace] = lambda number, example: steps_of(number)
-    """The trace of an example on the n-th program."""
+    """Returns the trace of an example on the n-th program."""
     asked: list[Asked] = field(default_factory=list)
     traced: list[tuple[int, Example]] = field(default_factory=list)
     journal: Journal = field(default_factory=Journal)
 
     @property
     def actions(self) -> list[str]:
-        """What was asked for, in order."""
+        """The actions that were requested, in order."""
         return [each.action for each in self.asked]
 
     async def ask(self, role: Role[Any], fields: Mapping[str, Field], sampling: Sampling | None) -> object:
-        """As `Conversation.ask`."""
+        """Implement `Conversation.ask`."""
         with self.journal.step(role.agent, role.action, role.doing) as step:
             words = {name: each if isinstance(each, str) else each(500) for name, each in fields.items()}
             self.asked.append(Asked(role.action, words, sampling, step.branch))
@@ -108,23 +108,23 @@ class Team:
         return said[min(count, len(said)) - 1]
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
-        """As `CodeEvaluator.evaluate`."""
+        """Implement `CodeEvaluator.evaluate`."""
         number = self._number(candidate)
         return self.verdicts[number - 1] if number <= len(self.verdicts) else matching()
 
     async def trace(self, target: Target, candidate: Candidate, example: Example) -> Trace:
-        """As `CodeEvaluator.trace`."""
+        """Implement `CodeEvaluator.trace`."""
         self.traced.append((self._number(candidate), example))
         return self.traces(self._number(candidate), example)
 
     async def repair(
         self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
     ) -> Candidate:
-        """As `DebugSpecialist.repair`: no rule helps."""
+        """Implement `DebugSpecialist.repair`. No rule helps."""
         return candidate
 
     async def run(self, name: str, iterations: int | None = None) -> Outcome:
-        """Carry out a strategy."""
+        """Run a strategy."""
         strategy, agents = STRATEGIES[name], cast(Any, self)
         request = Request(
             TARGET,

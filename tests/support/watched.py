@@ -1,8 +1,9 @@
-"""`adacoder`, with all that it connects to and all that it writes put down: `python watched.py LOG [COMMAND…]`.
+"""Run `adacoder` and record all of its connections and all files that it writes: `python watched.py LOG [COMMAND…]`.
 
-LOG gets a line for each: a JSON list of what happened and to what. Python itself tells of both (PEP 578), so that no
-library can go round it. A process that connects to itself is not put down: so the probe of isolation sees that what
-must fail inside would succeed outside. What runs examples is confined, and has tests of its own.
+LOG gets one line for each event: a JSON list with the event and its object. Python itself reports both (PEP 578), so no
+library can avoid the record. Connections of a process to itself are not recorded: with them, the probe of isolation
+checks that attempts which must fail inside succeed outside. The processes that run examples are confined, and have
+their own tests.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ CHANGING = {"os.mkdir", "os.rename", "os.link", "os.symlink", "sqlite3.connect"}
 
 
 def watch(log: int) -> None:
-    """Write to the file descriptor `log` from now on."""
+    """Record events in the file descriptor `log` from now on."""
 
     own: list[socket.socket] = []
 
@@ -45,7 +46,7 @@ if __name__ == "__main__":
 
     watch(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     elsewhere = os.environ.get("ADACODER_TEST_STRAY")
-    if elsewhere:  # what these tests must find out
+    if elsewhere:  # the tests must detect this
         Path("stray.txt").write_text("stored", encoding="utf-8")
         with socket.socket() as stray:
             stray.connect_ex(("127.0.0.1", int(elsewhere)))

@@ -1,4 +1,6 @@
-"""A unit test stays in its own process: one that starts another, or talks to a server, belongs in tests/integration."""
+"""A unit test stays in its own process. A test that starts another process, or talks to a server, belongs in
+tests/integration.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 
 _STARTING = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
 _CONNECTING = {"socket.connect", "socket.getaddrinfo"} if sys.platform != "win32" else set[str]()
-"""On Windows event loops connect to themselves."""
+"""On Windows, event loops connect to themselves."""
 _FORBIDDEN = _STARTING | _CONNECTING
 _left: list[str] = []
 
@@ -24,7 +26,7 @@ sys.addaudithook(_note)
 
 @pytest.fixture(autouse=True)
 def stays_here() -> Iterator[list[str]]:
-    """Fail a test that left this process; gives what was noted of it."""
+    """Fail a test that left this process. Yield the list of such events."""
     _left.clear()
     yield _left
     assert not _left, f"this is no unit test: {', '.join(sorted(set(_left)))}"

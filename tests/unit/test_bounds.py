@@ -1,4 +1,4 @@
-"""What is read of foreign text is bounded, and while it is read the event loop goes on."""
+"""Foreign text is read within limits, and the event loop runs meanwhile."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FAILED = Verdict(Failure(FailureKind.EXCEPTION, "It failed."))
 
 
 def waiting_for_the_loop(gives: object) -> tuple[Callable[..., Any], Callable[[], object]]:
-    """A reader that ends only once the event loop has gone on meanwhile, and what has the loop do so."""
+    """Return a reader that ends only after the event loop has run meanwhile, and a function that makes the loop run."""
     went_on = threading.Event()
 
     def reader(*_: object, **__: object) -> object:
@@ -66,7 +66,7 @@ async def asked(role: Role[Any], model: ScriptedModel = WRITING) -> object:
 
 
 class Passing:
-    """A host at which everything passes."""
+    """A host on which everything passes."""
 
     async def evaluate(self, *_: object, **__: object) -> Verdict:
         return Verdict(None)

@@ -1,4 +1,4 @@
-"""What the VS Code client, the docs and the command line say of the settings is what their definition says."""
+"""The VS Code client, the docs and the command line agree with the definition of the settings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ALL: dict[str, dict[str, Any]] = MANIFEST["contributes"]["configuration"]["prope
 PROPERTIES = {
     key.removeprefix("adacoder."): value
     for key, value in ALL.items()
-    if key not in RENEWING.OWN  # they are the client's
+    if key not in RENEWING.OWN  # they belong to the client
 }
 
 
@@ -62,7 +62,7 @@ def test_the_page_on_strategies_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -
 
 def test_every_setting_is_defined_but_the_recording() -> None:
     assert {each.name for each in fields(Settings)} - SETTINGS.keys() == {"record"}
-    former = {"onUnverified"}  # declared, so that no workspace can say it
+    former = {"onUnverified"}  # declared, so that no workspace can set it
     assert PROPERTIES.keys() - former == {each.key for each in SETTINGS.values() if each.is_offered}
     assert PROPERTIES["onUnverified"]["scope"] == "machine"
 
@@ -108,7 +108,7 @@ def test_what_a_project_may_not_say_its_workspace_settings_may_not_either(tmp_pa
         refused |= {key} if "a project may not set it" in "".join(notices) else set()
     assert {"path", "isolation", "ollama.host"} <= refused
     machines = {key.removeprefix("adacoder.") for key, value in ALL.items() if value["scope"] == "machine"}
-    # Each workspace has its own interpreter, and it runs inside isolation.
+    # Each workspace has its own interpreter, which runs inside isolation.
     assert machines == refused - {"interpreter"}
     restricted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     assert {f"adacoder.{key}" for key in refused} | {"adacoder.model"} == set(restricted)

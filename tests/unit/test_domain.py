@@ -1,4 +1,4 @@
-"""What the words mean: `verified`, how far a candidate got, and the Journal's record."""
+"""The meaning of the words: `verified`, the progress of a candidate, and the Journal's record."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ SPAN = Span(0, 0)
 EXAMPLE = Example("f(1)\n", "2\n", 3)
 CANDIDATE = Candidate("def f(x): return 2")
 RAN = ExampleResult(EXAMPLE, True, entered=True)
-"""An example that ran the target, and passed."""
+"""An example that ran the target and passed."""
 ELSE = ExampleResult(EXAMPLE, True, counts=False)
-"""One that passed, and ran something else."""
+"""An example that passed but ran something else."""
 PASSED = Verdict(None, parses=True, defines=True, imports=True, results=(RAN,))
 WRONG = Failure(FailureKind.WRONG_OUTPUT, "It gave 3 instead of 2.", EXAMPLE, got="3\n")
 

@@ -1,4 +1,4 @@
-"""The journal as a document: searches as trees, and nothing in it that Markdown would obey."""
+"""The journal as a document: searches as trees, and no text with an effect in Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that name settings: each door spells them in its way, and nobody else's words are touched."""
+"""Messages that name settings. Each user interface spells them in its way, and the words of others stay unchanged."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from adacoder.source.locate import locate
 
 MODEL, NO_ISOLATION = Named("model"), Named("isolation", "none")
 FOREIGN = "use --model x, `--isolation none` or adacoder.model"
-"""What a server, a model or a project may say."""
+"""Text of a server, a model or a project."""
 PACKAGE = Path(adacoder.__file__).parent
 TARGET = locate('def f(x):\n    """Doc."""\n', Path("/w/m.py"), Path("/w"), qualname="f")
 
 
 def in_an_editor(text: str) -> str:
-    """A message as the language server sends it."""
+    """Return a message as the language server sends it."""
     sent: dict[str, str] = displayed({"message": text})
     return sent["message"]
 
@@ -56,7 +56,7 @@ def test_what_others_say_arrives_as_it_is() -> None:
     error = BadReply("http://h", FOREIGN)
     assert FOREIGN in str(error)
     assert FOREIGN in in_an_editor(str(error))
-    # The control: where the same words are ours, an editor has its own for them.
+    # The control: in our own messages, an editor has its own names of settings.
     ours = OutOfMemory("m", FOREIGN)
     assert f"({FOREIGN}): choose a smaller model with --model, or lower --context-tokens." in str(ours)
     shown = in_an_editor(str(ours))
@@ -83,7 +83,7 @@ def test_a_text_that_is_cut_keeps_its_settings_whole(most: int) -> None:
 
 
 def every_error() -> list[ModelError]:
-    """One of each kind that users may see, its arguments made up by their names."""
+    """Return one error of each kind that users may see, with arguments made from the parameters' names."""
     made = {"host": "http://h", "url": "http://h", "status": 401, "seconds": 1.0, "bound": Bound.SETTING}
     kinds = [each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, ModelError)]
     found = []

@@ -1,4 +1,4 @@
-"""The wording of progress and outcomes, the JSON object, and the exit codes."""
+"""The texts of progress and outcomes, the JSON object, and the exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: a value that cannot be used becomes its default, with one notice."""
+"""Settings: an invalid value becomes its default, with one notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings put into a pyproject.toml: nothing else of it changes, or it is left alone."""
+"""Settings written to a pyproject.toml. Nothing else in it changes, or it stays unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard of tests/unit/conftest.py sees what it forbids."""
+"""The guard of tests/unit/conftest.py notices what it forbids."""
 
 from __future__ import annotations
 

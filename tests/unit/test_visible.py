@@ -1,4 +1,4 @@
-"""What may be shown of a text: all that can be seen, and nothing that is obeyed."""
+"""The shown form of a text: everything is visible, and nothing is obeyed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_stream_through_which_all_goes_visibly() -> None:
     stream.writelines(["b\r", "\n"])
     print("c\u202e", file=cast("io.StringIO", stream))
     assert below.getvalue() == "a\\x1bb\\r\nc\\u202e\n"
-    assert not cast("io.StringIO", stream).isatty()  # the stream's own
+    assert not cast("io.StringIO", stream).isatty()  # it belongs to the stream
 
 
 def test_an_editor_gets_messages_as_lines_data_visibly_and_edits_as_they_are() -> None:

@@ -1,1 +1,1 @@
-"""The Agents, one per file. Agents that ask a model are Roles; the others work by rule."""
+"""The Agents, one per file. Agents that ask a model are Roles. The others follow fixed rules."""

@@ -1,6 +1,6 @@
-"""Two kinds of Roles: advisors, which say something about a candidate, and coders, which write by such advice.
+"""Two kinds of Roles: advisors, which comment on a candidate, and coders, which write code from such advice.
 
-A strategy defines its own, each with a prompt of its own.
+Each strategy defines its own Roles, each with its own prompt.
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ def said(reply: Reply, target: Target) -> str:
 
 
 def advisor(agent: str, action: str, doing: str, prompt: str, *, most: int = 512) -> Role[str]:
-    """Make a Role that answers in at most `most` tokens of text. A request can go on without its answer."""
+    """Create a Role that answers in at most `most` tokens of text. A request can continue without its answer."""
     return Role(agent, action, doing, prompt, said, Limits(one_in=8, most=most), otherwise="")
 
 
 def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[Candidate]:
-    """Make a Role that writes the function. `thinks`: its prompt asks for words first, so the code opens a fence."""
+    """Create a Role that writes the function.
+
+    With `thinks`, the prompt asks for words first, so the code opens a fence.
+    """
     stop = tuple(text for text in WRITER.limits.stop if not (thinks and text == FENCE))
     return replace(WRITER, agent=agent, doing=doing, prompt=prompt, limits=replace(WRITER.limits, stop=stop))
 
@@ -42,7 +45,7 @@ def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[
 async def by_plan(
     request: Request, role: Role[Candidate], plan: str, about: Mapping[str, Field] = NO_FIELDS
 ) -> Candidate:
-    """Ask `role` to write by a `plan`, or to repair the attempt in `about`. If `plan` is empty, ask without one."""
+    """Ask `role` to write by a `plan`, or to repair the attempt in `about`. If `plan` is empty, ask without a plan."""
     if plan:
         return await request.ask(role, about, plan=plan)
     if about:

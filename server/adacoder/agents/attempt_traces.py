@@ -1,6 +1,6 @@
 """Traces of an attempt's failing example, recorded in the sandbox, and the measures of SEMAG's equations 10 and 11.
 
-No model is asked to add prints. Hostile code may have forged a trace, which is only text like any other.
+The sandbox records the trace, so no model has to add prints. Hostile code may have forged a trace, which is only text.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def failing(attempt: Attempt) -> Example | None:
-    """The example that an attempt fails, if its code ran that far."""
+    """Return the example that an attempt fails, if its code ran that far."""
     failure = attempt.verdict.failure
     return failure.example if failure is not None and attempt.verdict.imports else None
 
 
 async def observed(request: Request, attempt: Attempt, example: Example | None = None) -> Trace:
-    """Trace `example`, or else the failing one, on an attempt. The trace is empty if the code did not run.
+    """Trace `example`, or else the failing example, on an attempt. The trace is empty if the code did not run.
 
     Raises:
         SandboxError: nothing could be run.
@@ -39,14 +39,16 @@ async def observed(request: Request, attempt: Attempt, example: Example | None =
 
 
 def shown(trace: Trace, *, in_blocks: bool = False) -> Field:
-    """Describe a trace for a prompt; an empty trace is described as such."""
+    """Describe a trace for a prompt, even an empty trace."""
     if not trace.executed:
         return "Nothing could be traced."
     return traced_in_blocks(trace) if in_blocks else traced(trace)
 
 
 async def likeness(one: Trace, other: Trace) -> float:
-    """Similarity of two traces (SEMAG, eq. 10): 1 minus their edit distance divided by the length of the longer one.
+    """Return the similarity of two traces (SEMAG, eq. 10).
+
+    It is 1 minus their edit distance divided by the length of the longer trace.
 
     It is 1 for two empty traces.
     """
@@ -54,8 +56,10 @@ async def likeness(one: Trace, other: Trace) -> float:
 
 
 async def complexity(attempt: Attempt) -> float:
-    """Complexity of a program in eq. 11. The paper does not define it; here it is a tenth per branch or loop, so a
-    program with ten of them has complexity 1."""
+    """Return the complexity of a program in eq. 11.
+
+    The paper does not define it. Here it is a tenth per branch or loop, so a program with ten of them has complexity 1.
+    """
     return await aside(_complexity, attempt.candidate.text)
 
 
@@ -72,12 +76,12 @@ def _complexity(text: str) -> float:
 
 
 def _entries(trace: Trace) -> list[tuple[object, ...]]:
-    """Effects of each entry on values. Line numbers are left out, because they differ between programs."""
+    """Return the effects of each entry on values. Line numbers are left out, because they differ between programs."""
     return [(each.call, each.values, each.gave, each.raised) for each in trace.executed]
 
 
 def _distance(one: Sequence[object], other: Sequence[object]) -> int:
-    """Edit distance: the fewest entries to insert, delete or replace."""
+    """Return the edit distance: the fewest entries to insert, delete or replace."""
     above = list(range(len(other) + 1))
     for number, entry in enumerate(one, 1):
         row = [number]

@@ -1,4 +1,4 @@
-"""Limits of a request: its strategy's own bounds and the user's limits for the whole request. The first one ends it."""
+"""Limits of a request: the strategy's own limits and the user's limits. The first limit reached ends the request."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Budget:
     calls: int
     """Maximum number of model calls. Asking again for a reply that a server ended too early does not count."""
     programs: int | None = None
-    """Maximum number of candidates evaluated on the docstring's Examples; None: as many as the calls give."""
+    """Maximum number of candidates that are evaluated on the docstring's Examples; None: limited only by the calls."""
 
     def of_start(self, max_iterations: int | None) -> Budget:
-        """Return the budget if there is a candidate to start from: with 0 iterations no model is asked."""
+        """Return the budget if there is a candidate to start from. With 0 iterations, no model is asked."""
         return replace(self, calls=0) if max_iterations == 0 else self
 
 
@@ -49,7 +49,7 @@ class Ceiling:
 
     @classmethod
     def of(cls, settings: Settings) -> Ceiling:
-        """The limits in the settings."""
+        """Return the limits in the settings."""
         return cls(settings.budget_calls, settings.budget_tokens, settings.budget_seconds, settings.budget_programs)
 
     def most_calls(self, calls: int, journal: Journal) -> int:
@@ -57,9 +57,9 @@ class Ceiling:
         return calls if self.calls is None else min(calls, max(self.calls - _calls(journal), 0))
 
     def reached(self, journal: Journal, *, by_program: bool = False) -> Text | None:
-        """Name the first limit that, by the Journal, forbids another model call or (`by_program`) another program.
+        """Name the first limit that forbids another model call or (`by_program`) another program, by the Journal.
 
-        None if no limit does.
+        Return None if no limit does.
         """
         steps = journal.steps
         tokens = sum((step.tokens for step in steps), Tokens())

@@ -36,7 +36,7 @@ from adacoder.traces import Trace
 
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
-"""Import failures that may have nothing to do with the candidate."""
+"""Import failures whose cause may be outside the candidate."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
 _SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
@@ -57,7 +57,7 @@ class Feedback:
 
 
 class CodeEvaluator:
-    """A rule-based Agent with a cache: it never evaluates the same candidate twice on the same examples."""
+    """A rule-based Agent with a cache. It never evaluates the same candidate twice on the same examples."""
 
     def __init__(
         self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float, covers: bool = False
@@ -74,7 +74,7 @@ class CodeEvaluator:
         """Prepare for candidates of `target`.
 
         Raises:
-            SandboxError: nothing could be run: no isolation, no interpreter.
+            SandboxError: nothing could run, because there is no isolation or no interpreter.
         """
         text = await aside(withheld, target)
         await self._host.ready(self._program(target, _as_it_stands(target), text))
@@ -82,10 +82,11 @@ class CodeEvaluator:
     async def with_class_examples(self, target: Target) -> Target:
         """Add to `target` the examples of its class that were observed to run it in the current module.
 
-        If some of them do not end in the current module, all run again with an empty body for the target.
+        If some of the examples do not finish in the current module, all of them run again with an empty body for the
+        target.
 
         Raises:
-            SandboxError: nothing could be run: no isolation, no interpreter.
+            SandboxError: nothing could run, because there is no isolation or no interpreter.
         """
         if not target.of_class:
             return target
@@ -108,7 +109,7 @@ class CodeEvaluator:
         """Run the examples of `target` on `candidate`.
 
         Raises:
-            SandboxError: nothing could be run: no isolation, no interpreter.
+            SandboxError: nothing could run, because there is no isolation or no interpreter.
         """
         with self._journal.step(_AGENT, "evaluate", _RUNNING) as step:
             known = self._verdicts.get((target, candidate))
@@ -150,13 +151,14 @@ class CodeEvaluator:
             return found
 
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
-        """Run the examples of one docstring on the current text.
+        """Run the examples of one docstring on the current text of the module.
 
         As in doctest, all examples count, even if they do not run the function. An example that shows no output must
-        give none. As with a candidate, a function with hard-coded answers does not pass. `once`: as in `Checks.check`.
+        give no output. As for a candidate, a function with hard-coded answers does not pass. `once` is as in
+        `Checks.check`.
 
         Raises:
-            SandboxError: nothing could be run: no isolation, no interpreter.
+            SandboxError: nothing could run, because there is no isolation or no interpreter.
         """
         target = documented.target
         with self._journal.step(_AGENT, "evaluate", _RUNNING) as step:
@@ -188,7 +190,7 @@ class CodeEvaluator:
         standing = await self._run(target, _as_it_stands(target), (), text)
         if text is not None and not standing.imports:
             as_written = await self._run(target, _as_it_stands(target), (), None)
-            if as_written.imports:  # an imported module reads docstrings, as decorators may
+            if as_written.imports:  # the module reads docstrings while it is imported, as decorators may
                 text, standing = None, as_written
                 verdict = await self._run(target, placed, target.examples, text)
         failure = _failed_import(verdict)
@@ -205,7 +207,7 @@ class CodeEvaluator:
         run = self._host.check if once else self._host.evaluate
         verdict = await run(what, target.examples, timeout=self._timeout)
         if verdict.imports and not verdict.defines:
-            # It was deleted after its definition, or its condition is false here, so doctest does not see it.
+            # The name was deleted after its definition, or its condition is false here, so doctest does not see it.
             not_run = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
             return replace(verdict, failure=None, results=not_run)
         failure = _failed_import(verdict)
@@ -218,7 +220,7 @@ class CodeEvaluator:
     async def _checked_by_line(
         self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
     ) -> Verdict:
-        """Run a passing candidate again, observed by line: fail hard-coded answers, and add coverage to the rest.
+        """Run a passing candidate again, observed by line. Fail hard-coded answers, and add coverage otherwise.
 
         If the second run fails, the verdict stays, without coverage.
         """
@@ -258,9 +260,9 @@ class CodeEvaluator:
         return replace(verdict, notes=(*verdict.notes, note)) if note else verdict
 
     def _program(self, target: Target, placed: Splice, text: str | None, suspects: tuple[str, ...] = ()) -> Program:
-        """Make the sandbox's Program for a spliced candidate.
+        """Create the sandbox's Program for a spliced candidate.
 
-        `text`: the module's text without the wants, to which the edits are applied; None: the module runs as written.
+        `text`: the module's text without the wants, to which the edits are applied; None: run the module as written.
         """
         lines = CountedLines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
@@ -271,7 +273,7 @@ class CodeEvaluator:
             first_line=lines.line_at(placed.function.start) + 1,
             last_line=lines.line_at(placed.function.end) + 1,
             suspects=suspects,
-            # Overlay its own file as well: an example may import it under another dotted name.
+            # Overlay the module's own file as well, because an example may import it under another dotted name.
             overlays={**self._overlays, target.module.path: run},
             is_withheld=text is not None,
         )
@@ -282,7 +284,7 @@ def _as_it_stands(target: Target) -> Splice:
 
 
 def _failed_import(verdict: Verdict) -> Failure | None:
-    """The failure of a verdict, if it is a failed import outside the target."""
+    """Return the failure of a verdict, if it is a failed import outside the target."""
     failure = verdict.failure
     if failure is None or failure.kind not in _AT_IMPORT or verdict.imports or failure.line is not None:
         return None
@@ -290,7 +292,10 @@ def _failed_import(verdict: Verdict) -> Failure | None:
 
 
 def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Verdict:
-    """Report a failed import as a broken module, `whatever` was tried. Denials by isolation keep their message."""
+    """Report a failed import as a broken module.
+
+    `whatever` is appended to the message. Denials by isolation keep their message.
+    """
     message = failure.message
     if failure.kind is not FailureKind.DENIED:
         message = ", ".join(filter(None, ["The module cannot be imported", whatever])) + f": {failure.error}."
@@ -298,7 +303,7 @@ def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Ve
 
 
 def _failing_on_unshown_output(verdict: Verdict) -> Verdict:
-    """Fail a verdict without failure if an example gave an output but shows none."""
+    """Fail a verdict that has no failure if an example gave an output but shows none."""
     unshown = next((result for result in verdict.results if not result.matched and not result.example.want), None)
     if verdict.failure is not None or unshown is None:
         return verdict

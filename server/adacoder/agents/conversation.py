@@ -23,17 +23,18 @@ T = TypeVar("T")
 
 _AGAIN = "The server ended the reply before the function was whole: it is asked for once more."
 _STRIDE = 256
-"""Growth of a reply, in characters, between two checks for repetition."""
+"""Number of characters by which a reply grows between two checks for repetition."""
 _SHORT = 4000
-"""Up to this length, in characters, a reply is checked at once whenever it grows. A longer reply is checked off the
-event loop, after growing by one part in `_GROWTH`, so that all checks together stay cheap."""
+"""Up to this length in characters, a reply is checked immediately whenever it grows. A longer reply is checked off the
+event loop, each time that it has grown by one part in `_GROWTH`. So all checks together stay cheap.
+"""
 _GROWTH = 16
 _LONGEST = 1_000_000
 """Maximum length of a reply, in characters."""
 
 
 class _Looks:
-    """Checks of a growing reply that never block for long."""
+    """Checks a growing reply without ever blocking for long."""
 
     def __init__(self, enough: Enough) -> None:
         self._enough = enough
@@ -42,7 +43,7 @@ class _Looks:
         self._look: asyncio.Future[bool] | None = None
 
     def are_enough(self, text: str) -> bool:
-        """True once a check has found that the reply can end."""
+        """Return True once a check has found that the reply can end."""
         if len(text) <= _SHORT:
             return self._enough(text)
         if self._look is not None:
@@ -76,7 +77,7 @@ class Conversation:
         self._briefing: Briefing | None = None
         self._said: set[str] = set()
         self._never_stops = False
-        """True if stop sequences are no longer used, because the model writes more than it is asked for."""
+        """True if stop sequences are no longer used, because the model writes more than it was asked for."""
 
     async def ask(self, role: Role[T], fields: Mapping[str, Field] = NO_FIELDS, sampling: Sampling | None = None) -> T:
         """Ask the model as `role`, with `fields` in its prompt, and read the reply.
@@ -111,7 +112,7 @@ class Conversation:
                 return found  # type: ignore[return-value]  # only a Role with a default reads None
 
     async def _was_stopped_short(self, role: Role[T], call: RoleCall, reply: Reply) -> bool:
-        """True if a stop sequence ended a reply before it was complete."""
+        """Return whether a stop sequence ended a reply before it was complete."""
         if role.was_stopped_short is None or self._never_stops or not call.stop or reply.ended is not Ended.STOP:
             return False
         return await aside(role.was_stopped_short, reply.text, self._target)
@@ -121,7 +122,7 @@ class Conversation:
     ) -> tuple[Reply, Asked]:
         """Get the model's reply to `call`, and record it and its progress in `step`.
 
-        A reply that only repeats itself is ended as well, and counts as broken off.
+        A reply that only repeats itself is ended early, and counts as broken off.
         """
         looked = 0
         is_endless = False
@@ -129,7 +130,7 @@ class Conversation:
 
         def watch(text: str) -> bool:
             nonlocal looked, is_endless
-            step.moved(step.written + 1)  # a reply grows by about a token at a time
+            step.moved(step.written + 1)  # a reply grows by about one token at a time
             if len(text) - looked >= _STRIDE:
                 looked = len(text)
                 is_endless = is_repetition(text) or len(text) > _LONGEST

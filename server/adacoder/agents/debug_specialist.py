@@ -1,7 +1,7 @@
 """The Debug Specialist (paper, section IV-D and Algorithm 3): fixes superficial errors by rule, without a model.
 
-It runs only after a failure. Its rules are in `repairs.py`. Each rule is judged statically before the next one, and the
-Code Evaluator judges the result.
+It runs only after a failure. `repairs.py` has its rules. The result of each rule is judged without running code before
+the next rule is tried. The Code Evaluator judges the final result.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class DebugSpecialist:
     async def repair(
         self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
     ) -> Candidate:
-        """Return the candidate as repaired by rules; the same object if they could fix nothing.
+        """Return the candidate as repaired by rules. If the rules could fix nothing, return the same object.
 
-        `as_printed` applies the paper's rules instead of ours.
+        `as_printed` applies the paper's rules instead of AdaCoder's.
         """
         if verdict.failure is None or (candidate.cut and not target.has_wants):
-            # A repaired end is a guess. It may be offered only if an example passes on it.
+            # A repaired end is a guess. It may be offered only if an example passes with it.
             return candidate
 
         with self.journal.step("debug_specialist", "repair", "fixing by rule") as step:
@@ -57,7 +57,7 @@ def _in_order(candidate: Candidate, target: Target, index: ImportIndex) -> tuple
 
 
 def _by_the_paper(candidate: Candidate, failure: Failure, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
-    """Apply Algorithm 3 to the candidate's function; its imports and helpers stay."""
+    """Apply Algorithm 3 to the candidate's function. Its imports and helpers stay unchanged."""
     imports: list[str] = []
 
     def noted(name: str) -> None:

@@ -1,6 +1,6 @@
-"""Designed tests in a reply: asserts, doctests, a table, or calls with their results in prose; read as Examples.
+"""Read designed tests from a reply as Examples: asserts, doctests, a table, or calls with their results in prose.
 
-They are a model's opinion of the docstring's meaning. As probes, they can send a candidate back or rank it.
+These tests are a model's opinion of the docstring's meaning. They can only reject a candidate or rank it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from adacoder.source.literal import Literal
 MOST_TESTS = 20
 """Maximum number of tests that are kept from one reply."""
 LONGEST_TEST = 1_000
-"""Maximum length of a test and its output, in characters. AgentCoder's "large" inputs must fit into a prompt."""
+"""Maximum length of a test and its output in characters. AgentCoder's "large" inputs must fit into a prompt."""
 _MOST_COLUMNS = 8
-"""Maximum number of columns of a table that are read, from the left."""
+"""Maximum number of table columns that are read, from the left."""
 _BLOCK = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
 _ASSERT_LINE = re.compile(
     r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*`?(?P<code>(?:assert|self\.assert\w+\()[^\n`]*)", re.MULTILINE
@@ -59,7 +59,7 @@ def _asserts(text: str, target: Target) -> Iterator[Example]:
 
 
 def _claim(node: ast.AST) -> ast.expr | None:
-    """The expression that an assert of Python or unittest claims to be true."""
+    """Return the expression that an assert of Python or unittest claims to be true."""
     if isinstance(node, ast.Assert):
         return node.test
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
@@ -74,7 +74,7 @@ def _claim(node: ast.AST) -> ast.expr | None:
 
 
 def _is_on_its_own(claim: ast.expr, target: Target) -> bool:
-    """True if the claim needs the target, and otherwise only Python's built-ins."""
+    """Return whether the claim uses the target and, apart from that, only Python's built-ins."""
     bound = {node.id for node in ast.walk(claim) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     bound |= {node.arg for node in ast.walk(claim) if isinstance(node, ast.arg)}
     known = _BUILTINS | bound | {target.qualname.partition(".")[0]}
@@ -87,7 +87,10 @@ def _attributes(claim: ast.expr) -> set[str]:
 
 
 def _example(claim: ast.expr) -> Example:
-    """Turn a claim into an Example: a call and its result if it compares with a literal, else `bool(…)` and True."""
+    """Turn a claim into an Example.
+
+    If the claim compares with a literal, the Example is the call and its result. Otherwise it is `bool(…)` and True.
+    """
     if isinstance(claim, ast.Compare) and len(claim.ops) == 1 and isinstance(claim.ops[0], ast.Eq | ast.Is):
         left, right = claim.left, claim.comparators[0]
         if _is_literal(left):
@@ -98,9 +101,11 @@ def _example(claim: ast.expr) -> Example:
 
 
 def _rows(text: str, target: Target) -> Iterator[Example]:
-    """Yield the tests in a table of calls and results, or of arguments (in one column or in several) and results.
+    """Yield the tests in a table of calls and results, or of arguments and results.
 
-    Columns before these, such as numbers, and columns after the results are skipped.
+    The arguments may be in one column or in several.
+
+    Columns before the calls or arguments, such as numbers, and columns after the results are skipped.
     """
     calls = Calls.of(target)
     for row in _ROW.finditer(text):
@@ -113,7 +118,10 @@ def _rows(text: str, target: Target) -> Iterator[Example]:
 
 
 def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> Example | None:
-    """The test of the cells `before` a result, if they hold one call, or literals that a call accepts."""
+    """Return the test in the cells `before` a result.
+
+    The cells must have one call, or literals that a call accepts.
+    """
     is_call = f"{target.name}(" in before[0] and len(before) == 1
     call = before[0] if is_call else f"{target.qualname}({', '.join(before)})"
     tree = parsed(f"assert {call} == ({want})")
@@ -127,7 +135,7 @@ def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> E
 
 
 def _is_taken(call: ast.expr, calls: Calls | None) -> bool:
-    """True if the function accepts the arguments of a call, and all of them are literals."""
+    """Return whether the function accepts the arguments of a call, and all arguments are literals."""
     if calls is None or not isinstance(call, ast.Call):
         return False
     arguments = tuple([(None, each) for each in call.args] + [(each.arg, each.value) for each in call.keywords])

@@ -1,7 +1,7 @@
 """The Test Designer: suggests examples for a docstring that has none, or too few.
 
-The name and the role are AgentCoder's. Its suggestions are a model's opinion of the docstring's meaning, so they never
-decide. A person reads the examples before they enter the docstring.
+AgentCoder has an agent of this name and role. Its suggestions are a model's opinion of the docstring's meaning, so they
+never decide. A person reads the examples before they become part of the docstring.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ def usable(examples: tuple[Example, ...], target: Target) -> tuple[Example, ...]
 
 
 def _fits(example: Example) -> bool:
-    """True if the example fits into any docstring, even a raw one, where nothing can be escaped."""
+    """Return whether the example fits into any docstring.
+
+    In a raw docstring, nothing can be escaped.
+    """
     text = example.source + example.want
     return '"""' not in text and "'''" not in text and not text.rstrip().endswith("\\")

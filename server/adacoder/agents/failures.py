@@ -1,4 +1,4 @@
-"""Failures and traces of a candidate in the words of a prompt, and shortening of long text."""
+"""Describe a candidate's failures and traces in the words of a prompt, and shorten long text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """Maximum length of a trace, as a multiple of the maximum length of a value."""
 _MOST_BLOCKS = 10
-"""Maximum number of blocks that are shown: half of them from the beginning, half from the end (LDB's released code)."""
+"""Maximum number of blocks to show: half of them from the beginning, half from the end (LDB's released code)."""
 
 
 def described(verdict: Verdict) -> Field:
@@ -32,15 +32,15 @@ def described(verdict: Verdict) -> Field:
 
 
 def reported(failure: Failure | None) -> Field | None:
-    """Describe how a designed test failed, for a prompt; None if none did."""
+    """Describe for a prompt how a designed test failed; None if no test failed."""
     return None if failure is None else partial(describe, failure)
 
 
 def describe(failure: Failure, most: int) -> str:
     """Describe an error for a planner: the example, its expected output, and its actual output.
 
-    Each is shown with at most about `most` characters, without keys and tokens. Parts that are more likely to be the
-    same in the next error come first.
+    Each part is shown with at most about `most` characters, without keys and tokens. Parts that are more likely to be
+    the same in the next error come first.
     """
     example = failure.example
     if example is None:
@@ -64,7 +64,7 @@ def traced(trace: Trace) -> Field:
 
 
 def _traced(trace: Trace, most: int) -> str:
-    """Show at most about `most` characters of each value, and bound the whole. Keys and tokens are removed."""
+    """Show at most about `most` characters of each value, and limit the whole text. Keys and tokens are removed."""
     code = {line.number: without_secrets(line.text) for line in trace.code}
     shown = [line for each in trace.first for line in _executed(each, code, most)]
     shown += [f"[… {trace.left_out} steps …]"] if trace.left_out else []
@@ -94,7 +94,7 @@ def _blocks(entries: Iterable[Executed], code: Mapping[int, str]) -> Iterator[li
     """Split executed lines where they branch, jump back, or belong to another call."""
     block: list[Executed] = []
     for entry in entries:
-        ends = bool(entry.gave or entry.raised)  # such an entry is about the line of the previous entry
+        ends = bool(entry.gave or entry.raised)  # such an entry describes the line of the previous entry
         if block and (
             entry.call != block[-1].call
             or entry.line < block[-1].line
@@ -121,7 +121,7 @@ def _executed(entry: Executed, code: Mapping[int, str], most: int) -> Iterator[s
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut the middle out of `text`, and note how much, so that at most `most` of its characters are left."""
+    """Cut the middle out of `text`, so that at most `most` of its characters are left. Note how much is cut."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -129,7 +129,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def fitted(render: Callable[[int], str], most: int, room: int, window: Window) -> str:
-    """Call `render` with the greatest number up to `most` whose text takes at most `room` tokens; else with 0."""
+    """Call `render` with the greatest number up to `most` whose text has at most `room` tokens, else with 0."""
     text = render(most)
     if window.measure(text) <= room:
         return text

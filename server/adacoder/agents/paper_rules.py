@@ -1,6 +1,6 @@
 """The paper's own Debug Specialist (Algorithm 3 as printed), for comparison with `repairs.py`.
 
-It rewrites the whole text blindly, whatever is broken in it. Only the strategy `adacoder:paper-rules` uses it.
+It rewrites the whole text blindly, whatever the error is. Only the strategy `adacoder:paper-rules` uses it.
 `benchmarks/rescue.py` compares both on recorded replies.
 """
 
@@ -23,8 +23,8 @@ def debugged(code: str, error: str | None, import_for: Callable[[str], str | Non
     """Apply the three steps of Algorithm 3 to `code`.
 
     `error` is the error from the Code Evaluator, as `Type: message`. `import_for` returns the statement that imports a
-    name; it replaces the paper's database. Line 4 of the algorithm, which forgets the error, is left out, because it
-    would disable the third step.
+    name. It replaces the paper's database. Line 4 of the algorithm forgets the error. It is left out, because it would
+    disable the third step.
     """
     return _missing_import(_truncated(_filtered(code)), error, import_for)
 
@@ -53,7 +53,7 @@ def _tabs(line: str) -> int:
 
 
 def _truncated(code: str) -> str:
-    """Step 2: remove the last line until the rest compiles, as long as there is more than one function."""
+    """Step 2: remove the last line until the rest compiles, while there is more than one function."""
     room = MOST_TRIED
     while room > 0 and parsed(code) is None and len(_FUNCTION.findall(code)) > 1:
         room -= len(code)

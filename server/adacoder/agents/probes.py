@@ -1,8 +1,8 @@
-"""Designed tests during a request: run on candidates, and set aside if the docstring's Examples speak against them.
+"""Run designed tests on candidates during a request. Tests that contradict the docstring's Examples are set aside.
 
-A designed test is a model's opinion. It sends a candidate back. If two designs agree on it, it also ranks candidates
-that no Example proves. It never verifies. The programs of a request are revisions of one another, so that several of
-them fail a test does not speak against the test.
+A designed test is a model's opinion. A failed test sends a candidate back. If two designs agree on a test, it also
+ranks candidates that no Example proves. It never verifies a candidate. The programs of a request are revisions of one
+another. So if several of them fail a test, that does not make the test wrong.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from adacoder.domain import Attempt, Example
 from adacoder.pytext import parsed
 
 _AGREEING = 2
-"""Number of designs that must have the same test before it ranks candidates. One design is one opinion."""
+"""Number of designs that must have the same test before it ranks candidates. A single design is one opinion."""
 
 
 class Probes:
-    """The designed tests of one request that are believed."""
+    """The designed tests that one request believes."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
         self._shown = {_call(each.source): _result(each.want) for each in request.target.examples if each.has_want}
         self._votes: dict[str, dict[Example, int]] = {}
-        """By call: tests that no Example contradicts, each with the number of designs that have it."""
+        """For each call, the tests that no Example contradicts, with the number of designs that have each test."""
         self._seen: list[Attempt] = []
 
     async def run(self, attempt: Attempt, tests: Sequence[Example] = ()) -> Feedback:
-        """Add a design of `tests`, and run the believed tests on `attempt` and, after a new design, on earlier ones.
+        """Add a design of `tests`, and run the believed tests on `attempt`.
+
+        After a new design, also run them on earlier attempts.
 
         Raises:
             SandboxError: nothing could be run.
@@ -45,7 +47,7 @@ class Probes:
         return await self._ranked(attempt)
 
     async def _ranked(self, attempt: Attempt) -> Feedback:
-        """Run the believed tests, and rank the attempt by the number that it passes of those designed twice."""
+        """Run the believed tests on an attempt. Rank it by the number of passed tests that were designed twice."""
         believed = self._believed()
         if not believed:
             return Feedback((), None)
@@ -55,7 +57,10 @@ class Probes:
         return feedback
 
     def _believed(self) -> dict[Example, int]:
-        """The tests that more designs have than any other result of their call, each with the number of designs."""
+        """Return the tests that more designs have than any other result of the same call.
+
+        Each test has the number of its designs.
+        """
         found = {}
         for votes in self._votes.values():
             most = max(votes.values())
@@ -74,14 +79,14 @@ class Probes:
                 continue
             votes = self._votes.setdefault(call, {})
             known = next((each for each in votes if _result(each.want) == want), test)
-            votes.setdefault(known, 0)  # so that another spelling in the same design is no other test
+            votes.setdefault(known, 0)  # so that another spelling in the same design does not count as another test
             found[call, known] = None
         for call, test in found:
             self._votes[call][test] += 1
 
 
 def _call(source: str) -> str:
-    """A key for a call, the same for all its spellings."""
+    """Return a key for a call. All spellings of a call have the same key."""
     tree = parsed(source)
     with suppress(RecursionError):
         return source if tree is None else ast.dump(tree)
@@ -89,7 +94,10 @@ def _call(source: str) -> str:
 
 
 def _result(want: str) -> object:
-    """The value of a result, the same for all its spellings; the words of a result that is not a literal."""
+    """Return the value of a result, which is the same for all its spellings.
+
+    For a result that is not a literal, return its words.
+    """
     match parsed(want.strip()):
         case ast.Module(body=[ast.Expr(value)]):
             with suppress(ValueError, TypeError, MemoryError, RecursionError):

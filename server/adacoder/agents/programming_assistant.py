@@ -1,6 +1,6 @@
-"""The Programming Assistant (paper, section IV-B): writes the function, at first without a plan, later by one.
+"""The Programming Assistant (paper, section IV-B) writes the function, first without a plan and later by a plan.
 
-It is never shown its earlier code. The paper found that writing from scratch works, and that refining does not.
+It never sees its earlier code. The paper found that writing from scratch works, and that refining does not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _has_function(candidate: Candidate) -> bool:
 
 
 def _was_stopped_short(text: str, target: Target) -> bool:
-    """As `completion.was_stopped_short`; names that a rule can import are known."""
+    """Work like `completion.was_stopped_short`. Names that a rule can import count as known."""
     return was_stopped_short(text, target, is_in_the_table)
 
 
@@ -38,8 +38,8 @@ WRITER = Role(
     system="system_write",
     read=_candidate,
     has_found=_has_function,
-    # Models like to explain their code and to echo the module. A reply that the server ends comes with exact counts,
-    # and needs no closing of a stream.
+    # Models like to explain their code and to repeat the module. If the server ends a reply at a stop sequence, it
+    # sends exact counts, and AdaCoder need not close the stream.
     limits=Limits(one_in=2, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,

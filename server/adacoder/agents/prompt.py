@@ -1,10 +1,10 @@
-"""Pack prompts: one system text, the module's context, the task, and last the part that changes from call to call.
+"""Pack prompts: one system text, the module's context, the task, and at the end the part that changes with each call.
 
 Everything before the last paragraph is the same in every call of a request, so a server with a prompt cache reads it
-once. The wording is in `prompts/*.md`.
+once. The texts are in `prompts/*.md`.
 
 No chat is larger than the window: `Briefing` measures it before it is sent, and leaves out context that does not fit.
-Plans and quotations in errors lose their middle only if the window is still too small.
+The middle of plans and quotations is cut only if the window is still too small.
 """
 
 from __future__ import annotations
@@ -32,15 +32,17 @@ from adacoder.source.remarks import remarks
 NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
 _LEAST_REPLY = 4
-"""Divisor of the window: the part that is always left for a whole function, however large the task is."""
+"""Divisor of the window. This part is always left for a whole function, however large the task is."""
 _NEARBY_TOKENS = 1024
-"""Maximum number of tokens for unreferenced parts of the module, which cost time and distract small models."""
+"""Maximum number of tokens for parts of the module that the target does not mention. They cost time and distract small
+models.
+"""
 _QUOTED_CHARACTERS = 1500
 """Maximum number of characters of each value that an error quotes, even if there is room for more."""
 _CHANGING_TOKENS = (160, 1024)
-"""Minimum and maximum number of tokens kept free for a plan or an error."""
+"""Minimum and maximum number of tokens that are kept free for a plan or an error."""
 _CHANGING = 6
-"""Divisor of the window for an amount between these two."""
+"""Divisor of the window, for a number between this minimum and maximum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class RoleCall:
     """One call of a model."""
 
     instruction: str
-    """The last paragraph."""
+    """The last paragraph of the chat."""
     max_tokens: int
     stop: tuple[str, ...]
 
@@ -61,7 +63,7 @@ class Briefing:
     """The target's own name."""
     system: str
     shared: str
-    """Context and task."""
+    """The context and the task."""
     own: str
     """The part of the task that a model may repeat: the function and its examples."""
     window: Window
@@ -69,13 +71,13 @@ class Briefing:
     """Maximum number of tokens of a reply in any role."""
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
-        """The chat that asks for `instruction`. It fits into the window together with its reply."""
+        """Return the chat that asks for `instruction`. It fits into the window together with its reply."""
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
 
     def call(self, role: Role[Any], fields: Mapping[str, Field] = NO_FIELDS) -> RoleCall:
         """Prepare a call in `role`, with `fields` in its prompt.
 
-        Fields are shortened to the room that the reply leaves; see `fitted`.
+        Fields are shortened to the room that the reply leaves. See `fitted`.
         """
         taken = self.window.measure_chat(self.messages("")) + _rounding(self.window) + self._most(role)
         lengths = [len(field) if isinstance(field, str) else _QUOTED_CHARACTERS for field in fields.values()]
@@ -86,7 +88,7 @@ class Briefing:
         return RoleCall(instruction, self._most(role), stop)
 
     def _most(self, role: Role[Any]) -> int:
-        """Maximum number of tokens of a reply in this role."""
+        """Return the maximum number of tokens of a reply in this role."""
         return min(role.limits.tokens(self.window), self.reply_tokens)
 
 
@@ -101,11 +103,11 @@ def brief(
 ) -> Briefing:
     """Pack as many of the ranked `pieces` as fit into the window, for calls in any of `roles`.
 
-    The task, the changing paragraph and a reply have priority. `instructions` are the project's own wishes. `others`
-    are existing candidates: the latest is shown, and the new candidate shall differ from it.
+    The task, the changing paragraph and a reply have priority over the pieces. `instructions` are the project's own
+    wishes. `others` are existing candidates. The latest one is shown, and the new candidate must differ from it.
 
     Raises:
-        ContextOverflow: the task alone does not fit; the window's bound says what helps.
+        ContextOverflow: the task alone does not fit. The error says what helps.
     """
     ways = dict.fromkeys(role.system for role in roles if role.system)
     wishes = f"{instructions.strip()}\n" if instructions.strip() else ""
@@ -127,7 +129,7 @@ def brief(
 
 
 def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
-    """Tokens kept free for the last paragraph of a role: its fixed text, and some room for its fields."""
+    """Return the tokens kept free for a role's last paragraph: its fixed text, and some room for its fields."""
     fields = dict.fromkeys(_fields(role), "")
     least, most = _CHANGING_TOKENS
     variable = min(max(window.tokens // _CHANGING, least), most) if fields else 0
@@ -135,7 +137,10 @@ def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
 
 
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
-    """Pack the ranked `pieces` that fit into `room` tokens. A piece that does not fit makes room for lesser ones."""
+    """Pack the ranked `pieces` that fit into `room` tokens.
+
+    A piece that does not fit leaves room for less important ones.
+    """
     frame = _fill("context", module=target.module.name, pieces="") + "\n"
     room -= window.measure(frame) + _rounding(window)
     nearby = _NEARBY_TOKENS
@@ -155,23 +160,26 @@ def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window)
 
 
 def _rounding(window: Window) -> int:
-    """Maximum excess of the measure of two joined texts over the sum of their measures."""
+    """Return by how much the measure of two joined texts can exceed the sum of their measures."""
     return math.ceil(window.ratio)
 
 
 def _worded(role: Role[Any], name: str, fields: Mapping[str, Field], most: int) -> str:
-    """The last paragraph of a role, with at most `most` characters of each field, or of each quotation in it."""
+    """Return the last paragraph of a role.
+
+    It has at most `most` characters of each field, or of each quotation in it.
+    """
     texts = {key: shortened(value, most) if isinstance(value, str) else value(most) for key, value in fields.items()}
     return _fill(role.prompt, name=name, **texts)
 
 
 def _fields(role: Role[Any]) -> set[str]:
-    """Fields of a role's prompt, apart from `name`."""
+    """Return the names of the fields in a role's prompt, apart from `name`."""
     return {*_template(role.prompt).get_identifiers()} - {"name"}
 
 
 def _task(target: Target) -> str:
-    """The function, and its examples from other docstrings."""
+    """Return the text of the task: the function, and its examples from other docstrings."""
     owner = target.qualname.rpartition(".")[0]
     place = f", a method of the class `{owner}`" if target.in_class else ""
     task = _fill("task", place=place, function=_shown(target))
@@ -186,18 +194,18 @@ def _task(target: Target) -> str:
 
 
 def _other(candidate: Candidate) -> str:
-    """A candidate from which the new one shall differ."""
+    """Return the text that shows a candidate from which the new one must differ."""
     return "\n" + _fill("another", code=shortened(candidate.function, 2 * _QUOTED_CHARACTERS))
 
 
 def _shown(target: Target) -> str:
-    """The function as shown to a model: without its body, but with the comments of a stub."""
+    """Return the function as shown to a model: without its body, but with the comments of a stub."""
     indent = docstring_indent(target).removeprefix(target.indent)
     return "\n".join([bodiless(target), *(indent + remark for remark in remarks(target))])
 
 
 def bodiless(target: Target) -> str:
-    """The function without its body: decorators, signature and docstring, at column 0."""
+    """Return the function without its body: decorators, signature and docstring, at column 0."""
     text = normalize(target.text[target.definition.start : target.docstring_span.end])
     return "\n".join(line.removeprefix(target.indent) for line in text.split("\n"))
 

@@ -1,4 +1,4 @@
-"""The Prompt Engineer (paper, section IV-E): plans the next attempt from the error of the last."""
+"""The Prompt Engineer (paper, section IV-E) plans the next attempt from the error of the last attempt."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ PLANNER = Role(
     prompt="plan",
     system="system_plan",
     read=_plan,
-    # The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No stop sequence by
-    # itself marks the end of a plan: each sequence that was tried on recorded replies cut some plans.
+    # The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No stop sequence alone
+    # marks the end of a plan: each sequence that was tried on recorded replies cut some plans.
     limits=Limits(one_in=8, most=512),
     enough=_until_complete,
 )

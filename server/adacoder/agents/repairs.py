@@ -1,15 +1,15 @@
 """Repair rules of the Debug Specialist. Each rule fixes one superficial error and leaves the rest unchanged.
 
 The paper's Algorithm 3 has three rules (indentation, truncation, imports) and applies them blindly, which breaks
-correct programs. Here a rule is tried only on broken code. Its result is kept only if it gets further, judged without
-running anything: more of it parses, it defines the target, or fewer names are undefined. Every rule has a real reply
-that needs it, in `fixtures/replies.toml`.
+correct programs. Here, a rule is tried only on broken code. Its result is kept only if it gets further: more of it
+parses, it defines the target, or fewer names are undefined. Nothing runs to decide this. For every rule,
+`fixtures/replies.toml` has a real reply that needs it.
 
-A rule stays because of its rate. On 3,283 failing recorded replies, the missing import changes 107, the truncation 45,
-and the paper's indentation 1.
+The rates of the rules justify them. On 3,283 failing recorded replies, the missing import changes 107, the truncation
+45, and the paper's indentation 1.
 
-Code is parsed with our own Python, which may differ from the user's. So rules only propose: they run after a failure,
-and the Code Evaluator, which runs the user's Python, compares the results.
+Code is parsed with our own Python, which may differ from the user's. So rules only make proposals: they run after a
+failure, and the Code Evaluator, which runs the user's Python, compares the results.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from adacoder.domain import Candidate, Target
 
 Rule = Callable[["Candidate", "Target"], "Candidate"]
-"""Returns the same object if it has nothing to fix."""
+"""A rule returns the same object if it has nothing to fix."""
 ImportFor = Callable[[str, str], str | None]
-"""Finds the statement that imports a name as some code uses it; None if unknown."""
+"""Finds the statement that imports a name in the way that some code uses it; None if unknown."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _TOKEN = re.compile(
     r"""(?P<string>'''(?:\\.|[^\\])*?'''|\"{3}(?:\\.|[^\\])*?\"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
@@ -47,19 +47,19 @@ DEEPEST = 100
 MOST_TRIED = 300_000
 """Maximum number of characters parsed in total while a text is shortened line by line."""
 _MOST_NAMES = 40
-"""Maximum number of undefined names that are imported; with more, imports are not the problem."""
+"""Maximum number of undefined names that are imported. If there are more, imports are not the problem."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class _StaticRank:
-    """Static rank of a candidate; the greater, the further it gets."""
+    """Rank of a candidate without running it. The greater the rank, the further the candidate gets."""
 
     parses: bool
     line: float
-    """The line of the function's first syntax error."""
+    """The line of the first syntax error in the function."""
     defines: bool
     known: int
-    """Negated number of undefined names."""
+    """The number of undefined names, negated."""
     whole: bool
 
 
@@ -69,7 +69,7 @@ def repaired_by_rules(
     undefined: Callable[[Candidate], tuple[str, ...]],
     import_for: ImportFor,
 ) -> tuple[Candidate, tuple[str, ...]]:
-    """Repair `candidate`, and name the rules that were kept; return the same object if none helps.
+    """Repair `candidate`, and name the rules that were kept. If no rule helps, return the same object.
 
     `undefined` returns the names that are undefined once a candidate is in place. No rule can restore code that a lazy
     reply left out (`# rest of code`).
@@ -131,7 +131,7 @@ def realigned(candidate: Candidate, _: Target) -> Candidate:
 def truncated(candidate: Candidate, target: Target) -> Candidate:
     """Remove an incomplete end line by line, and close open brackets, until the rest parses.
 
-    The header and one statement stay. If the reply did not break off, only its last statement may go.
+    The header and one statement stay. If the reply did not break off, only its last statement may be removed.
     """
     function = find_function(candidate.function, target.name)
     if _parses(candidate) or function is None:
@@ -148,13 +148,13 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
         closers = _closers(text)
         if _is_whole(text + closers):
             return replace(_with_function(candidate, text + closers), cut=False)
-        # If nothing is left open, no shorter text is right as long as it holds the line of the error.
+        # If nothing is left open, no shorter text is right as long as it contains the line of the error.
         end = end - 1 if closers else min(end, error_line(text) or end) - 1
     return candidate
 
 
 def _is_whole(text: str) -> bool:
-    """True if `text` is a function with a statement."""
+    """Return whether `text` is a function with at least one statement."""
     tree = parsed(text)
     if tree is None or not tree.body or not isinstance(tree.body[-1], DEFINITIONS):
         return False
@@ -184,7 +184,7 @@ def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: Imp
 
 
 RULES: tuple[Rule, ...] = (realigned, truncated)
-"""Rules in the order in which they are tried: columns first, because they show where the function ends."""
+"""Rules in the order in which they are tried. Columns come first, because they show where the function ends."""
 
 
 def _parses(candidate: Candidate) -> bool:

@@ -1,9 +1,9 @@
-"""A request as seen by its strategy: its target and everything that the strategy may do.
+"""A request from its strategy's point of view: the target, and everything that the strategy may do.
 
-A strategy asks Roles, and has candidates evaluated, repaired, probed and traced. It returns nothing: only the results
-of the docstring's Examples decide, and only the service concludes. `probe`, `prefer`, `branch`, `trace` and `sampling`
-are for workflows with designed tests, tree search or traces. `tests/integration/strategies/test_door.py` has an example
-of each kind.
+A strategy asks Roles, and has candidates evaluated, repaired, probed and traced. It returns nothing, because only the
+results of the docstring's Examples decide and only the service concludes. `probe`, `prefer`, `branch`, `trace` and
+`sampling` are for workflows with designed tests, tree search or traces. `tests/integration/strategies/test_door.py` has
+an example of each kind.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Request:
     ) -> None:
         self.target = target
         self.start = start
-        """The candidate to start from, instead of a first writing."""
+        """The candidate to start from, instead of writing one."""
         self.budget = budget
         self._conversation = conversation
         self._evaluator = evaluator
@@ -55,18 +55,19 @@ class Request:
         self._attempts: dict[Candidate, Attempt] = {}
         """Attempts by candidate, in the order of their first evaluation."""
         self._versions: dict[Candidate, list[Attempt]] = {}
-        """Attempts of one reply, by the candidate that was taken."""
+        """All attempts of one reply, by the candidate that was chosen."""
         self._replaced: set[Candidate] = set()
-        """Versions that passed and lost to a later version of the same reply."""
+        """Versions that passed but were replaced by a later version of the same reply."""
         self._extra = 0
-        """Number of attempts that do not count as programs of the budget: further versions in a reply."""
+        """Number of attempts that are further versions in a reply. They do not count as programs of the budget.
+        """
         self._values: dict[Candidate, float] = {}
 
     @property
     def best(self) -> Attempt | None:
         """The attempt that got furthest by the docstring's Examples.
 
-        Among equals it is the first that is proved, else the preferred one, else the first.
+        In a tie, it is the first attempt that is proved, else the preferred attempt, else the first.
         """
         best: Attempt | None = None
         for attempt in self._attempts.values():
@@ -83,16 +84,19 @@ class Request:
 
     @property
     def has_rounds(self) -> bool:
-        """True if the budget has another round."""
+        """True if the budget allows another round."""
         return self._rounds < self.budget.rounds
 
     @property
     def goes_on(self) -> bool:
-        """True if there may be another round: the budget has one, and no verdict so far is final."""
+        """True if there may be another round: the budget allows it, and no verdict so far is final."""
         return self.has_rounds and not any(each.verdict.final for each in self._attempts.values())
 
     def rounds(self, *, past_a_pass: bool = False) -> Iterator[int]:
-        """Count the rounds, from 1, as long as the request `goes_on`; `past_a_pass`: even after a candidate passed."""
+        """Count the rounds from 1 while the request `goes_on`.
+
+        With `past_a_pass`, continue even after a candidate passed.
+        """
         while self.goes_on_past_a_pass if past_a_pass else self.goes_on:
             self._rounds += 1
             self._journal.begin_round()
@@ -100,7 +104,7 @@ class Request:
 
     @property
     def goes_on_past_a_pass(self) -> bool:
-        """True if there may be another round, even after a candidate passed: nothing outside a candidate failed."""
+        """True if there may be another round even after a candidate passed: nothing outside a candidate failed."""
         outside = (each.verdict.final and not each.verdict.passed for each in self._attempts.values())
         return self.has_rounds and not any(outside)
 
@@ -114,12 +118,15 @@ class Request:
             step.details = Noted(message)
 
     def share(self, attempt: Attempt) -> float:
-        """Share of the docstring's Examples, from 0 to 1, that an attempt passed, without hard-coded answers."""
+        """Return the share of the docstring's Examples, from 0 to 1, that an attempt passed.
+
+        Hard-coded answers do not count as passed.
+        """
         total = attempt.verdict.total(self.target)
         return attempt.verdict.examples_proved / total if total else float(attempt.verdict.passed)
 
     async def try_start(self) -> Attempt | None:
-        """Evaluate the candidate to start from, if there is one, before anything is written, and repair it by rule.
+        """Evaluate the candidate to start from, if there is one, before a model is asked. Repair it by rule.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -137,7 +144,7 @@ class Request:
         """Ask a model as `role`, with the fields `about` an attempt and other `fields` in its prompt.
 
         Raises:
-            BudgetSpent: no calls are left, or a new candidate could not be evaluated any more.
+            BudgetSpent: no calls are left, or no new candidate may be evaluated.
             ModelError: the model could not reply.
         """
         if self._calls >= self.budget.calls:
@@ -187,10 +194,11 @@ class Request:
         return self._attempts.setdefault(candidate, attempt)
 
     async def repaired(self, attempt: Attempt, *, as_printed: bool = False) -> Attempt:
-        """Fix superficial errors by rule and evaluate the result; return the attempt that got further.
+        """Fix superficial errors by rule and evaluate the result. Return the attempt that got further.
 
-        Versions below a pass in the same reply are repaired as well, the last version first. The first pass is
-        returned. `as_printed` applies the rules of the AdaCoder paper instead of ours.
+        Later versions in the same reply, which failed, are also repaired, the last version first. The first one that
+        passes is returned. `as_printed` applies the rules of the AdaCoder paper instead of AdaCoder's
+        own.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -210,7 +218,7 @@ class Request:
         return best
 
     async def probe(self, candidate: Candidate, tests: Sequence[Example]) -> Feedback:
-        """Run designed tests on a candidate. Their results can send it back or rank it, but never verify it.
+        """Run designed tests on a candidate. Their results can reject it or rank it, but never verify it.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -226,7 +234,7 @@ class Request:
         return await self._evaluator.trace(self.target, candidate, example)
 
     def prefer(self, attempt: Attempt, value: float) -> None:
-        """Rank an attempt among attempts of equal reach; the greatest value is the best.
+        """Rank an attempt among attempts that got equally far. The greatest value is the best.
 
         Values are opinions of a model. They never replace an attempt that passed and is proved.
         """

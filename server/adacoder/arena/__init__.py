@@ -1,1 +1,4 @@
-"""The arena compares models and workflows on tasks. Hidden tests judge them, and no lower room can reach the tests."""
+"""The arena compares models and workflows on tasks.
+
+Hidden tests judge the results, and no lower room can read the tests.
+"""

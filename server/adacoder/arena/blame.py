@@ -1,4 +1,4 @@
-"""Separate failures of model servers from failures of models. A server's failure must not count in a cell."""
+"""Separate failures of model servers from failures of models. A server's failure must not count against a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A cell is one task, model, strategy and sample. A request does it, the judge judges it, and a Row records it."""
+"""A cell is one task, model, strategy and sample.
+
+A request runs it, the judge judges the result, and a Row records it.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +39,14 @@ _COUNTING = (
     *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout"),
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
-"""Settings that a cell's row depends on and that are not members of the row."""
+"""Settings that a cell's row depends on but does not store as members of its own."""
 _MOST_SLOTS = 1024
 _LEVEL = "level "
-"""Prefix of a branch that is a strategy's level."""
+"""Prefix of a branch that is a level of its strategy."""
 
 
 class ServerTrouble(Exception):
-    """A cell failed, but not because of its model. It has no row."""
+    """A cell failed, but not because of its model. Such a cell has no row."""
 
     def __init__(self, error: AdaCoderError, *, passes: bool) -> None:
         """`passes`: True if the trouble may be temporary."""
@@ -60,17 +63,17 @@ class Cell:
 
     @property
     def model(self) -> str:
-        """Id of its model."""
+        """Id of the cell's model."""
         return self.key[3]
 
     @property
     def strategy(self) -> str:
-        """Name of its strategy."""
+        """Name of the cell's strategy."""
         return self.key[4]
 
     @property
     def name(self) -> str:
-        """Name for its files, the same in every run."""
+        """Name for the cell's files, the same in every run."""
         return hashlib.sha256(json.dumps(self.key).encode()).hexdigest()[:20]
 
 
@@ -88,7 +91,7 @@ class Plan:
         return len(self.tasks.tasks) * len(self.models) * len(self.strategies) * self.samples
 
     def cells(self, models: Iterable[str]) -> Iterator[Cell]:
-        """Yield the cells of some models, grouped by model so that each is loaded once."""
+        """Yield the cells of some models, grouped by model so that each model is loaded once."""
         of_settings, tasks = digest(self.settings), self.tasks
         first = self.settings.seed or 0
         for model in models:
@@ -100,58 +103,58 @@ class Plan:
 
 
 def digest(settings: Settings) -> str:
-    """Digest of the settings that a cell's row depends on."""
+    """Return a digest of the settings that a cell's row depends on."""
     told = {name: getattr(settings, name) for name in _COUNTING}
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def values_of(settings: Settings) -> tuple[tuple[str, str], ...]:
-    """Names and values of these settings, without the user's text."""
+    """Return the names and values of these settings, without the user's instructions."""
     told = ((name, getattr(settings, name)) for name in _COUNTING if name != "instructions")
     return tuple((name, "" if value is None else str(value)) for name, value in told)
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Tools for doing cells: a service, a judge and folders."""
+    """Everything that is needed to run cells: a service, a judge and folders."""
 
     service: Service
     judge: HiddenJudge
     settings: Settings
     journals: Path | None = None
-    """Folder for journals; None: journals are not kept."""
+    """Folder for journals; None: do not keep journals."""
     records: Path | None = None
-    """Folder for recording conversations."""
+    """Folder for recorded conversations; None: do not record them."""
     replays: Path | None = None
-    """Folder of recorded conversations that answer instead of models."""
+    """Folder of recorded conversations that give the replies instead of models."""
 
     @classmethod
     def opened(
         cls, settings: Settings, journals: Path, records: Path | None = None, replays: Path | None = None
     ) -> Bench:
-        """Create a bench with its own service and judge. It does as many cells at a time as callers ask for."""
+        """Create a bench with its own service and judge. It runs as many cells at a time as its callers request."""
         service = Service(session=Session(leases=Leases(_MOST_SLOTS)))
         return cls(service, HiddenJudge(settings), settings, journals, records, replays)
 
     async def close(self) -> None:
-        """End the processes of its service and its judge."""
+        """End the processes of the service and the judge."""
         await asyncio.gather(self.judge.close(), self.service.close())
 
     def server_of(self, model: str) -> str:
-        """Name of a model's server. Models of the same kind share a server."""
+        """Return the name of a model's server. Models of the same kind share a server."""
         return kind_and_name(model)[0]
 
     def slots_of(self, server: str) -> int:
-        """Number of cells that a server works on at a time."""
+        """Return the number of cells that a server works on at a time."""
         return BACKENDS[server].slots
 
     async def done(self, cell: Cell) -> Row:
-        """Do a cell.
+        """Run a cell, and return its row.
 
         Raises:
             ServerTrouble: the cell failed, but not because of its model.
             SandboxError: candidates could not be judged.
-            RowsError: its journal cannot be written.
+            RowsError: the cell's journal cannot be written.
         """
         record = f"{cell.name}.conversation"
         settings = replace(
@@ -164,7 +167,7 @@ class Bench:
         )
         if settings.record is not None:
             settings.record.parent.mkdir(parents=True, exist_ok=True)
-            settings.record.unlink(missing_ok=True)  # left by a failed try
+            settings.record.unlink(missing_ok=True)  # a failed try left this file
         outcome = await self.service.run(Task(cell.task.target, settings, cell.task.project))
         failure_of = _failure_of(outcome)
         candidate = None if outcome.status is Status.ERROR else outcome.candidate
@@ -196,7 +199,7 @@ def keep(path: Path, text: str) -> None:
     """Write a cell's journal or recorded conversation.
 
     Raises:
-        RowsError: it cannot be written, or a link leads elsewhere.
+        RowsError: the file cannot be written, or a link leads elsewhere.
     """
     if path.is_symlink() or leads_out(path, path.parent.parent):
         raise RowsError(f"{path} leads to another file: remove the link.")
@@ -222,7 +225,7 @@ def _failure_of(outcome: Outcome) -> str | None:
 
 
 def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
-    """Yield each evaluation of a request with its code. A program counts again if the model wrote it again."""
+    """Yield each evaluation of a request with its code. A program that the model wrote twice is yielded twice."""
     calls, agent, rules = 0, "", tuple[str, ...]()
     seen: dict[str, int] = {}
     """Number of calls at the latest evaluation of each code."""
@@ -256,7 +259,7 @@ def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
 
 
 def _designed(steps: Iterable[Step]) -> tuple[Example, ...] | None:
-    """Designed tests without duplicates; None if no agent was asked for tests."""
+    """Return the designed tests without duplicates; None if no agent was asked for tests."""
     found = [each.details.designed for each in steps if isinstance(each.details, Asked)]
     known = [tests for tests in found if tests is not None]
     return tuple(dict.fromkeys(test for tests in known for test in tests)) if known else None
@@ -267,7 +270,7 @@ def _short_digest(text: str) -> str:
 
 
 def _is_empty(code: str) -> bool:
-    """True if the last function of `code` does nothing: its body is a docstring, `pass`, `...` or `return`."""
+    """Return whether the last function of `code` does nothing: its body is a docstring, `pass`, `...` or `return`."""
     tree = parsed(code)
     functions = [] if tree is None else [each for each in tree.body if isinstance(each, ast.FunctionDef)]
     return bool(functions) and all(

@@ -1,8 +1,8 @@
-"""Do cells on an existing Dask cluster. Dask chooses the worker of each cell and repeats the cells of a dead worker.
+"""Run cells on an existing Dask cluster. Dask chooses the worker of each cell, and repeats the cells of a dead worker.
 
-This process keeps the rows. A worker is admitted once it has reported the same AdaCoder, Python and Dask. It then
-executes `dask_worker.py`. Dask exchanges pickles. So the workers run any code that we or the scheduler send, which is
-inherent. This process accepts plain data only, see `refuse_pickles`.
+This process keeps the rows. A worker is admitted once it has reported the same versions of AdaCoder, Python and Dask.
+It then executes `dask_worker.py`. Dask exchanges pickles, so the workers run any code that this process or the
+scheduler sends. Nothing can prevent that. This process accepts plain data only; see `refuse_pickles`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _ADDRESS = re.compile(
 _CONNECTS = 10.0
 """Seconds for a connection to the scheduler."""
 _ANSWERS = 60.0
-"""Seconds for the scheduler or a worker to answer. It may have to import AdaCoder first."""
+"""Seconds for the scheduler or a worker to answer. A worker may have to import AdaCoder first."""
 _LOOKS = 1.0
 """Seconds between updates of the list of workers."""
 _ENDS = 5.0
-"""Seconds at the end for workers to leave the run."""
+"""Seconds that workers have to leave the run at its end."""
 _INSTALL = f"pip install 'adacoder[arena]=={adacoder.__version__}' there."
 _GO_ON = "run the same command to go on."
 
@@ -54,14 +54,15 @@ class ClusterError(AdaCoderError):
 
 
 class RefusedPickle(pickle.UnpicklingError, AttributeError):
-    """A pickle wanted more than plain data. Dask drops a traceback that raises AttributeError."""
+    """A pickle contains more than plain data. Dask drops the traceback of an AttributeError."""
 
 
 def require_trusted(address: str, *, without_tls: bool) -> None:
-    """Return if the connection to the scheduler at `address` is encrypted, local, or accepted by the user.
+    """Check that the connection to the scheduler at `address` is encrypted, local, or accepted by the user.
 
     Raises:
-        ClusterError: it is on another machine, unencrypted and without `without_tls`; or the address is invalid.
+        ClusterError: the scheduler is on another machine, without encryption and without `without_tls`; or the address
+            is invalid.
     """
     found = _ADDRESS.fullmatch(address)
     if found is None:
@@ -84,11 +85,11 @@ def _is_loopback(host: str) -> bool:
 
 
 def refuse_pickles() -> None:
-    """Refuse every pickle in this process that names a class or function other than `bytes`, from now on.
+    """From now on, refuse every pickle in this process that names a class or function other than `bytes`.
 
-    Dask has no setting for this, and unpickles results, errors and warnings at several places. It names the type of
-    every error that it sends, `bytes`. Without `find_class` a pickle can only make numbers, texts and collections of
-    them. The arena itself reads no pickles.
+    Dask has no setting for this, and unpickles results, errors and warnings in several places. It names the type
+    `bytes` in every error that it sends. Without `find_class`, a pickle can only create numbers, texts and collections
+    of them. The arena itself reads no pickles.
     """
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -111,7 +112,7 @@ async def connected(address: str) -> AsyncIterator[Client]:
         raise ClusterError("A cluster needs Dask: pip install 'adacoder[arena]'.") from None
     refuse_pickles()
     for name in ("distributed", *(name for name in logging.root.manager.loggerDict if name.startswith("distributed."))):
-        logging.getLogger(name).disabled = True  # our own messages say the same in a sentence
+        logging.getLogger(name).disabled = True  # our own messages say the same in one sentence
     warnings.filterwarnings("ignore", module=r"distributed\b")
     client: Client = Client(  # type: ignore[no-untyped-call]  # Dask's
         address, asynchronous=True, timeout=_CONNECTS, set_as_default=False, direct_to_workers=False
@@ -134,7 +135,7 @@ async def connected(address: str) -> AsyncIterator[Client]:
 
 
 class Cluster:
-    """Workers of a cluster as the Carrier of a run, inside `async with`."""
+    """The workers of a cluster, as the Carrier of a run. Use it as a context manager."""
 
     def __init__(
         self,
@@ -146,7 +147,7 @@ class Cluster:
         *,
         own: Path | None,
     ) -> None:
-        """Journals are written next to the file `rows`, and recorded conversations to the folder `records`.
+        """Journals are written next to the file `rows`, and recorded conversations into the folder `records`.
 
         `tell` receives a message about each worker that cannot take part. `own` is the folder of the user's own tasks.
         """
@@ -158,7 +159,9 @@ class Cluster:
         self._tell = tell
         self._run = Run(plan.settings, digest(plan.settings), own, has_records=records is not None)
         self._workers: dict[str, Mapping[str, int]] = {}
-        """Slots of each admitted worker, by the resource that it offers: the id of a model, or a kind of server."""
+        """Slots of each admitted worker, by the resource that the worker offers: the id of a model, or a kind of
+        server.
+        """
         self._left_out: set[str] = set()
         self._servers: dict[str, str] = {}
         self._reading = asyncio.Lock()
@@ -186,10 +189,10 @@ class Cluster:
                     await self._client.run(leave, self._run.id, workers=[*self._workers], on_error="ignore")
 
     async def _require_same_versions(self) -> None:
-        """Return if the scheduler, which unpickles the cells as well, has the same versions.
+        """Check that the scheduler has the same versions, because it also unpickles the cells.
 
         Raises:
-            ClusterError: it has others, or is gone.
+            ClusterError: it has other versions, or is gone.
         """
         theirs: object = None
         try:
@@ -204,7 +207,7 @@ class Cluster:
             raise ClusterError(f"{has}: install the same there.")
 
     def _served(self) -> Iterator[tuple[str, str]]:
-        """Yield each model with the resource that workers offer for it: its id, or else its kind.
+        """Yield each model with the resource that workers offer for it: the model's id, or else its kind.
 
         Raises:
             ClusterError: no worker offers a resource for some model.
@@ -220,15 +223,15 @@ class Cluster:
             yield model, model if model in offered else kind
 
     def server_of(self, model: str) -> str:
-        """Like `Carrier.server_of`: the resource that workers offer for the model."""
+        """Return the resource that workers offer for the model; see `Carrier.server_of`."""
         return self._servers[model]
 
     def slots_of(self, server: str) -> int:
-        """Like `Carrier.slots_of`."""
+        """Implement `Carrier.slots_of`."""
         return sum(slots.get(server, 0) for slots in self._workers.values())
 
     async def done(self, cell: Cell) -> Row:
-        """Like `Carrier.done`. The journal and the recorded conversation are written before it returns.
+        """Run a cell; see `Carrier.done`. The journal and the recorded conversation are written before this returns.
 
         Raises:
             ServerTrouble: the cell failed, but not because of its model.
@@ -250,20 +253,20 @@ class Cluster:
         raise ServerTrouble(ClusterError(why), passes=True)
 
     async def _offering(self, server: str) -> set[str]:
-        """Addresses of the admitted workers that offer `server`.
+        """Return the addresses of the admitted workers that offer `server`.
 
         Raises:
             ClusterError: the scheduler is gone.
         """
         if self._watching is not None and self._watching.done():
             await self._watching
-        reading = self._client._handle_report_task  # noqa: SLF001  # it ends at a message that is refused
+        reading = self._client._handle_report_task  # noqa: SLF001  # this task ends at a refused message
         if self._client.status in ("closing", "closed") or reading.done():
             raise self._gone
         return {address for address, slots in self._workers.items() if server in slots}
 
     async def _row(self, future: Future[Any], cell: Cell, workers: set[str]) -> Row | None:
-        """Wait for a cell; None if another worker must do it.
+        """Wait for the row of a cell; None if another worker must run the cell.
 
         Raises:
             ServerTrouble: the cell failed, but not because of its model.
@@ -276,7 +279,7 @@ class Cluster:
                 await asyncio.wait({reading}, timeout=_LOOKS)
             answer = reading.result()
             row = parse(answer.row)
-        except (Lost, OSError):  # the scheduler's state or the result's worker is gone
+        except (Lost, OSError):  # the scheduler's state or the worker with the result is gone
             return None
         except ClusterError:
             raise
@@ -296,7 +299,7 @@ class Cluster:
         return None
 
     async def _read(self, future: Future[Any]) -> CellAnswer:
-        """Wait for an answer. Dask would read several at once, and a bad answer would spoil the others."""
+        """Wait for an answer. Dask would read several answers at once, and a bad answer would spoil the others."""
         await future.exception()  # type: ignore[no-untyped-call]  # Dask's
         async with self._reading:
             answer: CellAnswer = checked(CellAnswer, read_json(await future.result()))
@@ -356,6 +359,6 @@ class Cluster:
 
 
 def _slots(worker: Mapping[str, Any]) -> Mapping[str, int]:
-    """Slots that a worker offers, at most as many as its threads, because it would not begin more tasks."""
+    """Return the slots that a worker offers, at most as many as its threads. The worker would not begin more tasks."""
     most = worker["nthreads"]
     return {name: int(min(amount, most)) for name, amount in worker["resources"].items() if amount >= 1}

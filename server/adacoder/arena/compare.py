@@ -1,4 +1,4 @@
-"""Compare two columns of a table on their common tasks, and count what several columns solve alone and together."""
+"""Compare two columns of a table on their common tasks, and count the tasks that columns solve alone and together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adacoder.arena.rows import Row
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Two columns on the same tasks."""
+    """The results of two columns on the same tasks."""
 
     both: int
     only_first: int
@@ -26,12 +26,12 @@ class Pairs:
 
     @property
     def p(self) -> float:
-        """Probability of a difference at least as large as this, if both were equally good (McNemar, exact)."""
+        """Return the probability of at least this difference if both columns were equally good (exact McNemar)."""
         return mcnemar(self.only_first, self.only_second)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Two-sided exact p of McNemar's test: a sign test on the pairs that differ.
+    """Return the two-sided exact p of McNemar's test, which is a sign test on the pairs that differ.
 
     >>> mcnemar(1, 9)
     0.021484375
@@ -45,7 +45,10 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def first_samples(rows: Sequence[Row]) -> Mapping[Task, bool]:
-    """By task, True if its first sample that counts is right. More samples of a task are not further trials."""
+    """Map each task to whether its first sample that counts is right.
+
+    More samples of a task are not independent trials.
+    """
     found: dict[Task, Row] = {}
     for row in rows:
         task = task_of(row)
@@ -55,7 +58,7 @@ def first_samples(rows: Sequence[Row]) -> Mapping[Task, bool]:
 
 
 def paired(one: Mapping[Task, bool], other: Mapping[Task, bool]) -> Pairs:
-    """Compare two columns on the tasks that both have, by the verdict on each task."""
+    """Compare two columns by their verdicts on the tasks that both have."""
     found = Counter((one[task], other[task]) for task in one.keys() & other.keys())
     return Pairs(found[True, True], found[True, False], found[False, True], found[False, False])
 
@@ -68,5 +71,5 @@ def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
 
 
 def change(value: float, base: float) -> float | None:
-    """Relative change against a base, such as 0.25 for a quarter more; None if the base is 0."""
+    """Return the relative change against a base, such as 0.25 for a quarter more; None if the base is 0."""
     return (value - base) / base if base else None

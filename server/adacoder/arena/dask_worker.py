@@ -1,7 +1,7 @@
-"""Code that the workers of a cluster execute. `cluster.py` has Dask call it.
+"""Code that the workers of a cluster execute. `cluster.py` makes Dask call it.
 
-For each run a worker keeps a bench between cells: a service and a judge, as on a single machine. It reads and writes
-only in its own temporary folder. Answers are JSON, because the process that started the run reads no pickles.
+For each run, a worker keeps a bench between cells: a service and a judge, as on a single machine. A worker reads and
+writes only in its own temporary folder. Answers are JSON, because the process that started the run reads no pickles.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ class Run:
     settings: Settings
     digest: str
     own: Path | None
-    """Folder of the user's own tasks, which the worker must see as well."""
+    """Folder of the user's own tasks, which the worker must also see."""
     has_records: bool
     id: str = field(default_factory=lambda: uuid4().hex)
 
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """Result of a cell. Like every row, it is checked as foreign text."""
+    """Result of a cell. Like every row, it is checked as text from outside."""
 
     row: str = ""
     """A line of a file of rows; empty if there is none."""
     journal: str = ""
     record: str | None = None
     why: str = ""
-    """Reason for a missing row."""
+    """Reason why there is no row."""
     is_trouble: bool = False
     """True if the cell failed as in `ServerTrouble`; False if the worker cannot do any cell."""
     passes: bool = False
@@ -91,7 +91,7 @@ def refusal(theirs: str, run: Run) -> str | None:
 
 
 async def do(run: Run, cell: Cell) -> str:
-    """Do a cell. Return its CellAnswer as JSON."""
+    """Run a cell. Return its CellAnswer as JSON."""
     return json.dumps(asdict(await _answer(run, cell)))
 
 

@@ -1,6 +1,7 @@
-"""Files of tasks in the benchmarks' published formats: HumanEval, MBPP, their variants, and LiveCodeBench's functions.
+"""Read tasks in the published formats of benchmarks: HumanEval, MBPP, their variants, and LiveCodeBench's functions.
 
-A file has one JSON object a line, or a list of objects, and may be a `.gz`. The first object's members show the format.
+A file has one JSON object a line, or a list of objects. It may be a `.gz` file. The members of the first object show
+the format.
 
     HumanEval, EvalPlus's files with a `test`   prompt entry_point canonical_solution test
     HumanEval-ET                                prompt entry_point canonical_solution test_case_list
@@ -9,8 +10,8 @@ A file has one JSON object a line, or a list of objects, and may be a `.gz`. The
     LiveCodeBench                               question_content starter_code public_test_cases private_test_cases
 
 An MBPP task becomes a function with the signature of its `code`. Its docstring is the `text` with the first test, which
-is then not hidden (SEMAG, section 4.1). LiveCodeBench's tasks that read standard input are left out, and so are APPS,
-CodeContests and SWE-bench: they do not ask for a function.
+is then not hidden (SEMAG, section 4.1). LiveCodeBench tasks that read standard input are left out. APPS, CodeContests
+and SWE-bench are not supported, because their tasks do not ask for a function.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ Told: TypeAlias = Mapping[str, Any]
 _MOST_BYTES = 1 << 30
 """Maximum size of an uncompressed file."""
 _MOST_UNPACKED = 128 << 20
-"""Maximum unpacked size of a compressed file. Any size can hide in a small file; the largest benchmark has a tenth."""
+"""Maximum unpacked size of a compressed file. A small file can unpack to any size. The largest benchmark has a tenth of
+this.
+"""
 _LONGEST = 64 << 20
 """Maximum length of a line, or of a list, in bytes."""
 _MOST_TASKS = 20_000
@@ -64,7 +67,7 @@ _PLAIN = frozenset(
 _NAME = re.compile(r"[^\W\d]\w*(?=\s*\()")
 _IMPORT_FIRST = re.compile(r"(?P<header>^def .*:\n)[ \t]+(?P<imports>import \w+\n)(?=[ \t]+\"\"\")", re.MULTILINE)
 _TYPING = "from typing import *\n\n\n"
-"""LiveCodeBench's starter code uses names from `typing`."""
+"""LiveCodeBench's starter code uses names from `typing` without importing them."""
 
 
 class _Unfit(Exception):
@@ -91,9 +94,10 @@ class _Format:
 
     dataset: str
     members: frozenset[str]
-    """Members that its objects have."""
+    """Members that objects of this format have."""
     read: Callable[[Told, bool], _Raw]
-    """Function that reads an object. Second argument: True to show a test that the prompt itself does not show."""
+    """Function that reads an object. Its second argument is True to show a test that the prompt lacks.
+    """
 
 
 def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
@@ -141,7 +145,7 @@ def _objects(path: Path, digest: hashlib._Hash) -> Iterator[Told]:
     """Unpack a file and yield its objects. `digest` is updated with all unpacked bytes.
 
     Raises:
-        TasksError: the file cannot be read, is too large, or holds something else.
+        TasksError: the file cannot be read, is too large, or does not contain tasks.
     """
     number = 1
     try:
@@ -201,9 +205,9 @@ def _located(raw: _Raw, path: Path, folder: Path) -> Target:
     """Locate the function of a task, and correct mistakes in published prompts (HumanEval/51 and 115)."""
     try:
         return locate(raw.text, path, folder, qualname=raw.qualname)
-    except UnreadableExample:  # an escape in its docstring belongs to the example
+    except UnreadableExample:  # an escape in the docstring belongs to the example
         text = raw.text.replace('    """', '    r"""', 1)
-    except TargetError:  # an import precedes its docstring
+    except TargetError:  # an import precedes the docstring
         text = _IMPORT_FIRST.sub(r"\g<imports>\g<header>", raw.text)
     return locate(text, path, folder, qualname=raw.qualname)
 
@@ -225,7 +229,7 @@ def _humaneval_et(told: Told, _: bool) -> _Raw:
 
 
 def _plus(told: Told, shows: bool) -> _Raw:
-    """Read a task of EvalPlus. The canonical solution gives the wanted results."""
+    """Read a task of EvalPlus. The canonical solution provides the wanted results."""
     function, solution = told["entry_point"], told["canonical_solution"]
     inputs: list[list[object]] = [*told["base_input"], *told["plus_input"]]
     if "assertion" in told or told["task_id"].startswith("Mbpp/"):
@@ -244,7 +248,7 @@ def _plus(told: Told, shows: bool) -> _Raw:
 
 
 def _arguments(test: str, function: str) -> str | None:
-    """Arguments of the function's call in `test`, as the literal of a list; None if an argument is not a literal."""
+    """Return the arguments of the function's call in `test`, as the literal of a list; None if one is not a literal."""
     for node in ast.walk(ast.parse(test)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
             try:
@@ -261,7 +265,7 @@ def _mbpp(told: Told, shows: bool) -> _Raw:
     solution = normalize(told["code"])
     function = _tested(solution, tests)
     setup, imports = told.get("test_setup_code") or "", "\n".join(told.get("test_imports", ()))
-    shows = shows and not setup  # else the test needs code that the docstring does not show
+    shows = shows and not setup  # otherwise the test needs code that the docstring does not show
     text = told.get("text") or told["prompt"]
     before = f"{imports}\n\n\n" if imports else ""
     prompt = before + _classes(solution, [setup, *tests]) + _stub(solution, function, text, tests[0] if shows else "")
@@ -270,7 +274,7 @@ def _mbpp(told: Told, shows: bool) -> _Raw:
 
 
 def _tested(solution: str, tests: Sequence[str]) -> str:
-    """Name of the function of `solution` that the tests call."""
+    """Return the name of the function of `solution` that the tests call."""
     functions = {each.name for each in definitions(solution) if not each.is_class and not each.parents}
     for call in (call for test in tests for call in _NAME.finditer(test)):
         if call.group() in functions:
@@ -279,14 +283,14 @@ def _tested(solution: str, tests: Sequence[str]) -> str:
 
 
 def _classes(solution: str, tests: Sequence[str]) -> str:
-    """Source of the solution's classes that its tests instantiate."""
+    """Return the source of the solution's classes that its tests instantiate."""
     named = {name for test in tests for name in _NAME.findall(test)}
     found = [each for each in definitions(solution) if each.is_class and not each.parents and each.name in named]
     return "".join(f"{each.span.of(solution)}\n\n\n" for each in found)
 
 
 def _stub(solution: str, function: str, text: str, test: str) -> str:
-    """Make a module of the function's signature, with `text` and a test as its docstring."""
+    """Create a module with the function's signature, and with `text` and a test as its docstring."""
     found = [each for each in definitions(normalize(solution)) if each.qualname == function]
     if not found:
         raise _Unfit(f"its solution does not define '{function}'")
@@ -299,7 +303,7 @@ def _stub(solution: str, function: str, text: str, test: str) -> str:
 
 
 def _as_doctest(test: str) -> str:
-    """Turn an `assert` into an example that gives True."""
+    """Turn an `assert` into an example whose output is True."""
     told = test.strip().removeprefix("assert").strip()
     try:
         ast.parse(told, mode="eval")
@@ -309,7 +313,7 @@ def _as_doctest(test: str) -> str:
 
 
 def _docstring(text: str, example: str, indent: str = "    ") -> str:
-    """Make a docstring, as the body of a stub."""
+    """Create a docstring, as the body of a stub."""
     told = f"{text.strip()}\n\n{example}\n" if example else text.strip()
     escaped = told.replace("\\", "\\\\").replace('"""', r"\"\"\"")
     if escaped.endswith('"'):
@@ -354,10 +358,10 @@ def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
 
 
 def _pickled_text(data: bytes) -> str:
-    """Find the string that is pickled in `data`, without unpickling, which can run code or take any amount of memory.
+    """Find the string that is pickled in `data` without unpickling, which can run code or take any amount of memory.
 
     Raises:
-        ValueError: `data` holds something else.
+        ValueError: `data` does not contain a pickled string.
     """
     texts: list[str] = []
     for code, argument, _ in genops(data):
@@ -386,4 +390,4 @@ _FORMATS = (
     _Format("mbpp", frozenset({"text", "code", "test_list"}), _mbpp),
     _Format("livecodebench", frozenset({"question_content", "starter_code", "public_test_cases"}), _livecodebench),
 )
-"""Known formats. The first matching format is used."""
+"""The known formats. The first format that matches is used."""

@@ -1,7 +1,8 @@
-"""A report in one HTML file: the tables, and all cells with their journals and filters. It needs no network.
+"""A report in one HTML file: the tables, and all cells with their journals and filters. The page needs no network.
 
-Text from models, tasks and users is escaped in the tables, and is JSON data for the cells. The script inserts it as
-text, never as markup. The page's content security policy allows only our style and script, by their digests.
+Text from models, tasks and users is escaped in the tables, and becomes JSON data for the cells. The script inserts it
+as text, never as markup. The page's content security policy allows only AdaCoder's own style and script, by their
+digests.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ def page(
 
 
 def journal_of(row: Row, rows: Path) -> str | None:
-    """Return the text of a row's journal, without secrets; None unless a run wrote its file next to `rows`.
+    """Return the text of a row's journal, without secrets; None unless a run wrote the journal next to `rows`.
 
-    Rows may come from anybody. So the name must be `ROWS.journals/*.md`, and its path must not contain a link.
+    Rows may come from anyone. So the name must be `ROWS.journals/*.md`, and its path must not contain a link.
     """
     folder = rows.parent / f"{rows.stem}.journals"
     name = (row.journal or "").removeprefix(f"{folder.name}/")
@@ -134,7 +135,7 @@ def _text(text: str) -> str:
 
 
 def _data(rows: Iterable[Row], journal: Callable[[Row], str | None]) -> str:
-    """Return the cells as JSON in which an HTML parser finds no tags."""
+    """Return the cells as JSON that contains no tags for an HTML parser."""
     cells = [
         {
             **asdict(row),

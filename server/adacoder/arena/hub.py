@@ -1,4 +1,4 @@
-"""Download tasks from the dataset hub. The hub's own library is imported only here, and only on request.
+"""Download tasks from the dataset hub. Only this module imports the hub's own library, and only on request.
 
 The result is an ordinary file of tasks, with its checksum in a second file. An existing file is not downloaded again.
 EvalPlus, the -ET variants and LiveCodeBench have other formats on the hub, or need their own code to run. They are read
@@ -47,7 +47,7 @@ def download(name: str, folder: Path) -> Path:
 
 
 def _rows(name: str) -> Iterable[Mapping[str, object]]:
-    """Load the tasks, ordered by number rather than by the hub's splits."""
+    """Load the tasks, ordered by number and not by the hub's splits."""
     try:
         from datasets import load_dataset
     except ImportError:
@@ -57,7 +57,7 @@ def _rows(name: str) -> Iterable[Mapping[str, object]]:
         with tempfile.TemporaryDirectory(prefix="adacoder-hub-") as cache:
             splits = load_dataset(place, configuration, cache_dir=cache)
             found = [dict(each) for split in splits.values() for each in split]
-    except Exception as error:  # the library and its dependencies raise many kinds
+    except Exception as error:  # the library and its dependencies raise many kinds of errors
         why = visible(str(error).strip().partition("\n")[0] or type(error).__name__)
         raise TasksError(f"{place} cannot be downloaded: {why}") from error
     if not found or not all("task_id" in each for each in found):

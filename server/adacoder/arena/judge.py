@@ -1,8 +1,8 @@
 """The judge runs hidden tests on candidates, in the sandbox.
 
-It reveals only whether a candidate passed. No agent, strategy or journal can reach it: they belong to lower floors, and
-the judge works after a request has ended. The expected results of calls and examples stay in this process. A test in
-Python runs in the candidate's own process, after the candidate was imported.
+The judge reveals only whether a candidate passed. No agent, strategy or journal can reach it: they belong to lower
+floors, and the judge works after a request has ended. The expected results of calls and examples stay in this process.
+A test in Python runs in the candidate's own process, after the candidate was imported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HOW = {FailureKind.TIMED_OUT: "timeout", FailureKind.DENIED: "refused"}
 _RELATIVE = 1e-6
 """Relative tolerance of floats, unless the tests specify a tolerance."""
 _FIRST = 5
-"""Number of first designed tests whose coverage is reported separately (AgentCoder, Table 5)."""
+"""Number of designed tests, from the first, whose coverage is also reported separately (AgentCoder, Table 5)."""
 _PRINTS = (
     "print((lambda inf, nan: __import__('json').dumps([repr({call}(*each)) for each in [{arguments}]]))"
     "(float('inf'), float('nan')))\n"
@@ -57,13 +57,13 @@ class HiddenJudge:
         """Run the hidden tests of `task` on a candidate.
 
         Raises:
-            SandboxError: nothing could run: no isolation, or no interpreter.
+            SandboxError: nothing could run, because there is no isolation or no interpreter.
         """
         placed = await aside(splice, task.target, candidate)
         return await self.judge_text(task, placed.text)
 
     async def judge_text(self, task: ArenaTask, text: str) -> Judged:
-        """Like `judge`, for the whole text of a module.
+        """Judge the whole text of a module like `judge`.
 
         Raises:
             SandboxError: as in `judge`.
@@ -80,7 +80,7 @@ class HiddenJudge:
         return self._known[key]
 
     async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
-        """Like `judge_text`, for hidden tests in Python, but return the full Verdict.
+        """Judge hidden tests in Python like `judge_text`, but return the full Verdict.
 
         The Verdict quotes the tests, so the arena must not use it. Benchmarks use it for recorded replies, without a
         model.
@@ -95,7 +95,7 @@ class HiddenJudge:
         return verdict
 
     async def unfit(self, tasks: Iterable[ArenaTask]) -> list[ArenaTask]:
-        """Judge the canonical solutions beforehand, and return the tasks whose own solution fails.
+        """Judge the canonical solutions before a run. Return the tasks whose own solution fails.
 
         Raises:
             SandboxError: as in `judge`.
@@ -155,7 +155,7 @@ class HiddenJudge:
         return _word(verdict)
 
     async def _true(self, task: ArenaTask, calls: HiddenCalls) -> tuple[str, ...] | None:
-        """Results of the canonical solution; None if it fails."""
+        """Return the results of the canonical solution; None if it fails."""
         if task.id not in self._truth:
             self._truth[task.id] = asyncio.create_task(self._find_truth(task, calls))
         return await asyncio.shield(self._truth[task.id])
@@ -194,7 +194,7 @@ class HiddenJudge:
         if key not in self._hosts:
             folder = task.project.folder
             interpreter = await asyncio.to_thread(find, settings.interpreter, task.target.module.path.parent, folder)
-            if key not in self._hosts:  # unless another call was faster
+            if key not in self._hosts:  # another call may have been faster
                 wishes = replace(settings, hide=(*settings.hide, *task.hide)).wishes
                 self._hosts[key] = Host(interpreter, folder, least=settings.isolation, turns=self._turns, wishes=wishes)
         return self._hosts[key]
@@ -237,7 +237,7 @@ def _is_right(one: str, other: str, tolerance: float) -> bool:
 
 
 def _close(one: object, other: object, tolerance: float) -> bool:
-    """Compare like `==`, but with a tolerance for floats, and with a list equal to a tuple of the same items."""
+    """Compare like `==`, but with a tolerance for floats. A list equals a tuple of the same items."""
     match one, other:
         case ((int() | float()), (int() | float())) if isinstance(one, float) or isinstance(other, float):
             are_close = math.isclose(one, other, rel_tol=0 if tolerance else _RELATIVE, abs_tol=tolerance or 1e-9)

@@ -1,7 +1,7 @@
-"""Figures of rows: shares with intervals, costs, and curves.
+"""Figures computed from rows: shares with intervals, costs, and curves.
 
-A share over tasks has Wilson's interval for 95 %. If tasks have several samples, the interval counts each task once,
-because samples of the same task are not independent trials. So the interval errs on the wide side.
+A share of tasks has Wilson's interval for 95 %. If tasks have several samples, the interval counts each task once,
+because samples of the same task are not independent trials. So the interval is rather too wide than too narrow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PASSED = "passed"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure, the number of tasks or cells behind it, and its interval if it is a share of them."""
+    """A figure, the number of tasks or cells behind it, and its interval if the figure is a share of them."""
 
     value: float
     of: int
@@ -37,16 +37,16 @@ class Estimate:
 
 
 Measure: TypeAlias = Callable[[Sequence[Row]], Estimate | None]
-"""Returns None if the rows lack the data."""
+"""A function that computes a figure from rows. It returns None if the rows lack the data."""
 
 
 def task_of(row: Row) -> Task:
-    """Identity of the row's task."""
+    """Return the identity of the row's task."""
     return row.dataset, row.checksum, row.task
 
 
 def counts(row: Row) -> bool:
-    """True if the row counts for its model and strategy.
+    """Return whether the row counts for its model and strategy.
 
     A cell does not count if a server failed, a user cancelled it, or the judge could not run. A cell whose model gave
     no candidate counts as wrong.
@@ -57,7 +57,9 @@ def counts(row: Row) -> bool:
 
 
 def pass_at_k(samples: int, right: int, k: int) -> float:
-    """Probability that any of `k` samples is right, if `right` of a task's `samples` are right (Chen et al., 2021).
+    """Return the probability that any of `k` samples is right, if `right` of a task's `samples` are right.
+
+    The estimator is by Chen et al., 2021.
 
     >>> pass_at_k(5, 2, 1)
     0.4
@@ -68,7 +70,7 @@ def pass_at_k(samples: int, right: int, k: int) -> float:
 
 
 def wilson(hits: float, of: int) -> tuple[float, float]:
-    """Bounds of Wilson's interval for a share of `hits` in `of` trials (Wilson, 1927).
+    """Return the bounds of Wilson's interval for a share of `hits` in `of` trials (Wilson, 1927).
 
     >>> [round(bound, 3) for bound in wilson(8, 10)]
     [0.49, 0.943]
@@ -76,11 +78,12 @@ def wilson(hits: float, of: int) -> tuple[float, float]:
     found, square = hits / of, _Z * _Z
     middle = (found + square / (2 * of)) / (1 + square / of)
     reach = _Z / (1 + square / of) * math.sqrt(found * (1 - found) / of + square / (4 * of * of))
-    return max(0.0, min(found, middle - reach)), min(1.0, max(found, middle + reach))  # despite rounding errors
+    # the interval must contain the share despite rounding errors
+    return max(0.0, min(found, middle - reach)), min(1.0, max(found, middle + reach))
 
 
 def share(hits: float, of: int) -> Estimate | None:
-    """A share with its interval; None if `of` is 0."""
+    """Return a share with its interval; None if `of` is 0."""
     return Estimate(hits / of, of, *wilson(hits, of)) if of else None
 
 
@@ -94,12 +97,15 @@ def by_task(rows: Iterable[Row]) -> Mapping[Task, list[Row]]:
 
 
 def pass_at(k: int) -> Measure:
-    """pass@k over the tasks with at least `k` samples."""
+    """Return the measure pass@k over the tasks with at least `k` samples."""
     return _pass_at(k, lambda row: bool(row.right))
 
 
 def _pass_at(k: int, is_right: Callable[[Row], bool | None]) -> Measure:
-    """pass@k with `is_right` as the verdict on each row; None if any verdict is unknown."""
+    """Return the measure pass@k with `is_right` as the verdict on each row.
+
+    The measure is None if any verdict is unknown.
+    """
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         tasks = [[is_right(row) for row in each] for each in by_task(rows).values() if len(each) >= k]
@@ -114,7 +120,7 @@ pass_at_1 = pass_at(1)
 
 
 def by_round(most: int) -> Measure:
-    """pass@1 with at most `most` rounds after the first, in every plan or other branch of its own."""
+    """Return the measure pass@1 with at most `most` rounds after the first, counted in each branch alone."""
 
     def is_right(row: Row) -> bool | None:
         first: dict[tuple[str, ...], int] = {}
@@ -126,12 +132,12 @@ def by_round(most: int) -> Measure:
 
 
 def by_plan(most: int) -> Measure:
-    """pass@1 of a strategy that works plan by plan, after `most` plans with all their repairs."""
+    """Return the measure pass@1 of a strategy that works plan by plan, after `most` plans with all their repairs."""
 
     def is_right(row: Row) -> bool | None:
         plans = [*dict.fromkeys(each.branch for each in row.attempts if each.branch)]
         if row.attempts and not plans:
-            return None  # an older row, which does not know them
+            return None  # an older row, which does not record plans
         later = frozenset(plans[most:])
         return _right_of(row, [each for each in row.attempts if each.branch not in later])
 
@@ -139,12 +145,15 @@ def by_plan(most: int) -> Measure:
 
 
 def by_program(most: int) -> Measure:
-    """pass@1 after `most` programs. A program that rules repaired does not count as another program."""
+    """Return the measure pass@1 after `most` programs.
+
+    A program that rules repaired does not count as another program.
+    """
     return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)))
 
 
 def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttempt]:
-    """Attempts up to the first `most` different programs."""
+    """Return the attempts up to the first `most` different programs."""
     found: list[RowAttempt] = []
     programs: set[str | int] = set()
     for number, attempt in enumerate(attempts):
@@ -157,9 +166,9 @@ def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttemp
 
 
 def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
-    """True if a request that ended after these attempts would be right; None if that was not judged.
+    """Return whether a request that ended after these attempts would be right; None if that was not judged.
 
-    Its candidate is the attempt that got furthest, and among equals the first. If these are all attempts of the row,
+    The request's candidate is the attempt that got furthest; in a tie, the first. If these are all attempts of the row,
     the row's own outcome counts, because it follows the preferences of its strategy.
     """
     if len(attempts) == len(row.attempts):
@@ -169,19 +178,19 @@ def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
 
 
 def verified(rows: Sequence[Row]) -> Estimate | None:
-    """Share of cells that the shown examples verified."""
+    """Return the share of cells that the shown examples verified."""
     counted = [row for row in rows if counts(row)]
     return _of_cells([row.status == "verified" for row in counted], counted)
 
 
 def verified_but_wrong(rows: Sequence[Row]) -> Estimate | None:
-    """Share of verified cells that the hidden judge calls wrong."""
+    """Return the share of verified cells that the hidden judge calls wrong."""
     counted = [row for row in rows if counts(row) and row.status == "verified"]
     return _of_cells([not row.right for row in counted], counted)
 
 
 def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
-    """A share of cells, with an interval for the number of their tasks."""
+    """Return a share of cells, with an interval for the number of their tasks."""
     if not rows:
         return None
     value = sum(hits) / len(rows)
@@ -190,7 +199,7 @@ def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
 
 
 def mean(of: Callable[[Row], float]) -> Measure:
-    """Mean over the cells that count."""
+    """Return the measure that computes the mean over the cells that count."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         values = [of(row) for row in rows if counts(row)]
@@ -211,18 +220,18 @@ tokens = mean(lambda row: row.tokens.prompt + row.tokens.completion)
 
 
 def cells(rows: Sequence[Row]) -> Estimate | None:
-    """Number of cells that count."""
+    """Return the number of cells that count."""
     counted = sum(map(counts, rows))
     return Estimate(counted, counted) if counted else None
 
 
 def left_out(rows: Sequence[Row]) -> Estimate | None:
-    """Number of cells that do not count: a server failed, they were cancelled, or they could not be judged."""
+    """Return the number of cells that do not count: server failures, cancelled cells, and unjudged cells."""
     return Estimate(sum(not counts(row) for row in rows), len(rows)) if rows else None
 
 
 def right_tests(rows: Sequence[Row]) -> Estimate | None:
-    """Share of designed tests that the canonical solution passes.
+    """Return the share of designed tests that the canonical solution passes.
 
     It has no interval, because the tests of a task are not independent trials.
     """
@@ -236,12 +245,12 @@ def right_tests(rows: Sequence[Row]) -> Estimate | None:
 
 
 def covered_by_tests(rows: Sequence[Row]) -> Estimate | None:
-    """Mean share of the canonical solution's lines that designed tests reach."""
+    """Return the mean share of the canonical solution's lines that designed tests reach."""
     return _covered(rows, lambda tests: tests.lines_covered)
 
 
 def covered_by_first_tests(rows: Sequence[Row]) -> Estimate | None:
-    """Like `covered_by_tests`, for the first five tests of each cell."""
+    """Return the same share as `covered_by_tests`, for the first five tests of each cell."""
     return _covered(rows, lambda tests: tests.lines_covered_by_first)
 
 
@@ -252,7 +261,7 @@ def _covered(rows: Sequence[Row], by: Callable[[DesignedTests], float | None]) -
 
 
 Counting: TypeAlias = Callable[[Sequence[Row]], Mapping[str, float]]
-"""Counts things in rows by kind; a count may be a mean."""
+"""A function that counts things in rows by kind. A count may be a mean."""
 
 
 def levels(rows: Sequence[Row]) -> Counter[str]:
@@ -261,17 +270,17 @@ def levels(rows: Sequence[Row]) -> Counter[str]:
 
 
 def failures_before(rows: Sequence[Row]) -> Counter[str]:
-    """Count programs as the model wrote them, by their class of failure."""
+    """Count programs by their class of failure, as the model wrote them."""
     return Counter(before for before, _ in _repairs(rows))
 
 
 def failures_after(rows: Sequence[Row]) -> Counter[str]:
-    """Count the same programs after the Debug Specialist, by their remaining class of failure."""
+    """Count the same programs by the class of failure that remains after the Debug Specialist."""
     return Counter(after for _, after in _repairs(rows))
 
 
 def _repairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Each program's class of failure as the model wrote it, and after rules were tried."""
+    """Return each program's class of failure as the model wrote it, and after rules were tried."""
     return [pair for row in rows if counts(row) for pair in _repairs_of(row)]
 
 

@@ -1,12 +1,12 @@
-"""Tasks from a folder of the user's own code: every function whose examples pass, with its body removed.
+"""Turn a folder of the user's own code into tasks: every function whose examples pass, with its body removed.
 
-The shown examples are the first half of the examples that were seen to run the function. Later examples of its
-docstring are hidden. They judge together with the project's tests that were seen to run the function; if there are such
-tests, one example is enough. Examples keep their order, because they may use names from earlier examples.
+The first half of the examples that were seen to run the function are shown. Later examples of its docstring are hidden.
+They judge together with the project's tests that were seen to run the function. If there are such tests, one example is
+enough. Examples keep their order, because they may use names from earlier examples.
 
-Hidden examples are blanked in all docstrings and comments of the project, for the model and the sandbox alike. The
-project's tests and documents may hold them in any form, so these are hidden as a whole. So is every other file that
-holds a hidden example.
+Hidden examples are blanked in all docstrings and comments of the project, for the model and for the sandbox. The
+project's tests and documents may contain them in any form, so these files are hidden completely. Every other file that
+contains a hidden example is also hidden.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from adacoder.source.text import SourceFile, apply_edits, read
 from adacoder.task import Task, current
 
 HIDES = ("test", "tests", "test_*.py", "*_test.py", "conftest.py", "docs", "*.md", "*.rst")
-"""Files that may hold hidden examples in any form, as in the setting `hide`."""
+"""Files that may contain hidden examples in any form, as in the setting `hide`."""
 _LEAST_TELLING = 4
 """Minimum characters that identify an example. Shorter examples, such as `sl`, are not searched for."""
 _MOST_BYTES = 1 << 20
@@ -51,24 +51,24 @@ class _PassingFunction:
 
     target: Target
     proving: tuple[Example, ...]
-    """Examples that were seen to run it."""
+    """Examples that were seen to run the function."""
     tests: tuple[str, ...] = ()
-    """Tests of the project that run it."""
+    """Tests of the project that run the function."""
 
     @property
     def shown(self) -> int:
-        """Number of shown examples of its docstring."""
+        """Number of examples of the docstring that are shown."""
         return self.target.examples.index(self.proving[(len(self.proving) + 1) // 2 - 1]) + 1
 
     @property
     def hidden(self) -> tuple[Example, ...]:
-        """Hidden examples of its docstring."""
+        """The hidden examples of the docstring."""
         return self.target.examples[self.shown :]
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A module, read once for all tasks."""
+    """A module that is read once for all tasks."""
 
     text: str
     docstrings: tuple[Target, ...]
@@ -80,7 +80,7 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
     """Find the tasks in a folder.
 
     Raises:
-        TasksError: there are none.
+        TasksError: there are no tasks.
     """
     troubles: list[str] = []
     files = await asyncio.to_thread(_files, folder, troubles)
@@ -134,7 +134,7 @@ def _comments(text: str) -> Iterator[Span]:
 
 
 def _telling(folder: Path, known: Collection[Path], sources: set[str]) -> list[str]:
-    """Patterns of the files that hold any of `sources`, except the `known` files."""
+    """Return patterns of the files that contain any of `sources`, except the `known` files."""
     found: list[Path] = []
     for top, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOREIGN)
@@ -154,7 +154,7 @@ def _holds(path: Path, sources: set[str]) -> bool:
 
 
 async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Settings) -> list[_PassingFunction]:
-    """Functions of a file whose examples pass."""
+    """Return the functions of a file whose examples pass."""
     if not may_have_examples(file.text):
         return []
     try:
@@ -171,14 +171,14 @@ async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Set
 
 
 def _proving(outcome: Outcome) -> tuple[Example, ...]:
-    """Examples that were seen to run a function; empty unless all examples of its docstring pass."""
+    """Return the examples that were seen to run a function; empty unless all examples of its docstring pass."""
     if outcome.status is not Status.VERIFIED or outcome.verdict is None:
         return ()
     return tuple(result.example for result in outcome.verdict.proving)
 
 
 def _sources(found: Iterable[_PassingFunction]) -> set[str]:
-    """Bare sources of hidden examples, if long enough to identify them."""
+    """Return the bare sources of hidden examples that are long enough to identify them."""
     bare = (_bare(example.source) for each in found for example in each.hidden)
     return {source for source in bare if len(source) >= _LEAST_TELLING}
 
@@ -186,7 +186,7 @@ def _sources(found: Iterable[_PassingFunction]) -> set[str]:
 def _task(
     found: _PassingFunction, folder: Path, modules: Mapping[Path, _Read], hide: tuple[str, ...]
 ) -> ArenaTask | str:
-    """Return the task, or the reason why there is none."""
+    """Return the task, or the reason why there is no task."""
     target, path = found.target, found.target.module.path
     name = f"{below(folder, path).as_posix()}::{target.qualname}"
     sources = _sources([found])
@@ -218,7 +218,7 @@ def _said(example: Example) -> tuple[str, str]:
 def _without(module: _Read, sources: set[str], of: Target | None = None) -> list[Edit]:
     """Return edits that blank `sources` in comments and docstrings.
 
-    The docstring of the function `of` is left out. The function's body is removed anyway.
+    Skip the docstring of the function `of`. The function's body is removed anyway.
     """
     if not sources:
         return []
@@ -233,7 +233,7 @@ def _without(module: _Read, sources: set[str], of: Target | None = None) -> list
 
 
 def _quoting(text: str, target: Target, sources: set[str]) -> set[int]:
-    """Lines of a docstring that contain any of `sources`."""
+    """Return the lines of a docstring that contain any of `sources`."""
     if not any(source in _bare(target.docstring_span.of(text)) for source in sources):
         return set()
     lines = Lines(text)
@@ -246,7 +246,7 @@ def _bare(source: str) -> str:
 
 
 def _taken(examples: Iterable[Example]) -> set[int]:
-    """Line numbers of examples."""
+    """Return the line numbers of examples."""
     return {
         number
         for example in examples
@@ -255,7 +255,7 @@ def _taken(examples: Iterable[Example]) -> set[int]:
 
 
 def _blanks(text: str, docstring: Span, taken: set[int]) -> list[Edit]:
-    """Return edits that blank lines of a docstring without removing any."""
+    """Return edits that blank lines of a docstring without removing any line."""
     if not taken:
         return []
     lines = Lines(text)

@@ -1,4 +1,4 @@
-"""Definitions of the four papers' tables and figures, and of our own tables, as data without results."""
+"""Define the tables and figures of the four papers, and our own tables, as data without results."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WITH_ET = {"HumanEval": HUMANEVAL, "HumanEval-ET": "humaneval-et", "MBPP": MBPP
 _WITH_PLUS = {"HumanEval": HUMANEVAL, "HumanEval+": "humaneval-plus", "MBPP": MBPP, "MBPP+": "mbpp-plus"}
 DIRECT = {"strategy": "direct"}
 MOST_ROUNDS = 5
-"""Maximum t in the papers."""
+"""Maximum number of rounds (t) in the papers."""
 MOST_PROGRAMS = 20
-"""CodeTree's budget."""
+"""CodeTree's budget of programs."""
 
 
 def _on(datasets: Mapping[str, str]) -> tuple[Slice, ...]:
@@ -102,7 +102,10 @@ PLANNING, NOT_PLANNING = "Planning", "Non-planning"
 
 
 def _regions(rows: Sequence[Row]) -> Mapping[str, float]:
-    """Count tasks by the kinds of framework that solve them: a mean over the other frameworks and their samples."""
+    """Count tasks by the kinds of framework that solve them.
+
+    Each count is a mean over the other frameworks and their samples.
+    """
     pairs: dict[tuple[str, int], dict[str, list[Row]]] = {}
     planned: dict[int, list[Row]] = {}
     for row in rows:

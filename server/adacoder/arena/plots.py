@@ -1,4 +1,4 @@
-"""Draw tables as the figures of their papers. Only this module imports matplotlib, and only when it draws."""
+"""Draw tables as the figures of the papers. Only this module imports matplotlib, and only when it draws."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _SPREAD = 0.5
 """Width of a group of points with the same x, as a share of the distance to the next group."""
 _MOST_INTERVALS = 48
 _ABREAST = 3
-"""Pairs of circles in a row."""
+"""Number of pairs of circles in a row."""
 
 
 class PlotError(AdaCoderError):
-    """Nothing can be drawn."""
+    """Nothing can be drawn; the message says why."""
 
 
 def draw(table: Table, path: Path) -> None:
@@ -123,7 +123,10 @@ def _bars(table: Table, axes: Axes) -> None:
 
 
 def _circles(table: Table, axes: Axes) -> None:
-    """Draw two circles for each column: only the first, both, only the second. The count of neither is below."""
+    """Draw two circles for each column: only the first, both, only the second.
+
+    The number that neither solved is below.
+    """
     from matplotlib.patches import Circle
 
     drawn: list[tuple[Drawn, str]] = []
@@ -150,9 +153,10 @@ _DRAWN = {"lines": _lines, "bars": _bars, "circles": _circles}
 
 def _legend(axes: Axes, drawn: Sequence[tuple[Drawn, str]]) -> None:
     """Draw the legend below the axes, where it hides nothing."""
-    # matplotlib leaves out labels that begin with an underscore. The joiner in front of them is invisible.
+    # matplotlib leaves out labels that begin with an underscore. An invisible joiner in front of the label prevents
+    # that.
     handles, labels = [each for each, _ in drawn], [f"\u200c{label}" for _, label in drawn]
-    legend = axes.figure.legend(  # type: ignore[call-overload]  # containers are handles as well
+    legend = axes.figure.legend(  # type: ignore[call-overload]  # matplotlib also accepts containers as handles
         handles, labels, fontsize="small", loc="outside lower center", ncols=2, frameon=False
     )
     for text in legend.get_texts():

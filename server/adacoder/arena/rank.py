@@ -1,9 +1,9 @@
 """Find the model and workflow that is right most often on some functions, in limited time (`adacoder models --rank`).
 
-Successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016), over functions: all arms begin on the same few
-functions, the better half goes on to twice as many, and so on. So most of the time goes to arms that may win. The last
-two arms stay to the end. The hidden judge decides which results are right. This module only calls `evaluate`, which
-runs everything.
+The method is successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016), over functions. All arms begin on
+the same few functions, the better half continues with twice as many, and so on. So most of the time goes to arms that
+may win. The last two arms stay to the end. The hidden judge decides which results are right. This module only calls
+`evaluate`, which runs everything.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adacoder.arena.measures import wilson
 from adacoder.messages import counted
 
 _LEAST = 3
-"""Number of functions in the first round, or all functions if there are fewer."""
+"""Number of functions in the first round. If there are fewer functions, the round has all of them."""
 _SIGNIFICANT = 0.05
 
 
@@ -46,22 +46,24 @@ class Result:
 
 
 Evaluate: TypeAlias = Callable[[Arm, str], Awaitable[Result | None]]
-"""Has an arm write a function, and judges it. None if the arm is not to blame, such as after a server failure."""
+"""Lets an arm write a function, and judges the result. None if the arm is not to blame, for example for a server
+failure.
+"""
 
 
 @dataclass
 class ArmResults:
-    """Results of an arm."""
+    """The results of an arm."""
 
     arm: Arm
     results: dict[str, Result | None] = field(default_factory=dict)
-    """Results by function, in the order of the tries."""
+    """Results by function, in the order in which the arm tried them."""
     dropped: str = ""
-    """Reason why it did not go on; empty if it stayed to the end."""
+    """Reason why the arm did not continue; empty if it stayed to the end."""
 
     @property
     def counted(self) -> list[Result]:
-        """Results that count."""
+        """The results that count."""
         return [each for each in self.results.values() if each is not None]
 
     @property
@@ -108,7 +110,7 @@ class Ranking:
 
     @property
     def sentence(self) -> str:
-        """The result, for a person."""
+        """The result as a sentence for a person."""
         best = self.best
         if best is None or best.interval is None:
             return "No model wrote a right function in this time; give it more, or another model."
@@ -154,9 +156,10 @@ async def rank(
     """Rank arms within a time limit.
 
     Args:
-        arms: keep arms of the same model together, so that each round loads the model once.
-        functions: names, in an order unrelated to difficulty.
-        evaluate: must raise nothing but cancellation.
+        arms: the arms to rank. Arms of the same model should be next to each other, so that each round loads a model
+            once.
+        functions: names of the functions, in an order unrelated to difficulty.
+        evaluate: runs an arm on a function. It must raise nothing but cancellation.
         seconds: time limit for the whole ranking.
         clock: monotonic clock in seconds, such as `time.monotonic`.
         tell: called with a progress line after each round.
@@ -167,7 +170,7 @@ async def rank(
     for number in range(rounds := _rounds(len(arms))):
         most = _most(number, rounds, len(functions))
         for position, each in enumerate(going):
-            # Time that an arm does not use goes to the arms after it and to later rounds.
+            # Time that an arm does not use goes to the next arms and to later rounds.
             left = (end - clock()) / (rounds - number) / (len(going) - position)
             await _try(each, functions[:most], evaluate, left, clock)
         ordered = _ordered(going, functions[:most])
@@ -181,19 +184,22 @@ async def rank(
 
 
 def _rounds(arms: int) -> int:
-    """Number of rounds, the last of which has only two arms."""
+    """Return the number of rounds. The last round has only two arms."""
     return max(1, math.ceil(math.log2(max(arms, 2))))
 
 
 def _most(number: int, rounds: int, functions: int) -> int:
-    """Number of functions tried by the end of a round. It doubles each round, up to all functions."""
+    """Return the number of functions that are tried by the end of a round.
+
+    It doubles each round, up to all functions.
+    """
     return min(functions, max(_LEAST, functions >> (rounds - number - 1)))
 
 
 async def _try(
     each: ArmResults, functions: Sequence[str], evaluate: Evaluate, seconds: float, clock: Callable[[], float]
 ) -> None:
-    """Have an arm try new functions for some seconds. The function under way at the end is cancelled."""
+    """Let an arm try new functions for some seconds. A function that is still running at the end is cancelled."""
     end = clock() + seconds
     for name in functions:
         if name in each.results:
@@ -208,7 +214,7 @@ async def _try(
 
 
 def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str]) -> Sequence[ArmResults]:
-    """Return the arms that do not go on, with the reason set."""
+    """Set the reason for the arms that do not continue, and return these arms."""
     tried = _tried(ordered, functions)
     for each in ordered[keep:]:
         slow = sum(name in each.results for name in functions) < tried
@@ -217,16 +223,18 @@ def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str])
 
 
 def _tried(arms: Sequence[ArmResults], functions: Sequence[str]) -> int:
-    """Number of functions, from the first, that more than half of the arms have tried. Arms are compared on these.
+    """Return the number of functions, from the first, that more than half of the arms have tried.
 
-    If time ran out, a fast arm would otherwise win by functions that other arms could not even begin.
+    Arms are compared on these functions.
+
+    Otherwise, when time runs out, a fast arm would win by functions that other arms could not even begin.
     """
     counts = sorted((sum(name in each.results for name in functions) for each in arms), reverse=True)
     return min(filter(None, counts[: len(counts) // 2 + 1]), default=0)
 
 
 def _ordered(arms: Sequence[ArmResults], functions: Sequence[str]) -> list[ArmResults]:
-    """Sort arms by right functions, among the functions that most arms have tried. Ties go to the fastest arm.
+    """Sort arms by right functions, counting only the functions that most arms have tried. Ties go to the fastest arm.
 
     Functions that an arm has not tried count against it.
     """

@@ -1,7 +1,7 @@
-"""Rows: the result of each cell of a comparison. Rows are the truth; tables, plots and reports are views of them.
+"""Rows store the result of each cell of a comparison. Tables, plots and reports are computed from the rows.
 
-A file of rows has one JSON object a line and only grows. Each row is on disk before its cell counts as done. So a
-killed run loses at most the cells under way, and the next run does only these.
+A file of rows has one JSON object a line and only grows. Each row is on disk before its cell counts as done. So a run
+that is killed loses at most the cells that were running, and the next run does only these.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from adacoder.foreign_json import read_json
 from adacoder.privacy.access import opened_regular
 
 VERSION = 1
-"""Version of a row's format. It grows when a member is removed or changes its meaning, not when a member is added."""
+"""Version of a row's format. It grows if a member is removed or changes its meaning, but not if a member is added."""
 
 _NO_VERSION = 1000
-"""A number above any version that will ever exist."""
+"""A number above any version that will ever exist. Larger numbers are errors."""
 _LONGEST_LINE = 16 << 20
 """Maximum length of a row, in bytes."""
 _LARGEST = 1 << 53
-"""Maximum of a number in a row. Sums and means of such numbers are finite."""
+"""Maximum of a number in a row, so that sums and means are finite."""
 _BEGIN = b'{"version":'
 """Beginning of every row."""
 
@@ -67,17 +67,17 @@ class RowAttempt:
 
     round: int
     call: int
-    """Number of model calls before it."""
+    """Number of model calls before this attempt."""
     agent: str
-    """Its author: the last agent that asked the model, or `debug_specialist`."""
+    """The attempt's author: the last agent that asked the model, or `debug_specialist`."""
     failure: str | None = None
     """Kind of failure on the shown examples; None: all passed."""
     examples: tuple[int, int] = (0, 0)
-    """Number of shown examples that passed, and of all shown examples."""
+    """Number of shown examples that passed, and number of all shown examples."""
     right: bool | None = None
     """The hidden judge's verdict; None if it was not asked."""
     repaired: bool = False
-    """True if rules made it from the previous candidate."""
+    """True if rules made this candidate from the previous one."""
     rules: tuple[str, ...] = ()
     lines: int = 0
     """Number of lines in the candidate's code, without blank lines."""
@@ -88,7 +88,7 @@ class RowAttempt:
     error: str | None = None
     """Type of the exception that the failure reports, such as `TypeError`."""
     branch: tuple[str, ...] = ()
-    """Branches of the search that it belongs to, outermost first, such as a plan of MapCoder."""
+    """Branches of the search that the attempt belongs to, outermost first, such as a plan of MapCoder."""
     is_empty: bool = False
     """True if the function does nothing: its body is a docstring, `pass`, `...` or `return`."""
 
@@ -103,7 +103,7 @@ class DesignedTests:
     lines_covered: float | None = None
     """Share of the canonical solution's lines that the tests reach."""
     lines_covered_by_first: float | None = None
-    """Share that the first five tests reach."""
+    """Share of these lines that the first five tests reach."""
 
     def __post_init__(self) -> None:
         """Raise ValueError if a part is larger than its whole."""
@@ -139,32 +139,32 @@ class Row:
     attempts: tuple[RowAttempt, ...] = ()
     tests: DesignedTests | None = None
     level: int | None = None
-    """The level at which a strategy with levels ended."""
+    """The level at which the strategy ended, if it has levels."""
     programs: int = 0
     journal: str | None = None
     """File of the cell's journal, relative to the rows' file."""
     failure_of: str | None = None
-    """`server` or `model` if its failure prevented an outcome."""
+    """`server` or `model` if a failure of that side prevented an outcome."""
     adacoder: str = ""
     python: str = ""
     at: str = ""
     """Time in UTC, such as `2026-11-23T19:00:00Z`."""
     difficulty: str = ""
-    """Difficulty of the task, if its dataset gives one."""
+    """Difficulty of the task, if its dataset states one."""
     values: tuple[tuple[str, str], ...] = ()
-    """Names and values of the settings behind `settings`, where they are short; an empty value is the default."""
+    """Names and values of the settings behind `settings`, if they are short. An empty value is the default."""
     version: int = field(default=VERSION, kw_only=True)
 
     @property
     def key(self) -> Key:
-        """Identity of its cell."""
+        """Identity of the row's cell."""
         return (
             *(self.dataset, self.checksum, self.task, self.model, self.strategy),
             *(self.sample, self.settings, self.seed),
         )
 
     def value(self, name: str) -> str:
-        """The row's member or setting of a name, as text. A setting that the row does not know is empty."""
+        """Return the row's member or setting of this name, as text. A setting that the row does not have is empty."""
         return str(getattr(self, name) if hasattr(self, name) else dict(self.values).get(name, ""))
 
     def line(self) -> str:
@@ -177,7 +177,7 @@ def parse(line: str) -> Row | None:
     """Parse the row in a line; None for an invalid row, such as a torn line or a member of the wrong type.
 
     Raises:
-        RowsError: a newer version wrote it.
+        RowsError: a newer version wrote the row.
     """
     try:
         told = read_json(line)
@@ -196,7 +196,7 @@ def checked(kind: Any, told: JSON) -> Any:
     """Return `told` as a value of `kind`, which is a type of the rows' members.
 
     Raises:
-        TypeError: it has another type, or lacks a member.
+        TypeError: `told` has another type, or lacks a member.
         ValueError: a number is negative or too large, or a share is larger than its whole.
     """
     if hasattr(kind, "__dataclass_fields__"):
@@ -211,7 +211,7 @@ def checked(kind: Any, told: JSON) -> Any:
     if type(told) is not kind and not (kind is float and type(told) is int):
         raise TypeError(told)
     if isinstance(told, str):
-        return told.encode("utf-8", "replace").decode()  # lone surrogates cannot be written anywhere
+        return told.encode("utf-8", "replace").decode()  # lone surrogates cannot be written
     if not 0 <= told <= _LARGEST:  # type: ignore[operator]  # a number, or a boolean
         raise ValueError(told)
     return told
@@ -239,7 +239,7 @@ class RowsReader:
     unread: int = 0
     """Number of lines that are not rows."""
     first: str = ""
-    """Line and file of the first such line."""
+    """Line number and file of the first such line."""
     newer: list[str] = field(default_factory=list)
     """A sentence for each kind of row that only a newer version can read."""
 
@@ -271,7 +271,7 @@ class RowsReader:
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        """Sentences about rows that could not be read."""
+        """Return sentences about the rows that could not be read."""
         if not self.unread:
             return (*self.newer,)
         first = self.first[:1].upper() + self.first[1:]
@@ -284,7 +284,7 @@ class RowsReader:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file. A line that is too long is cut, but remains too long."""
+    """Yield the lines of a file. A line that is too long is cut, but is still longer than allowed."""
     while line := file.readline(_LONGEST_LINE + 1):
         yield line
         while len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
@@ -292,13 +292,13 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class RowsFile:
-    """A file of rows that a run adds to. Other runs cannot add to it meanwhile."""
+    """A file of rows that a run adds to. Other runs cannot add to it at the same time."""
 
     def __init__(self, path: Path) -> None:
         """Open the file, and repair its end if a kill tore the last line.
 
         Raises:
-            RowsError: it cannot be written, or another run writes to it.
+            RowsError: the file cannot be written, or another run writes to it.
         """
         self.path = path
         self.reading = RowsReader()
@@ -318,7 +318,7 @@ class RowsFile:
             self._file.close()
             raise
         self.done: set[Key] = {row.key for row in self.reading.rows(path)}
-        """Cells that have a row."""
+        """The cells that have a row."""
 
     def _repaired(self) -> int:
         """Cut off a last line without a newline. Return the remaining length.
@@ -345,10 +345,10 @@ class RowsFile:
         return end
 
     async def add(self, row: Row) -> None:
-        """Add a row, which is on disk when this returns. Rows that are added meanwhile are written together.
+        """Add a row, which is on disk when this returns. Rows that are added at the same time are written together.
 
         Raises:
-            RowsError: it could not be written. The file is unchanged.
+            RowsError: the row could not be written. The file is unchanged.
         """
         if row.key in self.done:
             raise ValueError(f"{row.key} has a row")
@@ -400,7 +400,7 @@ class RowsFile:
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
-    """Keep other runs off a file while it is open."""
+    """Prevent other runs from writing to a file while it is open."""
     if sys.platform == "win32":
         return
     import fcntl

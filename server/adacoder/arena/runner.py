@@ -1,8 +1,8 @@
 """Run the cells of a comparison, as many at a time as each model server works on.
 
-A Carrier does the cells: the Bench on this machine, or `cluster.py` on a cluster. Cells that have a row are not done
+A Carrier runs the cells: the Bench on this machine, or `cluster.py` on a cluster. Cells that have a row are not run
 again. A cell whose server failed has no row. It is retried for a while, and then left to the next run. However a run
-ends, its written rows are complete.
+ends, the rows that it wrote are complete.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from adacoder.arena.rows import Row, RowsFile, RowsReader
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
-"""Seconds between tries at a failed server. Each pause is twice as long as the previous pause."""
+"""Maximum seconds between two tries at a failed server. Each pause is twice as long as the previous one."""
 _GIVES_UP = 3
-"""Number of consecutive lasting failures of a model, after which the rest of its cells is not tried."""
+"""Number of consecutive lasting failures after which the remaining cells of a model are not tried."""
 _LOOKS = 1.0
 """Seconds between checks for more slots of a server."""
 
 
 class Carrier(Protocol):
-    """Does cells, on this machine or elsewhere."""
+    """Runs cells, on this machine or elsewhere."""
 
     def server_of(self, model: str) -> str:
-        """Stable name of a model's server."""
+        """Return the stable name of a model's server."""
         ...
 
     def slots_of(self, server: str) -> int:
-        """Current number of cells that a server works on at a time."""
+        """Return the number of cells that a server currently works on at a time."""
         ...
 
     async def done(self, cell: Cell) -> Row:
-        """Do a cell.
+        """Run a cell, and return its row.
 
         Raises:
             ServerTrouble: the cell failed, but not because of its model.
-            AdaCoderError: no cell can be done.
+            AdaCoderError: no cell can be run.
         """
         ...
 
 
 @dataclass
 class Column:
-    """Results of a model with a strategy, so far."""
+    """Results so far of a model with a strategy."""
 
     done: int = 0
     right: int = 0
@@ -70,24 +70,24 @@ class Column:
 
 @dataclass
 class RunProgress:
-    """RunProgress of a run."""
+    """The progress of a run."""
 
     total: int
-    """Cells of the whole comparison."""
+    """Number of cells in the whole comparison."""
     done: int = 0
-    """Cells with a row, including rows from earlier runs."""
+    """Number of cells with a row, including rows from earlier runs."""
     done_before: int = 0
     tokens: int = 0
     model_failures: int = 0
-    """Cells in which the model gave no reply."""
+    """Number of cells in which the model gave no reply."""
     server_failures: int = 0
-    """Tries that failed because of a server or its surroundings."""
+    """Number of tries that failed because of a server or its surroundings."""
     waiting: str = ""
-    """Failure of a server that the run waits for; empty if there is none."""
+    """The server failure that the run waits for to pass; empty if there is none."""
     troubles: dict[str, int] = field(default_factory=dict)
-    """Number of cells left without a row, by reason."""
+    """Number of cells that were left without a row, by reason."""
     columns: dict[tuple[str, str], Column] = field(default_factory=dict)
-    """By model and strategy."""
+    """Columns by model and strategy."""
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -115,7 +115,7 @@ Hear = Callable[[RunProgress], None]
 
 @dataclass
 class Runner:
-    """A run."""
+    """A run of a comparison."""
 
     plan: Plan
     carrier: Carrier
@@ -123,15 +123,15 @@ class Runner:
     patience: float = 600.0
     """Seconds for which a cell is retried while its server fails."""
     slots: int | None = None
-    """Cells at a time for each server; None: the carrier decides."""
+    """Number of cells to run at a time on each server; None: the carrier decides."""
     hear: Hear = lambda progress: None
 
     async def run(self) -> RunProgress:
-        """Do all cells that have no row. Return the final progress.
+        """Run all cells that have no row. Return the final progress.
 
         Raises:
             RowsError: a row cannot be written.
-            AdaCoderError: cells cannot be carried out.
+            AdaCoderError: the cells cannot be run.
         """
         progress = RunProgress(len(self.plan))
         if self.rows.done:
@@ -148,7 +148,7 @@ class Runner:
         return progress
 
     def _servers(self) -> dict[str, list[str]]:
-        """Models by server."""
+        """Return the models by server."""
         found: dict[str, list[str]] = {}
         for model in self.plan.models:
             found.setdefault(self.carrier.server_of(model), []).append(model)
@@ -156,7 +156,7 @@ class Runner:
 
 
 class _ServerCells:
-    """The cells of a server. As many are under way as the server has slots."""
+    """The cells of one server. As many cells run at a time as the server has slots."""
 
     def __init__(self, runner: Runner, name: str, progress: RunProgress, cells: Iterator[Cell]) -> None:
         self._runner = runner
@@ -165,10 +165,10 @@ class _ServerCells:
         self._cells = cells
         self._under_way: set[asyncio.Task[None]] = set()
         self._failed: dict[str, int] = {}
-        """Consecutive lasting failures, by model."""
+        """Number of consecutive lasting failures, by model."""
 
     async def work(self) -> None:
-        """Do all cells that have no row."""
+        """Run all cells that have no row."""
         async with asyncio.TaskGroup() as group:
             for cell in self._cells:
                 if cell.key in self._runner.rows.done:
@@ -178,7 +178,7 @@ class _ServerCells:
                     self._under_way.add(group.create_task(self._do(cell)))
 
     async def _room(self) -> None:
-        """Wait until another cell may start. The number of slots may grow meanwhile."""
+        """Wait until another cell may start. The number of slots may grow during the wait."""
         while len(self._under_way) >= max(1, self._runner.slots or self._runner.carrier.slots_of(self._name)):
             _, self._under_way = await asyncio.wait(
                 self._under_way, timeout=_LOOKS, return_when=asyncio.FIRST_COMPLETED
@@ -192,7 +192,7 @@ class _ServerCells:
             self._runner.hear(self._progress)
 
     async def _patiently(self, cell: Cell) -> Row | None:
-        """Do a cell, with retries while its server fails; None if it cannot be done."""
+        """Run a cell, with retries while its server fails; None if it cannot be run."""
         end, pause, progress = None, _FIRST_PAUSE, self._progress
         while True:
             try:

@@ -1,4 +1,6 @@
-"""Tables of rows. Their definitions are data (`papers` has the papers' tables), and every door prints the same form.
+"""Build tables from rows.
+
+Their definitions are data (`papers` has the papers' tables), and every door prints the same form.
 
 A `Grid` measures the rows of each line and column. A `Tally` counts things by kind. Cells are compared with a base, as
 the papers compare with `direct`. A table without rows says which rows are missing.
@@ -59,7 +61,7 @@ class Relative(StrEnum):
     CHANGE = "change"
     """Change in percent of the base, like pass@1 in the papers."""
     MULTIPLE = "multiple"
-    """Increase as a multiple of the base, like tokens in the AdaCoder paper: three times as many are ↑2×."""
+    """Increase as a multiple of the base, like tokens in the AdaCoder paper. Three times as many tokens are ↑2×."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,9 @@ class Slice:
 
 
 Axis: TypeAlias = tuple[Slice, ...] | str
-"""Slices, or a member of rows, which gives a slice for each of its values. Commas join several members."""
+"""The slices, or the name of a row's member. In the second case, each value of the member gives a slice. Commas join
+several members.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,7 @@ class TableLine:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table ready to print. Without lines it only names the missing rows."""
+    """A table that is ready to print. Without lines, it only names the missing rows."""
 
     name: str
     title: str
@@ -116,14 +120,14 @@ class _Spec:
     title: str
     columns: Axis
     where: Where = field(default_factory=dict)
-    """Values that all of its rows have."""
+    """Values that all rows of the table have."""
     needs: str = ""
-    """Description of further data that its rows need, for a note if they lack it."""
+    """Description of further data that the rows need, for a note if they lack it."""
     plot: str = ""
     remark: str = ""
     """Difference from the paper's table."""
     options: str = ""
-    """Options of the command that makes its rows."""
+    """Options of the command that produces the rows."""
 
 
 class _Sorted:
@@ -144,18 +148,18 @@ class _Sorted:
             self._groups[key].append(row)
 
     def matching(self, where: Where) -> list[Row]:
-        """Rows with the values of `where`."""
+        """Return the rows with the values of `where`."""
         return [row for group in self._found(where) for row in group]
 
     def measured(self, measure: Measure, where: Where) -> Estimate | None:
-        """Measure of these rows. It is computed once, because many cells may have the same base."""
+        """Return the measure of these rows. It is computed only once, because many cells may have the same base."""
         asked = (measure, *where.items())
         if asked not in self._measured:
             self._measured[asked] = measure(self.matching(where))
         return self._measured[asked]
 
     def has(self, where: Where) -> bool:
-        """True if any row has the values of `where`."""
+        """Return whether any row has the values of `where`."""
         return any(self._found(where))
 
     def _found(self, where: Where) -> Iterator[list[Row]]:
@@ -171,19 +175,19 @@ class _Sorted:
 
 @dataclass(frozen=True)
 class Grid(_Spec):
-    """A measure by line and column."""
+    """A table with a measure for each line and column."""
 
     lines: Axis = "model"
     corner: str = "Models"
     measure: Measure | None = None
     form: FigureFormat = FigureFormat.PERCENT
     base: Where | None = None
-    """Values that the rows of a cell's base have instead."""
+    """Values that replace the cell's own values to find the rows of its base."""
     relative: Relative = Relative.CHANGE
     average: bool = False
-    """True for a last line with the mean change of each column."""
+    """True to add a last line with the mean change of each column."""
     mean: bool = False
-    """True for a last column with the mean of each line that has all columns."""
+    """True to add a last column with the mean of each line that has all columns."""
 
     def table(self, rows: Sequence[Row]) -> Table:
         """Return the table of some rows."""
@@ -217,11 +221,11 @@ class Grid(_Spec):
 
 @dataclass(frozen=True)
 class Tally(_Spec):
-    """Counts by kind, with each kind's share of its column."""
+    """A table of counts by kind, with each kind's share of its column."""
 
     counting: Counting | None = None
     kinds: tuple[str, ...] = ()
-    """Kinds that come first, in this order."""
+    """Kinds to list first, in this order."""
     corner: str = "Kind"
 
     def table(self, rows: Sequence[Row]) -> Table:
@@ -303,7 +307,10 @@ def _table(
 
 
 def _absent(rows: _Sorted, wheres: Iterable[Where], options: str) -> str:
-    """Name strategies and datasets without rows, and the command that makes them; empty if nothing is missing."""
+    """Name the strategies and datasets without rows, and the command that produces the rows.
+
+    The text is empty if none is missing.
+    """
     missing: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
     for where in wheres:
         if where and not rows.has(where):
@@ -399,7 +406,9 @@ def markdown(table: Table) -> str:
 _FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """Characters that begin a formula, in ASCII and in full width."""
 CSV_COLUMNS = ("table", "line", "column", "value", "low", "high", "of", "relative")
-"""`value` and `relative` are plain numbers: a share of 1, tokens, seconds. 0.5 in `relative` is half as much again."""
+"""Columns of the CSV. `value` and `relative` are plain numbers: a share of 1, tokens, seconds. 0.5 in `relative` means
+50 % more.
+"""
 
 
 def as_csv(tables: Iterable[Table]) -> str:
@@ -419,7 +428,7 @@ def as_csv(tables: Iterable[Table]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Return `text` so that no spreadsheet reads it as a formula or a new line, even if it drops leading whitespace."""
+    """Change `text` so that no spreadsheet reads it as a formula or a new line, even if it drops leading whitespace."""
     text = text.replace("\r", r"\r")  # the writer does not quote it
     return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text[:1].isspace() else text
 

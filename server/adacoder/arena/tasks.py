@@ -1,4 +1,4 @@
-"""Tasks of the arena: an ordinary Target, and hidden tests that only the judge opens."""
+"""Tasks of the arena. A task is an ordinary Target with hidden tests that only the judge opens."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class HiddenCalls:
     arguments: tuple[str, ...]
     """The arguments of each call, as the literal of a list."""
     wanted: tuple[str, ...] | None
-    """The result of each call, as a literal; None: the results of the canonical solution."""
+    """The result of each call, as a literal; None: use the results of the canonical solution."""
     tolerance: float = 0.0
-    """Absolute tolerance of floats; 0: a millionth of the wanted value."""
+    """Absolute tolerance of floats; 0 means a millionth of the wanted value."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,9 +40,9 @@ class Examples:
     """Hidden tests from the user's own docstring and from the tests of the user's project."""
 
     examples: tuple[Example, ...]
-    """All examples of the docstring, in order: hidden examples may use names that shown examples define."""
+    """All examples of the docstring, in order. Hidden examples may use names that shown examples define."""
     tests: tuple[str, ...] = ()
-    """Tests of the project that must pass as well, as pytest names them."""
+    """Names of the project's tests that must also pass, as pytest names them."""
 
 
 Hidden: TypeAlias = Statements | HiddenCalls | Examples
@@ -59,7 +59,7 @@ class ArenaTask:
     """A correct solution; None if unknown."""
     hidden: Hidden = field(repr=False)
     hide: tuple[str, ...] = ()
-    """Files that may hold hidden tests, as in the setting `hide`. Neither the model nor a candidate sees them."""
+    """Files that may contain hidden tests, as in the setting `hide`. Neither the model nor a candidate sees them."""
     difficulty: str = ""
     """Difficulty by its dataset, such as `easy`; empty if unknown."""
 
@@ -69,7 +69,7 @@ class TaskSet:
     """The tasks of a dataset."""
 
     dataset: str
-    """Name, such as `humaneval`."""
+    """Name of the dataset, such as `humaneval`."""
     checksum: str
     """Checksum of the source file, or of the folder's texts, as `sha256:…`."""
     tasks: Sequence[ArenaTask]

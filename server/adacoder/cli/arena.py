@@ -48,7 +48,7 @@ class Wanted:
     slots: int | None
     patience: float
     downloads: bool
-    """True if `tasks` is a name on the dataset hub, to be downloaded from there."""
+    """True if `tasks` is a name on the dataset hub, and the tasks are downloaded from there."""
     dask: str | None
     """Address of a cluster's scheduler; None to run the cells on this machine."""
     dask_without_tls: bool
@@ -88,7 +88,7 @@ class _Comparison:
 
     @property
     def kept(self) -> str:
-        """A sentence on the rows that were kept and how to continue; empty until the cells have begun."""
+        """A sentence about the rows that were kept and how to continue; empty before the first cell."""
         progress = self._progress
         if progress is None:
             return ""
@@ -156,7 +156,7 @@ def _downloaded(name: Path) -> Path:
     """Download the tasks `name` from the dataset hub, or reuse an earlier download. Return the file.
 
     Raises:
-        TasksError: they cannot be downloaded.
+        TasksError: the tasks cannot be downloaded.
     """
     path = download(str(name), Path.cwd())
     complain(f"The tasks are in {path.name}.")
@@ -164,10 +164,10 @@ def _downloaded(name: Path) -> Path:
 
 
 async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) -> TaskSet:
-    """Load the tasks at `path` that match `only`. `folder` is the workspace of tasks without their own.
+    """Load the tasks at `path` that match `only`. `folder` is the workspace of tasks that have none of their own.
 
     Raises:
-        TasksError: no task matches, or two have the same name.
+        TasksError: no task matches, or two tasks have the same name.
     """
     if _is_folder(path):
         found = await tasks_of(_real(path), settings)
@@ -195,7 +195,7 @@ async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
 
 
 def _is_folder(path: Path) -> bool:
-    """True if the tasks are a folder of the user's code.
+    """Return whether the tasks are a folder of the user's code.
 
     Raises:
         TasksError: `path` does not exist.
@@ -213,7 +213,7 @@ def _real(path: Path) -> Path:
 
 
 class _ProgressLine:
-    """Display of a comparison's progress: a moving line on a terminal, else an occasional line."""
+    """Shows a comparison's progress: a moving line on a terminal, else an occasional line."""
 
     def __init__(self) -> None:
         self._console = console(stderr=True)
@@ -237,7 +237,7 @@ class _ProgressLine:
 
 
 def told(progress: RunProgress) -> Sequence[str]:
-    """Lines on the progress of a comparison. Urgent information is never at the end of a long line."""
+    """Return lines about the progress of a comparison. Urgent information is never at the end of a long line."""
     parts = [f"{progress.done:,} of {counted(progress.total, 'cell')}"]
     if progress.eta is not None:
         parts.append(f"{_duration(progress.eta)} left")

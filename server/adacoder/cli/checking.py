@@ -1,7 +1,7 @@
 """`adacoder check`: run the examples of a workspace, of folders, of files or of single functions.
 
-The text, docstrings and settings of a file are read once. Several docstrings are evaluated at a time, and shown in file
-order.
+The text, docstrings and settings of a file are read once. Several docstrings are evaluated at a time, and their results
+are shown in file order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PYTHON = frozenset({"", ".py", ".pyi", ".pyw"})
 _MOST_NAMED = 8
 """Maximum number of skipped folders and links to name in one line."""
 _SWITCH_SECONDS = 0.0005
-"""Thread switch interval, in seconds. It is short because the event loop answers many short messages."""
+"""Thread switch interval in seconds. It is short because the event loop answers many short messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class _Unit:
 
     documented: Documented
     folder: Path
-    """Its workspace."""
+    """The workspace of the docstring."""
     settings: Settings
     is_named: bool
-    """True if the user asked for it by name. Then it must prove something."""
+    """True if the user asked for the docstring by name. Then it must prove something."""
 
 
 class Checking:
@@ -91,7 +91,7 @@ class Checking:
         self._left: list[NotChecked] = []
         self._skipped: list[Skipped] = []
         self._silent: dict[Path, dict[Path, str]] = {}
-        """Texts of files in which no example runs, by workspace and path. They still have to be parsed."""
+        """Texts of files in which no example runs, by workspace and path. These files still have to parse."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
         """Check all docstrings at `places`, by default in the workspace around the current folder.
@@ -233,7 +233,7 @@ class Checking:
 
     def _could_not_read(self, message: str, path: Path | None = None) -> None:
         left = NotChecked(message, path)
-        if left not in self._left:  # the user may name it twice
+        if left not in self._left:  # the user may name the same file twice
             self._left.append(left)
         self._could_not_run(message)
 
@@ -257,14 +257,14 @@ class Checking:
 
 
 def _is_folder(place: Place) -> bool:
-    return place.is_whole_file and os.path.isdir(place.path)  # noqa: PTH112  # is_dir() raises where it may not look
+    return place.is_whole_file and os.path.isdir(place.path)  # noqa: PTH112  # is_dir() may raise
 
 
 def _read(path: Path) -> SourceFile:
     """Read a file.
 
     Raises:
-        TargetError: it cannot be read, or is not Python.
+        TargetError: the file cannot be read, or is not Python.
     """
     if path.suffix not in _PYTHON and os.path.isfile(path):  # noqa: PTH113  # is_file() may raise
         raise TargetError(f"{path} is not a Python file: name a .py file, or a folder.")
@@ -272,17 +272,19 @@ def _read(path: Path) -> SourceFile:
 
 
 def _runs(one: Documented) -> bool:
-    """True if checking it passes the file's text to the interpreter."""
+    """Return whether checking `one` passes the file's text to the interpreter."""
     return one.unreadable is None and any(not example.skipped for example in one.target.examples)
 
 
 def _with_examples(file: SourceFile, folder: Path) -> list[Documented]:
-    """The docstrings with examples in a file."""
+    """Return the docstrings with examples in a file."""
     return [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
 
 
 def _named(place: Place, file: SourceFile, folder: Path) -> Documented:
-    """The docstring at a place: of the function that `locate` finds, else of a class or of the module.
+    """Return the docstring at a place.
+
+    It belongs to the function that `locate` finds, else to a class or to the module.
 
     Raises:
         TargetError: no docstring was found.

@@ -1,4 +1,7 @@
-"""The Settings of a command: its options, else the project's settings, else the defaults. Notices are printed once."""
+"""The Settings of a command: its options, else the project's settings, else the defaults.
+
+Each notice is printed once.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class Choices:
         self._known: dict[Path, Settings] = {}
 
     def settings(self, folder: Path) -> Settings:
-        """The Settings for files of the workspace `folder`."""
+        """Return the Settings for files of the workspace `folder`."""
         if folder not in self._known:
             of_project = from_project(Settings(record=self._record), folder, self._tell)
             self._known[folder] = merge(of_project, self._given, self._tell)

@@ -56,7 +56,7 @@ def _one_line(message: str) -> str:
 
 
 def _await(work: Coroutine[object, object, int], written: Callable[[], int] = lambda: 0) -> int:
-    """Run `work` and return its exit code. If interrupted, report the number of functions that `written` returns."""
+    """Run `work` and return its exit code. If it is interrupted, report how many functions `written` returns."""
     try:
         return asyncio.run(work)
     except KeyboardInterrupt:
@@ -105,7 +105,7 @@ class _StrategyOption(click.Option):
 
 
 def _option(name: str, unset: str = "") -> Callable[[F], F]:
-    """The option of a setting. `unset` describes its default for this command, if that has a different effect."""
+    """Return the option of a setting. `unset` describes its default if this command has another."""
     setting = SETTINGS[name]
     values, default = setting.values, getattr(Settings(), name)
     notes = ["May be given several times."] if values.is_list else []
@@ -125,7 +125,7 @@ def _option(name: str, unset: str = "") -> Callable[[F], F]:
 
 
 def _settings(*names: str) -> Callable[[F], F]:
-    """The options of the settings `names`, as one decorator."""
+    """Return the options of the settings `names`, as one decorator."""
     return _options(*map(_option, names))
 
 
@@ -522,7 +522,8 @@ adacoder.add_command(
         help="Start a language server for editors, over stdin and stdout.",
     )
 )
-# Only for the help: `__main__` starts the server before it imports any library of the command line.
+# The server command is only for the help: `__main__` starts the server before it imports any library of the command
+# line.
 
 
 def _output(write: bool, diff: bool, as_json: bool, allow_unverified: bool) -> Output:

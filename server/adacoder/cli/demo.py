@@ -1,4 +1,7 @@
-"""`adacoder demo`: run the whole loop on a small project in a temporary folder, with recorded replies by default."""
+"""`adacoder demo`: run the whole loop on a small project in a temporary folder.
+
+By default, the replies are recorded.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ _PATIENCE = 2.0
 
 
 def fixture() -> Path:
-    """The folder of the demonstration: in the installed package, else in the source tree."""
+    """Return the folder of the demonstration: in the installed package, else in the source tree."""
     package = Path(adacoder.__file__).parent
     inside = package / "fixtures" / "demo"
     return inside if inside.is_dir() else package.parents[1] / "fixtures" / "demo"
@@ -123,7 +126,10 @@ class Demo:
 
 
 async def _model_at_hand(host: str | None) -> str | None:
-    """The best model of the Ollama server; None if no server answers soon, or if it has no suitable model."""
+    """Return the best model of the Ollama server.
+
+    Return None if no server answers soon, or if it has no suitable model.
+    """
     try:
         async with asyncio.timeout(_PATIENCE):
             found = await best(host)

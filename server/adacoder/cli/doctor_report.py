@@ -47,7 +47,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
 
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
-    """Collect the findings and show them as they come. In between, show the reason for the wait."""
+    """Collect the findings and show each as soon as it is known. In between, show the reason for the wait."""
     out, waiting = screen(), moving_line(console(stderr=True))
     found: list[Finding] = []
 

@@ -27,9 +27,9 @@ class Checked:
 
     outcome: Outcome
     folder: Path
-    """Its workspace."""
+    """The workspace of the docstring."""
     is_named: bool = False
-    """True if the user asked for it by name. Then it is a failure if it proves nothing."""
+    """True if the user asked for the docstring by name. Then it is a failure if it proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +37,18 @@ class NotChecked:
     """A file or a folder that a run could not check, or skipped."""
 
     reason: str
-    """One sentence."""
+    """The reason as one sentence."""
     path: Path | None = None
-    """None if the reason concerns no single file or folder."""
+    """The file or folder; None if the reason concerns no single file or folder."""
     is_skipped: bool = False
-    """True if it was skipped on purpose; False means an error."""
+    """True if it was skipped on purpose. False means an error."""
 
 
 class View(Protocol):
     """Shows the Outcomes of a check, one docstring after the other. The caller reports errors."""
 
     def waits_for(self, target: Target) -> None:
-        """Note that the docstring of `target` is shown next."""
+        """Show that the docstring of `target` comes next."""
 
     def show(self, found: Checked) -> None:
         """Show one Outcome."""
@@ -57,7 +57,10 @@ class View(Protocol):
         """Show a file or a folder that was not checked."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
-        """Show the summary of all Outcomes, which took `seconds`. `unread` files or folders could not be checked."""
+        """Show the summary of all Outcomes, which took `seconds`.
+
+        `unread` is the number of files or folders that could not be checked.
+        """
 
     def close(self) -> None:
         """End the view, even after an interruption."""
@@ -67,22 +70,22 @@ class CheckedObjects:
     """`--json`: only objects on stdout, one per line."""
 
     def waits_for(self, target: Target) -> None:
-        """As `View.waits_for`."""
+        """Implement `View.waits_for`."""
 
     def show(self, found: Checked) -> None:
-        """As `View.show`."""
+        """Implement `View.show`."""
         print_object(found.outcome, found.folder)
 
     def leave_out(self, left: NotChecked) -> None:
-        """As `View.leave_out`."""
+        """Implement `View.leave_out`."""
         status = "skipped" if left.is_skipped else "error"
         print(json.dumps(report.path_json(left.path, Path.cwd(), status, left.reason)), flush=True)
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
-        """As `View.end`."""
+        """Implement `View.end`."""
 
     def close(self) -> None:
-        """As `View.close`."""
+        """Implement `View.close`."""
 
 
 class Findings:
@@ -98,11 +101,11 @@ class Findings:
         """Failures of whole modules that were already shown."""
 
     def waits_for(self, target: Target) -> None:
-        """As `View.waits_for`."""
+        """Implement `View.waits_for`."""
         self._line.show(f"{_name(target)} · {self._shown} done")
 
     def show(self, found: Checked) -> None:
-        """As `View.show`."""
+        """Implement `View.show`."""
         outcome = found.outcome
         self._shown += 1
         lines = list(self._lines(outcome))
@@ -115,10 +118,10 @@ class Findings:
             self._print_summary(found)
 
     def leave_out(self, left: NotChecked) -> None:
-        """As `View.leave_out`. Prints nothing on stdout, because stderr has the reason."""
+        """Implement `View.leave_out`. This prints nothing on stdout, because stderr has the reason."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
-        """As `View.end`."""
+        """Implement `View.end`."""
         self.close()
         if len(all_found) == 1:
             if not self._verbose:
@@ -136,7 +139,7 @@ class Findings:
         self._out.print(_total([found.outcome for found in all_found], seconds, unread), style=style)
 
     def close(self) -> None:
-        """As `View.close`."""
+        """Implement `View.close`."""
         self._line.hide()
 
     def _print_summary(self, found: Checked) -> None:
@@ -158,7 +161,7 @@ def told(outcome: Outcome) -> Iterator[str]:
     """Yield the lines of a failure as doctest shows it."""
     failure = None if outcome.verdict is None else outcome.verdict.failure
     if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
-        return  # all examples passed, although that proves nothing
+        return  # all examples passed, although they prove nothing
     if failure.example is None:
         yield from _place(outcome.target, _own_line(outcome.target, failure))
         yield failure.message
@@ -184,33 +187,36 @@ def _failed_example(target: Target, example: Example) -> Iterator[str]:
 
 
 def _place(target: Target, line: int) -> Iterator[str]:
-    """`line` is 0-based."""
+    """Yield the separator and the place of a failure; `line` is 0-based."""
     yield _RULER
     yield f'File "{shown_path(target.module.path)}", line {line + 1}, in {_name(target)}'
 
 
 def _own_line(target: Target, failure: Failure) -> int:
-    """0-based line in the file where a failure without an example arose, by default the first line of the target."""
+    """Return the 0-based line in the file where a failure without an example arose.
+
+    The default is the first line of the target.
+    """
     return Lines(target.text).line_at(target.definition.start) + (failure.line or 1) - 1
 
 
 def _name(target: Target) -> str:
-    """The name that doctest shows."""
+    """Return the name that doctest shows."""
     return ".".join(filter(None, dict.fromkeys(module_and_name(target))))
 
 
 def module_and_name(target: Target) -> tuple[str, str]:
-    """The name that doctest shows, in two parts. A module's docstring has the name of the module."""
+    """Return the name that doctest shows, in two parts. A module's docstring has the name of the module."""
     return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
 
 
 def _line_of(found: Checked) -> str:
-    """Line of the summary for a docstring that failed."""
+    """Return the summary's line for a docstring that failed."""
     return f"{_named(found)}  {_score(found.outcome)}"
 
 
 def _named(found: Checked) -> str:
-    """The name that `adacoder fix` accepts for it."""
+    """Return the name that `adacoder fix` accepts for the docstring."""
     target = found.outcome.target
     return f"{shown_path(target.module.path)}::{target.qualname}"
 
@@ -228,7 +234,7 @@ def _score(outcome: Outcome) -> str:
 
 
 def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
-    """The last line of the summary, on all docstrings."""
+    """Return the last line of the summary, which covers all docstrings."""
     failed = sum(outcome.status in _FAILED for outcome in outcomes)
     denied = sum(outcome.status is Status.DENIED for outcome in outcomes)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)

@@ -1,6 +1,6 @@
 """`adacoder check --junit FILE`: write the results in the XML format that continuous integration systems read.
 
-Each file is a suite, and each docstring a case. A docstring that proves nothing, or whose examples are all skipped,
+Each file is a suite, and each docstring is a case. A docstring that proves nothing, or whose examples are all skipped,
 counts as skipped, with the reason. If the user asked for it by name, it counts as a failure.
 """
 
@@ -34,13 +34,13 @@ _COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 class JUnit:
-    """A report that is written atomically: its file appears whole or not at all."""
+    """A report that is written atomically: the file appears completely or not at all."""
 
     def __init__(self, path: Path) -> None:
         """Create a draft next to `path`.
 
         Raises:
-            AdaCoderError: nothing can be written there.
+            AdaCoderError: the file cannot be written there.
         """
         self._path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow the links
         self._draft = self._path.with_name(f".{self._path.name[:100]}.{token_hex(8)}")

@@ -1,5 +1,7 @@
-"""`adacoder models`: list installed models, or with `--rank` find the model and workflow that are right most often on
-the user's own functions."""
+"""`adacoder models`: list installed models, or rank them.
+
+With `--rank`, find the model and workflow that are right most often on the user's own functions.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ class Contest:
 
     tasks: Path
     models: tuple[str, ...]
-    """Models to rank; empty for the installed models."""
+    """Models to rank; empty: the installed models."""
     strategies: tuple[str, ...]
     minutes: float
     rows: Path | None
@@ -87,7 +89,7 @@ async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
 
 
 async def _installed(settings: Settings) -> Sequence[str]:
-    """Ids of the installed models that fit this machine, the best for code first.
+    """Return the ids of the installed models that fit this machine, the best for code first.
 
     Raises:
         AdaCoderError: no such model is installed.
@@ -155,7 +157,7 @@ def _parts(arm: Arm) -> tuple[str, str]:
 
 
 def _shuffled(name: str) -> str:
-    """Sort key that puts names into an arbitrary order, the same each time."""
+    """Return a sort key that puts names into an arbitrary order, which is the same each time."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 
@@ -203,7 +205,7 @@ def _write(arm: Arm) -> None:
     """Write the winner into the settings of the current project.
 
     Raises:
-        AdaCoderError: it cannot be written, and the file is unchanged.
+        AdaCoderError: the settings cannot be written, and the file is unchanged.
     """
     values = {"model": arm.model, "strategy": arm.strategy}
     path = pyproject_file(Path.cwd())

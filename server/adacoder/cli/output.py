@@ -33,11 +33,14 @@ class Output(ABC):
 
     @abstractmethod
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """A Listener for the steps of a request while it runs."""
+        """Return a Listener for the steps of a request while it runs."""
 
     @abstractmethod
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """Show the Outcome of a request. Return the Outcome after that, such as an error if it could not be written."""
+        """Show the Outcome of a request.
+
+        Return the final Outcome, such as an error if the file could not be written.
+        """
 
 
 class Proposal(Output):
@@ -48,11 +51,11 @@ class Proposal(Output):
         self._err = console(stderr=True)
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """As `Output.watch`."""
+        """Implement `Output.watch`."""
         return Progress(self._err, target.qualname, most_rounds)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """As `Output.show`."""
+        """Implement `Output.show`."""
         if outcome.edits:
             self._show_diff(outcome, file)
         if outcome.status is not Status.ERROR:
@@ -79,7 +82,7 @@ class Writing(Proposal):
         self._accepted = frozenset(accepted)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """As `Output.show`. A file that cannot be written is an error."""
+        """Implement `Output.show`. A file that cannot be written is an error."""
         if not outcome.edits or outcome.status not in self._accepted:
             hint = " Not written; --allow-unverified writes it anyway." if outcome.edits else ""
             reason = outcome.reason and outcome.reason + hint
@@ -98,11 +101,11 @@ class Objects(Output):
     """`--json`: one object per line on stdout."""
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """As `Output.watch`. Only long waits are reported, because the JSON has the journal."""
+        """Implement `Output.watch`. Only long waits are reported, because the JSON has the journal."""
         return long_waits(target.qualname, most_rounds)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """As `Output.show`."""
+        """Implement `Output.show`."""
         print_object(outcome, folder)
         return outcome
 
@@ -113,7 +116,7 @@ def print_object(outcome: Outcome, folder: Path) -> None:
 
 
 def unified_diff(file: SourceFile, after: str, shown: Path) -> str:
-    """The change from `file.text` to `after` as git and `diff -u` write it, with `shown` as the file's name."""
+    """Return the change from `file.text` to `after` as git and `diff -u` write it, with `shown` as the file's name."""
     mark = "\ufeff" if file.bom else ""
     return report.unified_diff(mark + file.text, mark + after, shown)
 

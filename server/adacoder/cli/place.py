@@ -1,4 +1,4 @@
-"""The command line's argument for functions: `PATH`, `PATH::QUALNAME` or `PATH:LINE`."""
+"""Parse the command line's argument for functions: `PATH`, `PATH::QUALNAME` or `PATH:LINE`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Place:
     """One function in a file, or the whole file."""
 
     path: Path
-    """Absolute."""
+    """The absolute path."""
     qualname: str | None = None
     line: int | None = None
-    """0-based."""
+    """The 0-based line."""
     number: int | None = None
     """Index among the functions named `qualname`, in file order; None to let `locate` choose."""
 
@@ -58,7 +58,7 @@ class Place:
         """Find the function in the text of `file`, in the workspace `folder`.
 
         Raises:
-            TargetError: it does not exist, or cannot be a target.
+            TargetError: the function does not exist, or cannot be a target.
         """
         if self.number is None:
             return locate(file.text, file.path, folder, line=self.line, qualname=self.qualname)
@@ -81,7 +81,7 @@ def chosen(
     chooses: Callable[[Documented], bool],
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list,
 ) -> list[Place]:
-    """The places of the functions in `file` that `chooses` accepts, in the order given by `arranges`."""
+    """Return the places of the functions in `file` that `chooses` accepts, in the order given by `arranges`."""
     seen = Counter[str]()
     targets: list[Target] = []
     places: dict[int, Place] = {}

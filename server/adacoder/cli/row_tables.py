@@ -67,7 +67,7 @@ def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
 
 
 def _read(paths: Sequence[Path], reading: RowsReader) -> tuple[list[Row], dict[Key, Path]]:
-    """The rows, one for each cell, and the file of each row."""
+    """Return the rows, one for each cell, and the file of each row."""
     rows: list[Row] = []
     files: dict[Key, Path] = {}
     for path in paths:
@@ -127,8 +127,10 @@ def _parts(table: Table, width: int) -> list[list[int]]:
 
 
 def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
-    """Widths of the labels and of the columns `numbers`. Each has at least its minimum width. The remaining width goes
-    to the columns in order, as far as they need it."""
+    """Return the widths of the labels and of the columns `numbers`.
+
+    Each has at least its minimum width. The remaining width goes to the columns in order, as far as they need it.
+    """
     columns = _texts(table)
     shown = [columns[0], *(columns[number + 1] for number in numbers)]
     rooms = [_least(texts) for texts in shown]
@@ -141,7 +143,7 @@ def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
 
 
 def _widths(table: Table) -> list[int]:
-    """Minimum widths of the labels and of each column: they break no word, unless it is very long."""
+    """Return the minimum widths of the labels and of each column. No word is broken unless it is very long."""
     return list(map(_least, _texts(table)))
 
 

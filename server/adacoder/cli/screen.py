@@ -1,6 +1,6 @@
-"""Draw on a terminal with rich. All text is made visible, so the terminal only obeys rich's own control codes.
+"""Draw on a terminal with rich. All text is made visible, so that the terminal only obeys rich's own control codes.
 
-This module imports rich, which is slow. So import it only when something is to be shown.
+This module imports rich, which is slow. So import it only when there is something to show.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Screen(Console):
 
 
 class MovingLine:
-    """The last line of a terminal, which shows current work or the reason for a wait."""
+    """The last line of a terminal, which shows the current work or the reason for a wait."""
 
     def __init__(self, console: Console) -> None:
         self._line = console.status("", spinner_style="cyan")
 
     def show(self, what: str, style: str = "", *, waits: bool = False) -> None:
-        """Show `what` as the current work. `waits`: True if it is waiting for something; unused here."""
+        """Show `what` as the current work. `waits`, which tells whether it waits for something, is not used here."""
         del waits
         self._line.update(Text(visible(what), style))  # rich would obey markup in a string
         self._line.start()

@@ -1,6 +1,6 @@
 """Show a request as a story: the work of each Agent, with its code, plan or error.
 
-The story is laid out and coloured on a terminal, and plain text elsewhere.
+On a terminal, the story has a layout and colours. Elsewhere, it is plain text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MARGIN = "  "
 
 
 class Story:
-    """A Journal's Listener that shows each step when it has ended."""
+    """A Journal's Listener that shows each step when the step has ended."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -168,7 +168,7 @@ def _parts(reply: str) -> Iterator[RenderableType]:
 
 
 def _changes(before: str, after: str) -> str:
-    """The changed lines. Positions are left out, because a candidate is short."""
+    """Return the changed lines. Positions are left out, because a candidate is short."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm="")
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 

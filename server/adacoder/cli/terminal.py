@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Step
 
 _LONG = 5.0
-"""Seconds after which a wait is reported if the output is not a terminal."""
+"""If the output is not a terminal, a wait is reported after this many seconds."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
@@ -48,7 +48,7 @@ class Plain:
 
 
 class StandingLine:
-    """Replacement for the moving line without a terminal. It reports a long wait once."""
+    """Replacement for the moving line if the output is not a terminal. It reports a long wait once."""
 
     def __init__(self) -> None:
         self._timer: asyncio.TimerHandle | None = None
@@ -56,7 +56,7 @@ class StandingLine:
         self._has_told = False
 
     def show(self, what: str, style: str = "", *, waits: bool = False) -> None:
-        """As `MovingLine.show`."""
+        """Implement `MovingLine.show`."""
         self._what = what
         if not waits:
             self._rest()
@@ -64,7 +64,7 @@ class StandingLine:
             self._timer = asyncio.get_running_loop().call_later(_LONG, self._tell)
 
     def hide(self) -> None:
-        """As `MovingLine.hide`. The next long wait is reported again."""
+        """Implement `MovingLine.hide`. The next long wait is reported again."""
         self._rest()
         self._has_told = False
 
@@ -113,7 +113,7 @@ def show_diff(console: Screen | Plain, diff: str) -> None:
 
 
 class Progress:
-    """Shows the steps of one request as they end, and on a terminal a moving line below them.
+    """Shows the steps of one request as they end. On a terminal, it also shows a moving line below them.
 
     Steps that ended with an error are left out, because the error is reported separately.
     """

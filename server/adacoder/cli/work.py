@@ -29,11 +29,11 @@ class Command:
     chooses: Callable[[Documented], bool]
     """Selects functions of a file if the user names no function."""
     wanted: str
-    """Description of such a function, for messages."""
+    """Description of the functions that it selects, for messages."""
     reply: str | None = None
-    """Text with the first candidate. It is for one function only."""
+    """Text with the first candidate. It can be used for only one function."""
     passes_over: bool = False
-    """True to show only functions that need a fix, if the user names no function."""
+    """True to skip functions that need no fix, if the user names no function."""
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list
     """Orders the functions, if the user names no function."""
 
@@ -49,7 +49,7 @@ FIX = Command(Mode.FIX, _has_examples, "function with examples", passes_over=Tru
 
 
 def apply(reply: str) -> Command:
-    """Return the command that puts `reply` in place, without asking a model."""
+    """Return the command that inserts `reply`, without asking a model."""
     return Command(Mode.REPAIR, lambda _: True, "function with a docstring", reply)
 
 
@@ -65,7 +65,7 @@ class Work:
         self._codes = [0]
         self._shown = 0
         self._proposed: SourceFile | None = None
-        """The latest file, with its data as on disk, and with verified but unwritten functions in its text."""
+        """The latest file, with its data as on disk. Its text also contains verified functions that are not written."""
 
     async def carry_out(self, place: Place) -> int:
         """Work on all functions at `place`, in order. Return the exit code.
@@ -83,7 +83,10 @@ class Work:
         return max(self._codes)
 
     def _places(self, place: Place) -> Sequence[Place]:
-        """The functions at `place`. If there is nothing to work on, report the reason and return an empty sequence."""
+        """Return the functions at `place`.
+
+        If there is nothing to work on, report the reason and return an empty sequence.
+        """
         if not place.is_whole_file:
             return [place]
         try:

@@ -53,7 +53,9 @@ class Address:
         return self.loopback and not self.named and urlsplit(self.url).hostname != "127.0.0.1"
 
     async def is_private(self) -> bool:
-        """True if all addresses of the host are on this machine or in a private network. Only name servers are asked.
+        """Return whether all addresses of the host are on this machine or in a private network.
+
+        Only name servers are contacted.
 
         Raises:
             OSError, UnicodeError: the host's name cannot be resolved.
@@ -83,8 +85,9 @@ async def require_private(place: Address, kind: Kind, seconds: float) -> None:
 
 
 def address(host: str | None) -> Address:
-    """Return the address of an Ollama server: `host`, else `OLLAMA_HOST`, else Ollama's default. Under WSL the default
-    is on Windows if nothing listens here.
+    """Return the address of an Ollama server: `host`, else `OLLAMA_HOST`, else Ollama's default.
+
+    Under WSL, the default server is on Windows if none listens here.
 
     The syntax is as in `OLLAMA_HOST`. Blanks and quotes around the address are ignored. A bare host has port 11434,
     `http://` 80 and `https://` 443. An address to listen on, such as `0.0.0.0`, means this machine.
@@ -104,7 +107,7 @@ def address(host: str | None) -> Address:
 def base_url(written: str | None) -> Address:
     """Return the address of an OpenAI-compatible server, with its path. For most servers this is `/v1`.
 
-    Blanks and quotes around it are ignored. The default scheme is `http`, and the default port the scheme's.
+    Blanks and quotes around the address are ignored. The default scheme is `http`. The default port is the scheme's.
 
     Raises:
         NoBaseUrl: `written` is None or empty.
@@ -147,7 +150,7 @@ def _bracketed(rest: str) -> str:
 
 
 def _machine(name: str) -> tuple[str, bool]:
-    """Return a host's name as a URL spells it, and True if it is this machine.
+    """Return a host's name as a URL spells it, and whether the host is this machine.
 
     Raises:
         ValueError: it is not a host's name.
@@ -164,7 +167,7 @@ def _machine(name: str) -> tuple[str, bool]:
 
 
 def _is_home(number: str) -> bool:
-    """True if an IP address belongs to this machine or to a private network."""
+    """Return whether an IP address belongs to this machine or to a private network."""
     ip = ipaddress.ip_address(number)
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped

@@ -15,7 +15,8 @@ from adacoder.domain import Message, Reply
 from adacoder.models.window import Window
 
 Enough = Callable[[str], bool]
-"""Called with the reply's text whenever it has grown; returning True ends the reply (`Ended.STOPPED_EARLY`)."""
+"""Called with the reply's text whenever the text has grown. If it returns True, the reply ends (`Ended.STOPPED_EARLY`).
+"""
 OnWait = Callable[[str], None]
 """Called with the reason for a wait, such as `waiting for the model, 1 ahead`."""
 
@@ -25,13 +26,13 @@ class Sampling:
     """Sampling parameters of one request."""
 
     temperature: float | None = None
-    """None: from the settings."""
+    """The temperature; None: use the setting."""
     top_p: float | None = None
-    """None: the server's default."""
+    """The value of top_p; None: use the server's default."""
 
 
 def never(text: str) -> bool:
-    """Let a reply go on, whatever its text is."""
+    """Never end a reply early, whatever its text is."""
     del text
     return False
 
@@ -45,12 +46,12 @@ class Ask:
     max_tokens: int
     enough: Enough = never
     stop: tuple[str, ...] = ()
-    """The reply ends before any of these texts."""
+    """Texts that end the reply. The reply does not include them."""
     sampling: Sampling = Sampling()
 
     @property
     def text(self) -> str:
-        """Texts of all messages, one below the other."""
+        """The texts of all messages, joined by line breaks."""
         return "\n".join(message.content for message in self.messages)
 
 
@@ -63,7 +64,7 @@ class Answering(Protocol):
         ...
 
     async def window(self) -> Window:
-        """Return the context window and the measure of texts in it. Both stay the same for a whole request.
+        """Return the context window, which also measures texts. It stays the same for a whole request.
 
         Raises:
             ModelError: the model may not be used, or does not exist.
@@ -98,10 +99,12 @@ class ChatModel(Answering, Protocol):
 
 
 class Leases:
-    """Exclusive use of models by requests. This is the only queue, and belongs to the caller of the service.
+    """Queues that give requests exclusive use of a model.
 
-    A request holds a model from its first call to its last. A server that alternated between the prompts of two
-    requests would each time lose the cached text that a request's prompts have in common.
+    The caller of the service owns this object. There are no other queues.
+
+    A request holds a model from its first call to its last. If a server alternated between two requests, it would lose
+    the cached beginning of their prompts each time.
     """
 
     def __init__(self, places: int = 1) -> None:
@@ -111,7 +114,9 @@ class Leases:
 
     @asynccontextmanager
     async def lease(self, key: Hashable, on_wait: OnWait) -> AsyncGenerator[None]:
-        """Hold `key` inside the `async with` block, first come, first served. A wait can be cancelled.
+        """Hold the model `key` inside the `async with` block.
+
+        Requests are served in order, and a wait can be cancelled.
 
         During a wait, `on_wait` is called with `waiting for the model, 1 ahead`, and again when the number changes.
         """

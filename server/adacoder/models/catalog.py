@@ -23,11 +23,12 @@ _CODER = re.compile(r"code|codestral|devstral")
 
 _MEMORY_SHARE = 2 / 3
 """Share of this machine's memory that a model chosen by default may take. The rest is for its window, the editor and
-the system. A GPU that shares the memory may use about as much."""
+the system. A GPU that shares the memory can usually use about as much.
+"""
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([BM])", re.IGNORECASE)
 _BYTES_PER_PARAMETER = 0.6
-"""With Ollama's usual quantization."""
+"""Bytes per parameter with Ollama's usual quantization."""
 _AT_ONCE = 4
 """Maximum number of parallel requests about models."""
 _MOST_MODELS = 500
@@ -51,7 +52,7 @@ class InstalledModel:
     cloud: bool = False
     """True if it runs on another machine."""
     size: int = 0
-    """Bytes on disk, the minimum in memory; 0 if unknown."""
+    """Bytes on disk, which the model needs at least in memory; 0 if unknown."""
     quantization: str = ""
     """Quantization, such as `Q4_K_M`; empty if unknown."""
     fits: bool | None = None
@@ -79,9 +80,9 @@ class Described:
 
     model: InstalledModel
     facts: Facts | None
-    """None if the server does not report them."""
+    """The model's properties; None if the server does not report them."""
     running: Running | None
-    """None if the model is not loaded, or the server does not report that."""
+    """The model's state in memory; None if the model is not loaded, or if the server does not report this."""
 
 
 Named = TypeVar("Named", InstalledModel, Running)
@@ -106,7 +107,7 @@ async def installed(host: str | None) -> Listing[InstalledModel]:
 
 
 async def described(host: str | None) -> Listing[Described]:
-    """As `installed`, with the properties and the load state of each model.
+    """List the installed models as `installed` does, with the properties and the load state of each.
 
     Raises:
         ModelError: no server answers there.
@@ -181,9 +182,9 @@ async def best(host: str | None, deadlines: Deadlines | None = None) -> Installe
 def rank(models: Iterable[InstalledModel]) -> list[InstalledModel]:
     """Return the models that may be used by default, best first.
 
-    They run where the server is, and follow instructions. Models that are not too large come first: models made for
-    code, largest first, then the others, largest first. Equal ones keep their order, most recently changed first.
-    Models that are too large come last, smallest first.
+    These models run on the server's own machine and follow instructions. Models that are not too large come first:
+    models made for code, largest first, then the others, largest first. Models of equal size keep their order, most
+    recently changed first. Models that are too large come last, smallest first.
     """
     fit = [model for model in models if model.chats and not model.cloud]
     return sorted(fit, key=_order)
@@ -209,7 +210,7 @@ def memory() -> int | None:
 
 
 def fits(size: int, most: int | None) -> bool | None:
-    """True if a model of `size` bytes leaves room in `most` bytes of memory; None if `most` is unknown."""
+    """Return whether a model of `size` bytes leaves room in `most` bytes of memory; None if `most` is unknown."""
     return None if most is None else size <= most * _MEMORY_SHARE
 
 

@@ -29,19 +29,19 @@ class Kind:
 
     name: str
     write: str
-    """Instruction: write its address. This and the fragments below end a sentence."""
+    """Instruction to write a server's address. This fragment and the next ones end a sentence."""
     start: Text
-    """Instruction: start a server."""
+    """Instruction to start a server."""
     name_it: Text
-    """Instruction: name a server."""
+    """Instruction to name a server."""
     get: str
-    """Instruction: get a model; `{model}` stands for its name."""
+    """Instruction to get a model, with `{model}` in place of its name."""
     pulls: bool
     """True if the server itself can download a model."""
     look: str
-    """Instruction: check the activity of a server."""
+    """Instruction to check what a server is doing."""
     free: str
-    """Instruction: unload a loaded model that does not answer; empty if there is none."""
+    """Instruction to unload a loaded model that does not answer; empty if there is none."""
     key: str
     """Environment variable of the API key."""
 
@@ -74,7 +74,7 @@ _WIDEN = {
     Bound.SERVER: Text("start the server with a larger window, or choose another model with ", MODEL),
     Bound.MODEL: Text("the model supports no larger window, so choose another model with ", MODEL),
 }
-"""Instruction: get a larger window, as the end of a sentence."""
+"""Instruction to get a larger window, as the end of a sentence."""
 _QUOTED_CHARACTERS = 200
 """Maximum length of a quotation from a server."""
 _NAMED_MODELS = 12
@@ -93,7 +93,7 @@ class BadHost(ModelError):
 
 
 class Nameless(ModelError):
-    """A kind of model was named, but no model."""
+    """The user named a kind of model, but no model."""
 
     def __init__(self, kind: str, what: str) -> None:
         super().__init__(f"'{kind}:' needs the name of a model: write {kind}:{what} with ", MODEL, ".")
@@ -179,7 +179,7 @@ class BadName(ModelError):
 
 
 class CloudRefused(ModelError):
-    """The model runs on someone else's machine, and that was not allowed."""
+    """The model runs on someone else's machine, and the user has not allowed this."""
 
     def __init__(self, model: str) -> None:
         what = f"The model '{model}' runs on Ollama's servers, so your code would leave this machine"
@@ -195,7 +195,7 @@ class CloudDisabled(ModelError):
 
 
 class LeavesNetwork(ModelError):
-    """The server is on the internet, and that was not allowed."""
+    """The server is on the internet, and the user has not allowed this."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         what = f"The server at {url} is outside your network, so your code would leave it"
@@ -210,7 +210,7 @@ class NoChat(ModelError):
 
 
 class Denied(ModelError):
-    """The server asks for credentials, or refuses the ones it got."""
+    """The server asks for credentials, or refuses the ones that it got."""
 
     def __init__(self, host: str, status: int, kind: Kind = OLLAMA) -> None:
         super().__init__(

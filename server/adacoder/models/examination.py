@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The findings about one model, its server first."""
+    """The findings about one model and its server, with the server's first."""
 
     findings: tuple[Finding, ...]
     measure: Callable[[], Awaitable[Finding]] | None = None

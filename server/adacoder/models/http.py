@@ -1,6 +1,6 @@
 """HTTP for all model servers: client settings, and the translation of failures.
 
-Import this only at the first request: it imports httpx, which takes long.
+Import this only at the first request, because it imports httpx, which is slow.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ClientSettings(TypedDict):
 def client_settings(address: Address, key: str | None, connect_seconds: float) -> ClientSettings:
     """Return the client settings for the server at `address`, with `key` if it may be sent there.
 
-    Only connecting has a timeout; all others are up to the caller.
+    Only the connection attempt has a timeout here. The caller sets all others.
 
     Raises:
         ValueError: the key cannot be sent in a header.

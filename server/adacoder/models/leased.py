@@ -63,11 +63,11 @@ class LeasedModel:
         return self._model.name if self._model else None
 
     async def window(self) -> Window:
-        """As `ChatModel.window`."""
+        """Implement `ChatModel.window`."""
         return await (await self._held()).window()
 
     async def reply(self, ask: Ask) -> Reply:
-        """As `ChatModel.reply`. The queue time of the first reply includes the wait for the lease."""
+        """Implement `ChatModel.reply`. The queue time of the first reply includes the wait for the lease."""
         model = await self._held()
         reply = await model.reply(ask)
         self.has_replied = True

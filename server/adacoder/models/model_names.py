@@ -10,20 +10,22 @@ _OLLAMAS_OWN = ("registry.ollama.ai/", "library/")
 _NO_CHAT = re.compile(r"(?:^|[-_:])(?:base|embed|embedding|rerank|reranker|minilm|bge)(?:$|[-_:])")
 """Name parts of models that only continue text, or write no text."""
 _NO_CHAT_TAG = re.compile(r"(?:^|-)(?:code|python|text|fim)(?:$|-)")
-"""The same for tags."""
+"""Parts of the tags of such models."""
 _NEEDS_INSTRUCT = ("starcoder2", "stable-code")
 """Families whose plain tags are base models."""
 _MOST_CLOSE = 6
 
 
 def is_cloud(model: str) -> bool:
-    """True if the name denotes a model on Ollama's servers."""
+    """Return whether the name denotes a model on Ollama's servers."""
     return model.strip().lower().endswith(("-cloud", ":cloud"))
 
 
 def canonical(model: str) -> str:
-    """Return Ollama's canonical form of a name: lower case, with a tag (`latest` by default), without the prefix of its
-    library."""
+    """Return Ollama's canonical form of a name.
+
+    It is in lower case, has a tag (`latest` by default), and lacks the prefix of Ollama's library.
+    """
     name = model.strip().lower()
     for beginning in _OLLAMAS_OWN:
         name = name.removeprefix(beginning)
@@ -37,7 +39,7 @@ def family_and_tag(model: str) -> tuple[str, str]:
 
 
 def may_chat(model: str) -> bool:
-    """True unless the name shows that `model` does not follow instructions."""
+    """Return False if the name shows that `model` does not follow instructions."""
     family, tag = family_and_tag(model)
     if family.startswith(_NEEDS_INSTRUCT):
         return "instruct" in f"{family}:{tag}"

@@ -1,7 +1,7 @@
 """Ollama: models on the user's own machine, through its native chat API.
 
-Only this file imports `ollama`: at the first request and in a thread, because the import takes a good part of a second.
-It handles the quirks of Ollama's messages. `served.py` handles the others.
+Only this file imports `ollama`. It does so at the first request and in a thread, because the import takes almost a
+second. It handles the quirks of Ollama's messages. `served.py` handles the others.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class OllamaServer(Connection[_Clients]):
         return list(map(_running, _objects((await self._ask("GET", "/api/ps")).get("models"))))
 
     async def facts(self, model: str) -> Facts:
-        """As `Server.facts`."""
+        """Implement `Server.facts`."""
         try:
             shown = await self._ask("POST", "/api/show", {"model": model})
         except ModelMissing:
@@ -131,8 +131,11 @@ class OllamaServer(Connection[_Clients]):
             return False
 
     async def loaded(self, model: str) -> Running | None:
-        """As `Server.loaded`. A proxy may not know this request, or forbid it, and from 0.30 on Ollama does not answer
-        it while loading a model. Then the model counts as loaded, and the chat will show."""
+        """Implement `Server.loaded`. If the server does not report the state, the model counts as loaded.
+
+        A proxy may not know this request or may forbid it, and from 0.30 on, Ollama does not answer it while it loads a
+        model. The chat then shows whether the model is loaded.
+        """
         try:
             async with asyncio.timeout(_LOOKING):
                 return next((one for one in await self.running() if canonical(one.name) == canonical(model)), None)
@@ -140,12 +143,13 @@ class OllamaServer(Connection[_Clients]):
             return Running(model)
 
     async def unload(self, model: str) -> None:
-        """As `Server.unload`. Ollama answers at once, even if the model itself no longer answers."""
+        """Implement `Server.unload`. Ollama answers at once, even if the model itself no longer answers."""
         await self._ask("POST", "/api/chat", {"model": model, "messages": [], "keep_alive": 0})
 
     async def pull(self, model: str) -> AsyncGenerator[Pulled]:
-        """Have the server download `model`, and yield the progress. Closing the generator stops the download, and a
-        later one continues from there.
+        """Make the server download `model`, and yield the progress.
+
+        Closing the generator stops the download. A later download continues from there.
 
         Raises:
             NotPulled: the server cannot download it.
@@ -178,8 +182,11 @@ class OllamaServer(Connection[_Clients]):
             raise NotPulled(model, "it ended the download early")
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """As `Server.chat`. The server's guard against endless repetition ends a reply silently up to 0.33, and with an
-        error later. In both cases the last part has an `End`."""
+        """Implement `Server.chat`.
+
+        The server's guard against endless repetition ends a reply silently up to version 0.33, and with an error in
+        later versions. In both cases, the last part has an `End`.
+        """
         chats, _ = await self._client()
         _, refused = _package()
         options: dict[str, object] = {
@@ -276,8 +283,11 @@ class OllamaServer(Connection[_Clients]):
 
 
 def _package() -> tuple[type[ollama.AsyncClient], type[ollama.ResponseError]]:
-    """Import two classes from the `ollama` package without running its `__init__`. That would create a further client
-    from the proxies, certificates, host and key in the environment, and fail if it does not understand them."""
+    """Import two classes from the `ollama` package without running its `__init__`.
+
+    Its `__init__` creates another client from the proxies, certificates, host and key in the environment, and fails if
+    it cannot use them.
+    """
     spec = importlib.util.find_spec("ollama") if "ollama" not in sys.modules else None
     if spec is not None:
         sys.modules["ollama"] = importlib.util.module_from_spec(spec)
@@ -364,7 +374,7 @@ def _running(entry: Mapping[str, object]) -> Running:
 
 
 def _moment(written: object) -> datetime | None:
-    """Parse a time as printed by Go. Without a zone it is UTC."""
+    """Parse a time as Go prints it. A time without a zone is UTC."""
     try:
         moment = datetime.fromisoformat(str(written))
     except ValueError:

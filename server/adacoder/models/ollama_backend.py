@@ -28,7 +28,7 @@ from adacoder.models.server import Deadlines, Facts, Running, Thinking, permitte
 from adacoder.models.speed import Speed
 
 _FOR_GOOD_DAYS = 365
-"""Days from which on a loaded model counts as loaded for good."""
+"""A model that stays loaded for at least this many days counts as loaded for good."""
 _THINKING = {
     Thinking.NEVER: "answers at once",
     Thinking.UNLESS_TOLD: "could think first, which AdaCoder switches off",
@@ -43,7 +43,7 @@ class _Store:
 
     url: str
     version: str | None
-    """None if the server does not report it."""
+    """The server's version; None if the server does not report it."""
     models: catalog.Listing[catalog.InstalledModel]
     running: tuple[Running, ...] | None
     """Loaded models; None if the server does not report them."""
@@ -60,7 +60,7 @@ class _Store:
 
 
 class OllamaBackend(ServedBackend):
-    """Backend for models that Ollama serves. For an examination it asks the server once, for all models."""
+    """Backend for models that Ollama serves. An examination asks the server only once, for all models."""
 
     kind = OLLAMA
     prefix = "ollama"
@@ -68,7 +68,7 @@ class OllamaBackend(ServedBackend):
     _store: _Store | Finding | None = None
 
     async def open_model(self, name: str) -> ChatModel:
-        """As `Backend.open_model`. The preferred model is the best installed code model."""
+        """Implement `Backend.open_model`. The preferred model is the best installed code model."""
         host = self.settings.host
         if is_cloud(name) and not self.settings.allow_cloud:
             raise CloudRefused(name)
@@ -79,7 +79,7 @@ class OllamaBackend(ServedBackend):
         return self.served(OllamaServer(host, self.deadlines), name)
 
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
-        """As `Backend.examine`."""
+        """Implement `Backend.examine`."""
         self._store = store = self._store or await self._look_around()
         if isinstance(store, Finding):
             return Examination((store,))
@@ -108,7 +108,7 @@ class OllamaBackend(ServedBackend):
         return Examination(tuple(findings), partial(self.measure, name))
 
     async def speed_advice(self, name: str, speed: Speed) -> str:
-        """As `ServedBackend.speed_advice`, with special advice for a model that fits on the GPU only in part."""
+        """Return the advice for a model of this speed, even if it fits on the GPU only in part."""
         host = self.settings.host
         try:
             running = await self.soon(catalog.running(host), host or "")
@@ -145,8 +145,10 @@ class OllamaBackend(ServedBackend):
 
 
 def _loaded(model_id: str, running: Running | None, window: int, loads: str) -> Finding:
-    """Return the finding about a model in memory, for requests with this `window`. `loads` names the step that loads it
-    otherwise."""
+    """Return the finding about whether a model is in memory, for requests with this `window`.
+
+    `loads` names the step that loads a model that is not.
+    """
     if running is None:
         return Finding("Loaded", None, f"not now: {loads}", model=model_id)
     parts = [part for part in (_until(running.until), _hardware(running.on_gpu)) if part]
@@ -192,7 +194,7 @@ def _present(
 
 
 def _until(moment: datetime | None) -> str:
-    """Return the time for which a model stays loaded; empty if unknown."""
+    """Describe how long a model stays loaded; empty if unknown."""
     if moment is None:
         return ""
     left = moment - datetime.now(UTC)
@@ -203,7 +205,7 @@ def _until(moment: datetime | None) -> str:
 
 
 def _hardware(on_gpu: float | None) -> str:
-    """Return the processor that a model runs on; empty if unknown."""
+    """Describe the processor that a model runs on; empty if unknown."""
     if on_gpu is None:
         return ""
     share = round(100 * on_gpu)

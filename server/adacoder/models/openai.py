@@ -70,7 +70,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
 
     @property
     def known(self) -> Sequence[str]:
-        """All names of the models in the server's list. Empty until `facts` has read it."""
+        """All names of the models in the server's list. Empty until `facts` has read the list."""
         return [name for card in self._listed for name in _names(card)]
 
     async def aclose(self) -> None:
@@ -102,7 +102,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         return [card for card in cards if isinstance(card, dict)]
 
     async def _require_chats(self, client: httpx.AsyncClient) -> None:
-        """Check that the server has chats under this path. The request is empty, so it starts no chat.
+        """Check that the server offers chats under this path. The request is empty, so it starts no chat.
 
         Raises:
             ModelError: the server has no chats there.
@@ -114,8 +114,11 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
             raise error
 
     async def facts(self, model: str) -> Facts:
-        """As `Server.facts`. Most servers accept names that they do not list, so such a name is an error only if the
-        server is known to refuse it."""
+        """Implement `Server.facts`.
+
+        Most servers accept names that they do not list. Such a name is an error only if the server is known to refuse
+        it.
+        """
         cards = self._listed = await self._list()
         card = _card(model, cards)
         if card is None and any(map(_serves_only_listed, cards)):
@@ -131,16 +134,16 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         )
 
     async def loaded(self, model: str) -> Running | None:
-        """As `Server.loaded`. Only a llama-server with several models reports this, in its list."""
+        """Implement `Server.loaded`. Only a llama-server with several models reports this, in its list."""
         return None if model in self._unloaded else Running(model)
 
     async def unload(self, model: str) -> None:
         """Do nothing: these servers keep their models loaded."""
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """As `Server.chat`."""
+        """Implement `Server.chat`."""
         client = await self._client()
-        import httpx  # imported before, so this takes no time
+        import httpx  # already imported, so this is fast
 
         from adacoder.models.http import translated_failures
 
@@ -208,7 +211,10 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
             return httpx.AsyncClient(base_url=self.url, **settings)
 
     def _refusal(self, status: int, answer: object, model: str) -> ModelError:
-        """Return the error for a refusal, at the start or in the middle of a stream. `answer` is the server's."""
+        """Return the error for a refusal, at the start or in the middle of a stream.
+
+        `answer` is the server's answer.
+        """
         from adacoder.models.http import refusal
 
         said = _said(answer)
@@ -251,11 +257,12 @@ def _body(chat: Chat) -> dict[str, object]:
 
 
 def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
-    """Return sets of fields that only some servers understand, to try in this order. The last set is empty. `card` is
-    the model's entry in the server's list.
+    """Return sets of fields that only some servers understand, to try in this order.
 
-    Thinking takes its tokens from the reply, and chat templates turn it on by default. They ignore unknown arguments.
-    On request llama-server sends counts with each part, so even a stream that is closed early has counts.
+    The last set is empty. `card` is the model's entry in the server's list.
+
+    Thinking uses up tokens of the reply, and chat templates turn it on by default. Chat templates ignore unknown
+    arguments. If asked, llama-server sends counts with each part, so that even a stream closed early has counts.
     """
     effort = {"reasoning_effort": "low"}
     by_thinking: Mapping[Thinking, Mapping[str, object]] = {
@@ -285,8 +292,10 @@ def _names(card: Mapping[str, object]) -> list[str]:
 
 
 def _serves_only_listed(card: Mapping[str, object]) -> bool:
-    """True if a server with this entry in its list refuses unlisted names. vLLM does, and so does a llama-server with
-    several models, recognised by its load states."""
+    """Return whether a server with this entry in its list refuses unlisted names.
+
+    vLLM does. So does a llama-server with several models, which is recognised by its load states.
+    """
     return card.get("owned_by") == "vllm" or _status(card) is not None
 
 
@@ -310,7 +319,10 @@ def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) 
 
 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
-    """Yield the parts of one chunk. Without text, as before a reply, in tool calls and counts, yield one empty part."""
+    """Yield the parts of one chunk.
+
+    A chunk without text yields one empty part. Such chunks come before a reply, in tool calls and with counts.
+    """
     thought, text = _text(delta.get("reasoning_content") or delta.get("reasoning")), _text(delta.get("content"))
     if thought:
         yield Part(thought, thought=True)
@@ -348,7 +360,7 @@ def _object(value: object) -> Mapping[str, object]:
     """Return a JSON object; empty for null.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: `value` is neither.
     """
     if value is None:
         return {}

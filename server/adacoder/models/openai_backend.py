@@ -24,14 +24,14 @@ class OpenAIBackend(ServedBackend):
     slots = 4  # llama-server's default; servers that batch requests take more
 
     async def open_model(self, name: str) -> ChatModel:
-        """As `Backend.open_model`. This backend prefers no model, so `name` is required."""
+        """Implement `Backend.open_model`. This backend prefers no model, so `name` is required."""
         if not name:
             raise Nameless("openai", "NAME")
         await self.require_home(base_url(self.settings.base_url))
         return self.served(OpenAIServer(self.settings.base_url, self.deadlines), name)
 
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
-        """As `Backend.examine`."""
+        """Implement `Backend.examine`."""
         del probes_speed
         settings, model_id = self.settings, f"openai:{name}"
         try:

@@ -24,7 +24,7 @@ class Recommended:
 
     name: str
     size: int
-    """Bytes to download, which are also the minimum in memory."""
+    """Bytes to download. The model needs at least as much memory."""
     fits: bool | None
     """True if this machine's memory is enough; None if unknown, or if the model runs elsewhere."""
 

@@ -37,7 +37,7 @@ class ReplayModel(ScriptedModel):
         """Read the file.
 
         Raises:
-            BadRecording: it cannot be read, or holds something else.
+            BadRecording: the file cannot be read, or is not a conversation.
         """
         super().__init__(then=self._recorded, name=f"replay:{path}")
         self.path = path

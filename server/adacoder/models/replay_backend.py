@@ -15,11 +15,11 @@ class ReplayBackend(Backend):
     slots = 4
 
     async def open_model(self, name: str) -> ChatModel:
-        """As `Backend.open_model`."""
+        """Implement `Backend.open_model`."""
         return recorded(name)
 
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
-        """As `Backend.examine`. A recording has no speed."""
+        """Implement `Backend.examine`. A recording has no speed."""
         del probes_speed
         model_id = f"replay:{name}"
         text = f"the recorded conversation {name}, {how}"

@@ -26,8 +26,10 @@ _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
 
 
 async def guard(response: httpx.Response) -> None:
-    """Response hook: read the body as UTF-8 with these characters escaped, and limit the size of its parts. In JSON
-    they occur only in strings, where an escape means the same.
+    """Escape the characters above in a response, and limit the size of its parts.
+
+    This is a response hook. The body is read as UTF-8. In JSON, the escaped characters occur only in strings, where an
+    escape means the same.
 
     Raises:
         ValueError: the body is compressed, which was not requested. Its size would only be known after reading it.
@@ -40,7 +42,7 @@ async def guard(response: httpx.Response) -> None:
 
 
 def _part_ends(response: httpx.Response) -> tuple[bytes, ...]:
-    """Separators in the body of `response`; empty if it is one part."""
+    """Return the separators of parts in the body of `response`; empty if the body is one part."""
     if not response.is_success or not response.request.url.path.endswith(_STREAMS):
         return ()
     return _PART_ENDS.get(response.headers.get("content-type", "").partition(";")[0], ())

@@ -13,7 +13,7 @@ from adacoder.models.errors import ModelError
 from adacoder.models.window import Window, estimate
 
 Said: TypeAlias = "str | Reply | Exception"
-"""A reply, its text alone, or the error of a call."""
+"""A reply, only its text, or the error that a call raises."""
 Speaking: TypeAlias = "Callable[[Ask], Said | Awaitable[Said]]"
 
 _NO_MORE = ModelError("The script has no reply left.")
@@ -48,7 +48,7 @@ class ScriptedModel:
 
     @property
     def lease_key(self) -> Hashable:
-        """Models of the same name wait for each other."""
+        """The model's name, so that models of the same name wait for each other."""
         return self._name
 
     async def close(self) -> None:
@@ -56,7 +56,7 @@ class ScriptedModel:
         self.is_closed = True
 
     async def window(self) -> Window:
-        """As `ChatModel.window`."""
+        """Implement `ChatModel.window`."""
         if isinstance(self._window, ModelError):
             raise self._window
         return self._window

@@ -106,14 +106,14 @@ class ServedModel:
         await asyncio.shield(self._server.aclose())
 
     async def window(self) -> Window:
-        """As `ChatModel.window`."""
+        """Implement `ChatModel.window`."""
         if self._window is None:
             facts = await self._permitted()
             self._window = replace(facts.window_for(self._context_tokens), ratio=self._calibration.ratio)
         return self._window
 
     async def reply(self, ask: Ask) -> Reply:
-        """As `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
+        """Implement `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
                 window, facts = await self.window(), await self._permitted()
@@ -145,8 +145,8 @@ class ServedModel:
     def _chat(self, ask: Ask, facts: Facts, window: Window) -> Chat:
         """Build a request that the server need not truncate.
 
-        A request is repeated word for word because its reply failed, so a different reply must be possible. (With other
-        stop texts it is not a repetition, but asks for more of the same reply.)
+        If a request is repeated word for word, its first reply failed, so a different reply must be possible. (A
+        request with other stop texts is not a repetition: it asks for more of the same reply.)
         """
         again = self._asked[ask.messages, ask.stop]
         self._asked[ask.messages, ask.stop] += 1
@@ -171,7 +171,10 @@ class ServedModel:
         )
 
     def _may_think(self, facts: Facts) -> bool:
-        """True while thoughts may come before the reply. If the facts do not show that, the first reply does."""
+        """Return whether thoughts may still come before the reply.
+
+        If the facts do not show it, the first reply does.
+        """
         is_possible = facts.may_think_aloud and self._calibration.thinks_aloud is not False
         return is_possible or facts.thinking is Thinking.ALWAYS
 
@@ -299,6 +302,8 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates, which some editors and servers send and which cannot be encoded, by U+FFFD. A pair that
-    was split between two parts becomes its character."""
+    """Replace lone surrogates, which some editors and servers send and which cannot be encoded, by U+FFFD.
+
+    A pair that was split between two parts becomes its character.
+    """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

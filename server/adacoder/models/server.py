@@ -28,14 +28,17 @@ class Deadlines:
 
     connect: float = 10.0
     first: float = 300.0
-    """First token, including time for loading the model, for other clients and for reading the prompt."""
+    """Timeout for the first token. It includes the time for loading the model, serving other clients and reading the
+    prompt.
+    """
     loaded: float = 1.5
-    """First token of a loaded model, in addition to the time for reading the prompt. After that, AdaCoder looks for the
-    reason."""
+    """Timeout for the first token of a loaded model, in addition to the time for reading the prompt. After it, AdaCoder
+    looks for the cause of the delay.
+    """
     next: float = 60.0
-    """Next token, and any answer that needs no model."""
+    """Timeout for the next token, and for any answer that needs no model."""
     whole: float | None = None
-    """Whole reply, waiting included; None: unlimited."""
+    """Timeout for the whole reply, including waits; None: unlimited."""
     sign: float = 3.0
     """Interval of progress messages before the first token."""
     busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
@@ -61,7 +64,7 @@ class Facts:
     bound: Bound = Bound.MODEL
     """Reason for this maximum."""
     reads_as_asked: bool = True
-    """True if the model reads as much as a request asks for, up to the maximum; otherwise it may read less."""
+    """True if the window is as large as a request asks for, up to the maximum. If False, it may be smaller."""
     remote: bool = False
     """True if the server forwards requests to another machine."""
     chats: bool = True
@@ -86,16 +89,18 @@ class Running:
 
     name: str
     window: int | None = None
-    """Context window that it was loaded with, in tokens; None: unknown."""
+    """Context window that the model was loaded with, in tokens; None: unknown."""
     until: datetime | None = None
     """Time at which it will be unloaded if it is not used; None: unknown."""
     on_gpu: float | None = None
-    """Share of it in GPU memory; None: unknown."""
+    """Share of the model in GPU memory; None: unknown."""
     size: int = 0
     """Bytes of memory; 0: unknown."""
 
     def has_window(self, tokens: int) -> bool:
-        """True if it can serve a request with this window. For another window it has to be reloaded.
+        """Return whether the loaded model can serve a request with this window.
+
+        For another window, the server must reload it.
 
         Ollama 0.10 and later reports the window of one request, however many requests it serves in parallel.
         """
@@ -107,7 +112,7 @@ class Pulled:
     """State of a model's download. Unknown numbers are 0."""
 
     doing: str
-    """In the server's words."""
+    """The current step, in the server's words."""
     bytes: int = 0
     """Number of bytes present, in all of the model's files."""
     total: int = 0
@@ -126,7 +131,7 @@ class Chat:
     """Reason for the size of this window."""
     temperature: float
     top_p: float | None
-    """None: the server's default."""
+    """The value of top_p; None: use the server's default."""
     seed: int | None
     stop: tuple[str, ...]
     thinking: Thinking
@@ -142,9 +147,9 @@ class End:
     prompt: int = 0
     completion: int = 0
     cached: int | None = None
-    """None: unknown."""
+    """Number of cached tokens of the prompt; None: unknown."""
     time: Timing | None = None
-    """None: unknown."""
+    """Times of the reply; None: unknown."""
     repeats_itself: bool = False
     """True if the server ended it because the model only repeated itself."""
 
@@ -157,9 +162,9 @@ class Part:
     thought: bool = False
     """True if it belongs to the model's thoughts, which are not part of the reply."""
     so_far: End | None = None
-    """End of the reply if it were closed here; None if the server sends no counts before the end."""
+    """End of the reply if the stream were closed here; None if the server sends no counts before the end."""
     end: End | None = None
-    """Set in the last part only."""
+    """The end of the stream. Only the last part has it."""
 
 
 class Server(Protocol):
@@ -184,7 +189,7 @@ class Server(Protocol):
         ...
 
     async def loaded(self, model: str) -> Running | None:
-        """Return the state of `model`, or None if it is not loaded. An unknown state has only the name."""
+        """Return the state of `model`, or None if it is not loaded. If the state is unknown, it has only the name."""
         ...
 
     async def unload(self, model: str) -> None:
@@ -238,7 +243,7 @@ class Connection(ABC, Generic[ClientT]):
 
     @asynccontextmanager
     async def _answered_soon(self) -> AsyncGenerator[None]:
-        """Raise Stalled if the block, which awaits an answer that needs no model, takes too long."""
+        """Raise Stalled if the block takes too long. The block awaits an answer that needs no model."""
         try:
             async with asyncio.timeout(self._deadlines.next):
                 yield

@@ -1,4 +1,4 @@
-"""Measure a model's speed: it is loaded, reads some two hundred tokens and writes a few dozen."""
+"""Measure a model's speed. The model is loaded, reads about two hundred tokens and writes a few dozen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from adacoder.models.base import Ask, ChatModel
 _COUNTED = 60
 """Count of numbers in the prompt. At about three tokens each, they suffice to measure the reading speed."""
 WRITTEN_TOKENS = 64
-"""Number of tokens to write, enough for a steady rate. With ten, a busy machine would distort it too much. At one token
-a second it still takes only a minute."""
+"""Number of tokens to write, enough for a steady rate. With ten tokens, a busy machine would distort the rate too much.
+At one token a second, the measurement still takes only a minute.
+"""
 _LEAST_WRITTEN = 16
 """Minimum number of tokens for a rate."""
 _USUAL_PROMPT, _USUAL_REPLY = 1000, 200

@@ -14,8 +14,8 @@ keeps the part that it has read.) If the unload time does not change, others use
 While others use the model, AdaCoder stays away for a moment. Otherwise two programs that wait behind the same abandoned
 stream would only see each other.
 
-A stream that this process closed itself counts as one proof, however it was closed. After it, a model that does not
-answer is unloaded at the first sign, even if others seem to use it, because they wait behind the same stream.
+If this process closed a stream itself, that counts as one proof. A model that does not answer afterwards is unloaded at
+the first sign, even if others seem to use it, because they wait behind the same stream.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _PER_BYTE = 1e-11
 """Seconds per prompt token and byte of a model in main memory, until its speed is known: 18 tokens a second for 7
 billion parameters, which is slow."""
 _PER_GPU_BYTE = 1e-12
-"""The same for GPU memory."""
+"""Seconds per prompt token and byte of a model in GPU memory."""
 _USUAL_SIZE = 6_000_000_000
 """Assumed size in bytes of a model whose server does not report it."""
 _PROOFS = 2
 """Number of proofs that no other program uses a model, required to unload it."""
 _LONGER = 2
-"""Factor of the second wait. By its end, the possible causes of a wrong first proof are gone. Among several programs
-behind the same stream, the program that knows most goes last. The others stay away as long, if they can."""
+"""Factor by which the wait after a first proof is longer. At its end, no cause of a wrong first proof is left. If
+several programs wait behind the same stream, the others stay away for as long, if their limits allow it."""
 _PATIENCE = 4
-"""Growth factor of the wait, each time that others still use the model."""
+"""The wait grows by this factor each time that others still use the model."""
 _MOST_EMPTY = 50_000
 """Maximum number of parts of a reply without text or thought."""
 _LOOK = 0.25
@@ -72,7 +72,10 @@ class _Left(Enum):
 
 
 class Parts:
-    """The parts of a stream that are progress: text, a thought, or the end. No other part resets a timeout."""
+    """Reads the parts of a stream that show progress: text, a thought, or the end.
+
+    Other parts do not reset a timeout.
+    """
 
     def __init__(self, stream: AsyncGenerator[Part], url: str) -> None:
         self._stream = stream
@@ -82,7 +85,7 @@ class Parts:
         """True if the server ended the stream."""
 
     async def next(self) -> Part | None:
-        """Return the next part that is progress; None at the end of the stream.
+        """Return the next part that shows progress; None at the end of the stream.
 
         Raises:
             BadReply: too many other parts came.
@@ -107,10 +110,10 @@ class Begun:
     """A stream and its first part."""
 
     part: Part | None
-    """None: the stream is empty."""
+    """The first part; None if the stream is empty."""
     rest: Parts
     waited: float
-    """Seconds before the request that was answered; 0.0 if that was the first."""
+    """Seconds spent before the request that was answered; 0.0 if the first request was answered."""
     loads: bool
     """True if the model had to be loaded."""
 
@@ -159,7 +162,10 @@ class FirstPart:
     async def _wait(
         self, chat: Chat, loaded: Running | None, tokens: int, stack: AsyncExitStack, why: list[str]
     ) -> Begun:
-        """As `begun`; `stack` closes the stream. `why` receives the reason to report with the wait."""
+        """Do the work of `begun`.
+
+        `stack` closes the stream. `why` receives the reason that is reported during the wait.
+        """
         clock = asyncio.get_running_loop().time
         loading = f", loading {self._model}"
         if loaded is None:
@@ -194,7 +200,7 @@ class FirstPart:
                 patience *= _PATIENCE if left is _Left.OTHERS else 1
             if left is not _Left.NOTHING and not has_unloaded:
                 proofs += self._calibration.closed
-                if proofs >= _PROOFS:  # only once, even if in vain
+                if proofs >= _PROOFS:  # only once, even if it does not help
                     has_unloaded, self._calibration.closed = True, False
                     if await self._is_unloaded(chat):
                         left = _Left.NOTHING
@@ -235,10 +241,10 @@ class FirstPart:
                     await asyncio.wait({looking})
 
     def _patience(self, loaded: Running | None, tokens: int) -> float | None:
-        """Return the seconds in which a loaded model answers a prompt of `tokens` unless something blocks it.
+        """Return the seconds within which a loaded model answers a prompt of `tokens`, unless something blocks it.
 
-        None means that only the user's limit applies: the model has to be loaded, its server does not report its state,
-        or the limit is too short for any conclusion.
+        None means that only the user's limit applies. This is so if the model has to be loaded, if its server does not
+        report its state, or if the limit is too short for any conclusion.
         """
         if loaded is None or loaded.until is None or self._deadlines.first < (1 + _LONGER) * self._deadlines.loaded:
             return None
@@ -280,7 +286,7 @@ class FirstPart:
         """
         clock = asyncio.get_running_loop().time
         self._on_wait(Reloaded.note(self._model))
-        with suppress(ModelError):  # a proxy may forbid it; the next request will show
+        with suppress(ModelError):  # a proxy may forbid it; the next request shows whether it worked
             await self._server.unload(self._model)
         end, marked = clock() + _UNLOADING, await self._loaded(chat)
         loaded = marked

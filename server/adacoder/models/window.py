@@ -30,7 +30,7 @@ _NO_DIGIT = re.compile("[^0-9]*")
 _ROLE_TOKENS = 8
 """Tokens that a chat template adds to a message."""
 _SLACK = 8
-"""Tolerance for the count that a truncation rule predicts."""
+"""Tolerance when a count is compared with the count that a truncation rule predicts."""
 
 _MEMORY = 32
 """Number of counts that a calibration keeps."""
@@ -63,7 +63,10 @@ def estimate_chat(messages: Sequence[Message]) -> int:
 
 
 def _usual_chat(messages: Sequence[Message]) -> int:
-    """As `estimate_chat`, but count each non-ASCII character as one: most models have tokens for known characters."""
+    """Estimate tokens like `estimate_chat`, but count each non-ASCII character as one.
+
+    Most models have tokens for known characters.
+    """
     pieces = (len(_PIECE.findall(message.content.encode("ascii", "replace"))) for message in messages)
     return sum(count + _ROLE_TOKENS for count in pieces)
 
@@ -96,7 +99,7 @@ class Window:
     """A model's context window, and the measure of texts in it."""
 
     tokens: int
-    """Maximum of prompt and reply together."""
+    """Maximum tokens of prompt and reply together."""
     ratio: float = 1.0
     """Maximum expected ratio of the model's own count to `estimate`."""
     bound: Bound = Bound.SETTING
@@ -115,9 +118,9 @@ class Calibration:
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=_MEMORY)
-        """Counts as multiples of `estimate_chat`."""
+        """Ratios of each count to `estimate_chat`."""
         self._usual: deque[float] = deque([_USUAL], maxlen=_MEMORY)
-        """Counts as multiples of `_usual_chat`."""
+        """Ratios of each count to `_usual_chat`."""
         self._seconds: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
         """Seconds per prompt token, minimum and maximum: part of the prompt may have been cached."""
         self._last = ""
@@ -133,7 +136,7 @@ class Calibration:
 
     @property
     def ratio(self) -> float:
-        """As `Window.ratio`; 1.0 as long as nothing is known."""
+        """The value for `Window.ratio`; 1.0 until a count is known."""
         if not self._ratios:
             return 1.0
         low, high = _RATIOS
@@ -143,8 +146,9 @@ class Calibration:
     def seconds_a_token(self) -> float:
         """Seconds in which the server reads a token; 0.0 if unknown.
 
-        This speed explains the times of all prompts, if at most their common beginning with the previous prompt was
-        cached. A prompt that took less time than others can have taken was cached before this process asked.
+        This speed is consistent with the times of all prompts, if at most the beginning that each shares with the
+        previous prompt was cached. A prompt that was much faster than the others was cached before this process asked.
+        Its time is ignored.
         """
         slowest = max((least for least, _ in self._seconds), default=0.0)
         return max(slowest, min((most for _, most in self._seconds if most > slowest / 2), default=0.0))
@@ -167,13 +171,16 @@ class Calibration:
         self._usual.append(counted / max(_usual_chat(messages), 1))
 
     def expected(self, messages: Sequence[Message]) -> int:
-        """Expected number of tokens of `messages`, as likely too many as too few."""
+        """Return the expected number of tokens of `messages`, as likely too many as too few."""
         return round(_usual_chat(messages) * self._usual[-1])
 
     def cached(self, messages: Sequence[Message], counted: int, seconds: float | None, *, by_server: bool) -> int:
-        """Estimate how many of the `counted` tokens of `messages` were cached, if the server took at most `seconds` for
-        the rest. None means that it had to load the model, so nothing was cached. Call this once for each prompt: the
-        next prompt is compared with it, and its time shows the server's speed.
+        """Estimate how many of the `counted` tokens of `messages` were cached.
+
+        The server took at most `seconds` for the rest.
+
+        If `seconds` is None, the server had to load the model, so nothing was cached. Call this once for each prompt,
+        because the next prompt is compared with this one, and its time shows the server's speed.
 
         `by_server`: the time is the server's own, and includes no wait. The estimate is rather too low than too high:
         only the common beginning of this prompt and the last can have been cached.
@@ -189,7 +196,7 @@ class Calibration:
         return max(0, min(counted - math.ceil(seconds / pace), most)) if pace else 0
 
     def was_cut(self, messages: Sequence[Message], counted: int, window: int) -> bool:
-        """True if a server that read `counted` tokens of `messages` through `window` certainly truncated them.
+        """Return whether a server that read `counted` tokens of `messages` through `window` certainly truncated them.
 
         Ollama truncates silently. Up to 0.24 a truncated prompt fills the window; from 0.30 on it takes half of the
         window and two tokens more. A server may also have a smaller window than requested. A count well above `window`
@@ -209,5 +216,5 @@ def _joined(messages: Sequence[Message]) -> str:
 
 
 def _is_half(counted: int, window: int) -> bool:
-    """True if a prompt that was truncated to half of `window` would give this count."""
+    """Return whether a prompt that was truncated to half of `window` would give this count."""
     return abs(counted - (window // 2 + 2)) <= _SLACK

@@ -1,6 +1,6 @@
 """Access to the files around a workspace.
 
-Only this module decides if a file may be read, shown or sent, and only it opens files for these purposes. The real
+Only this module decides whether a file may be read, shown or sent, and only it opens files for these purposes. The real
 path decides: a link counts as its target. A hard link cannot be recognised as a second name of a file elsewhere.
 """
 
@@ -27,30 +27,35 @@ _OUTSIDE = "it lies outside the workspace"
 
 
 class AccessDenied(OSError):
-    """A file is not for this workspace, is not a regular file, or is too long."""
+    """A file does not belong to this workspace, is not a regular file, or is too long."""
 
 
 class Access:
     """Permission to read files for one request in a workspace."""
 
     def __init__(self, folders: Iterable[Path], wishes: Wishes = NO_WISHES) -> None:
-        """`folders` are the workspace and the other folders that belong to it; their real paths count."""
+        """`folders`: the workspace and the other folders that belong to it. Their real paths count."""
         self._tops = frozenset(Path(os.path.realpath(folder)) for folder in folders)
         self._wishes = wishes
         self._reals: dict[str, str] = {}
-        """Cache of real paths of folders; changes are noticed when a file is opened."""
+        """Cache of real paths of folders. Changes are noticed when a file is opened."""
 
     @classmethod
     def around(cls, module: Module, workspace: Path, wishes: Wishes = NO_WISHES, *others: Path) -> Access:
-        """Return the Access to `workspace`, to the package of `module` if it is not inside it, and to `others`."""
+        """Return the Access to `workspace` and `others`.
+
+        If the package of `module` is outside the workspace, include it.
+        """
         package = module.root / module.name.partition(".")[0]
         own = (workspace,) if package.is_relative_to(workspace) else (workspace, package)
         return cls((*own, *others), wishes)
 
     def refusal(self, path: Path) -> str | None:
-        """Reason why a file, which need not exist, may not be read, shown or sent for the workspace; None if it may.
+        """Return the reason why a file may not be read, shown or sent for the workspace; None if it may.
 
-        Its contents are not checked here; `read` does that.
+        The file need not exist.
+
+        This does not check the file's contents; `read` does that.
         """
         try:
             return self._refusal(os.path.realpath(path))
@@ -61,8 +66,8 @@ class Access:
         """Read a regular file of at most `most` bytes.
 
         Raises:
-            AccessDenied: it may not be read.
-            OSError: it cannot be read.
+            AccessDenied: the file may not be read.
+            OSError: the file cannot be read.
         """
         real = self._real(path)
         refusal = self._refusal(real)
@@ -76,7 +81,7 @@ class Access:
         return data
 
     def require(self, path: Path) -> None:
-        """Raise an AdaCoderError that says what to do if a file may not be read for the workspace."""
+        """Check that a file may be read for the workspace. If not, raise an AdaCoderError that says what to do."""
         refusal = self.refusal(path)
         if refusal is None:
             return
@@ -94,17 +99,17 @@ class Access:
             return None
         if any(map(self._wishes.hides, places)):
             return HIDDEN_BY_WISH
-        # Only the innermost folder counts, not the folders around it.
+        # Only the innermost of these folders counts.
         return privacy_reason(min(places, key=len))
 
     def _places(self, real: str) -> list[tuple[str, ...]]:
-        """Parts of a real path, relative to each of the folders that contains it."""
+        """Return the parts of a real path, relative to each of the folders that contains it."""
         path = Path(real)
         return [path.relative_to(top).parts or (path.name,) for top in self._tops if path.is_relative_to(top)]
 
     def _real(self, path: Path) -> str:
         """Return `path` without links."""
-        if os.path.islink(path):  # noqa: PTH114  # Path.is_link() is slower, and these are many
+        if os.path.islink(path):  # noqa: PTH114  # Path.is_link() is slower, and there are many paths
             return os.path.realpath(path)
         folder, name = os.path.split(path)
         if folder not in self._reals:
@@ -116,8 +121,8 @@ def read_regular(path: Path, *, most: int) -> bytes:
     """Read a regular file of at most `most` bytes that the user has named.
 
     Raises:
-        AccessDenied: it is something else, or too long.
-        OSError: it cannot be read.
+        AccessDenied: the path is not a regular file, or the file is too long.
+        OSError: the file cannot be read.
     """
     return _read(os.path.realpath(path), most)
 
@@ -127,21 +132,21 @@ def opened_regular(path: Path) -> Iterator[IO[bytes]]:
     """Open a regular file of any size that the user has named, to read it in pieces.
 
     Raises:
-        AccessDenied: it is something else.
-        OSError: it cannot be read.
+        AccessDenied: the path is not a regular file.
+        OSError: the file cannot be read.
     """
     with open(_opened(os.path.realpath(path)), "rb") as file:
         yield file
 
 
 def leads_out(path: Path, workspace: Path) -> bool:
-    """True if `path` is written as a path in `workspace`, but really lies elsewhere."""
+    """Return whether `path` is written as a path in `workspace`, but its real path is elsewhere."""
     is_called_so = Path(os.path.abspath(path)).is_relative_to(os.path.abspath(workspace))  # noqa: PTH100  # not resolved
     return is_called_so and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(workspace))
 
 
 def _read(real: str, most: int) -> bytes:
-    """Read the regular file at a path without links, but no other file that took its place."""
+    """Read the regular file at a path without links. Reject any other file that took its place."""
     handle = _opened(real)
     try:
         if os.fstat(handle).st_size > most:
@@ -157,7 +162,7 @@ def _read(real: str, most: int) -> bytes:
 
 
 def _opened(real: str) -> int:
-    """Open the regular file at a path without links, but no other file that took its place."""
+    """Open the regular file at a path without links. Reject any other file that took its place."""
     # Do not open named pipes and devices. If one takes the file's place right after this check, opening does not block.
     if not stat.S_ISREG(os.lstat(real).st_mode):
         raise AccessDenied(f"{real} is not a regular file")

@@ -1,8 +1,8 @@
-"""Secrets by content: private keys, tokens of well-known services, and values that are secret by name and letters.
+"""Find secrets by content: private keys, tokens of well-known services, and values that look secret with their names.
 
-Only this module knows how secrets look. The forms are data, in `forms.txt`, `gitleaks.txt` and `detectors.txt`. Each
-form has a bounded length, and literal texts of which every match contains at least one. So the search is fast, and
-linear in the length of the text.
+Only this module knows what secrets look like. The forms are data, in `forms.txt`, `gitleaks.txt` and `detectors.txt`.
+Each form has a bounded length, and a list of literal texts. Every match contains at least one of them. So the search is
+fast, and its time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from adacoder.privacy.encodings import MASK, decoded
 READING = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
     READING |= getattr(os, _flag, 0)
-"""Flags for opening a file without following links or waiting, as far as the system supports them."""
+"""Flags for opening a file without following links and without waiting, as far as the system supports them."""
 
 MOST_BYTES = 64 * 1024
-"""Number of bytes that are searched at the beginning of a file; longer files are data."""
+"""Number of bytes to search at the beginning of a file. Longer files are data."""
 LARGEST = 4 * 1024 * 1024
-"""Maximum size of a file that is searched at all, in bytes."""
+"""Maximum size in bytes of a file to search at all."""
 _MOST_KEPT = 50_000
 _LISTS = ("forms.txt", "gitleaks.txt", "detectors.txt")
 _TELLS_OF_THE_REST = frozenset({"a secret of Kubernetes", "a vault of Ansible"})
-"""Kinds whose match is only a marker; the secret follows it."""
+"""Kinds whose match is only a marker. The secret follows the marker."""
 _BEGIN = r"\b"
 _ESCAPED = re.compile(r"\\[abfnrtv]\Z|%[0-9A-Fa-f]{2}\Z|\\x[0-9A-Fa-f]{2}\Z|\\u[0-9A-Fa-f]{4}\Z")
 """An escape sequence after which a word may begin, such as `\\n` or `%3D` in quoted text."""
@@ -40,19 +40,19 @@ _LONGEST_ESCAPE = 6
 _WORDS = re.compile(r"[A-Za-z0-9_.~+/=:|%@?&!*,;-]{16,}")
 """Words long enough for a token, made of characters that a token may contain."""
 _LONGEST_WORD = 3000
-"""Number of characters of a word that are searched for forms; a longer word is data."""
+"""Number of characters of a word to search for forms. A longer word is data."""
 _TELLING = re.compile(r"[0-9A-Z]|[a-z]{20}")
-"""A part of every word that may be a token."""
+"""Something that every word has that may be a token."""
 
 _GIVEN = re.compile(
     r"(?:[=:>]|(?<=[\"']),(?=[ \t]{0,9}[rRbBuUfF]{0,2}[\"']))[ \t]{0,9}(?:[rRbBuUfF]{1,2}(?=[\"']))?(?:\\?[\"'`]){0,3}"
     r"(?P<value>[^\s\"'`\\,;<>()\[\]{}]{8,500})"
 )
-"""A value and the separator between its name and it."""
+"""The separator after a name, and the value after the separator."""
 _NAME_BACKWARDS = re.compile(
     r"[ \t]{0,9}(?:[\"'`\])>\\]{1,4}[ \t]{0,9})?(?:[\w\[\], |.]{1,40}:[ \t]{0,9})?([A-Za-z0-9_.-]{2,60})"
 )
-"""The name before the separator, spelt backwards; an annotation may come between them."""
+"""The name before the separator, spelt backwards. An annotation may be between them."""
 _LONGEST_NAMING = 130
 _STRONG = frozenset(
     {
@@ -75,7 +75,7 @@ _OPEN = frozenset(
         *("regex", "pattern"),
     }
 )
-"""Words that show that a name does not mean a secret."""
+"""Words which show that a name does not mean a secret."""
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _MADE_UP = re.compile(
     r"(?i:example|change.?me|placeholder|your|xxxx|dummy|sample|\*\*\*|\.\.\.|redacted|insert|replace|default|todo"
@@ -85,23 +85,23 @@ _MADE_UP = re.compile(
 _PATH = re.compile(r"(?:\.{0,2}/|[A-Za-z]:[/\\])|[\w.-]{0,80}/[\w./-]{0,200}\Z|[\w-]{1,80}\.[a-z]{2,4}\Z")
 _QUERY = re.compile(r"([^&]{1,500})&[\w.-]{1,100}=")
 _NAMED = re.compile(r"(?=[A-Za-z0-9]{0,500}[._])[A-Za-z_][\w.]{0,500}\Z")
-"""An identifier with dots or underscores, rather than a password."""
+"""An identifier with dots or underscores, which is not a password."""
 _MIXED = re.compile(r"[0-9!@#$%^&*+?~]|[a-z][A-Z]")
 _LETTERS = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_MIXED = 2
-"""Minimum number of kinds (digits, small letters, capitals) in a random string."""
+"""Minimum number of kinds of characters (digits, small letters, capitals) in a random string."""
 _LEAST_KINDS = 3
 """Minimum number of kinds of characters in a password."""
 _LEAST_ENTROPY = 2.5
 _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
 _IS_PATH = re.compile(r"/(?:Users|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|var)/")
-"""A path below a folder that systems have. Its names may be random: an evaluation works in such a folder."""
+"""A path below a system folder. Its names may be random, because an evaluation works in such a folder."""
 _LEAST_RANDOM = 3.0
 _IN_ADDRESS = "a password in an address"
-"""This may be an example, so `found_in` reports it only if its letters look like a password."""
+"""Such a password may be an example, so `found_in` reports it only if its letters look like a password."""
 _CALLED = "a value that is named like a secret"
 _SHORTEST = {True: 8, False: 16}
-"""Minimum length of a value, by whether its name is a strong one."""
+"""Minimum length of a value, by whether its name is strongly secret."""
 _QUOTED = re.compile(r"(?<=[\"'`])[A-Za-z0-9+/=_.~-]{20,500}(?=\\?[\"'`])")
 """A string without blanks that is as long as a key."""
 
@@ -112,7 +112,7 @@ class _Form:
     entropy: float
     """Minimum entropy of a secret, in bits per character."""
     signs: tuple[str, ...]
-    """Literal prefilters in lower case; each match contains at least one."""
+    """Literal texts in lower case, to skip the pattern quickly. Each match contains at least one of them."""
     source: str
 
     @cached_property
@@ -120,7 +120,7 @@ class _Form:
         return re.compile(self.source.removeprefix(_BEGIN), re.ASCII)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the places of such secrets in `text`."""
+        """Yield the places of secrets of this form in `text`."""
         begins = self.source.startswith(_BEGIN)
         for match in self.pattern.finditer(text):
             if begins and not _begins_word(text, match.start()):
@@ -143,7 +143,7 @@ class _Forms:
 
     @cached_property
     def names(self) -> re.Pattern[str]:
-        """Names whose values may match a `named` form."""
+        """Pattern of the names whose values may match a `named` form."""
         return re.compile("|".join({form.signs[0] for form in self.named}), re.IGNORECASE)
 
 
@@ -171,12 +171,12 @@ def _begins_word(text: str, at: int) -> bool:
 
 
 def entropy(text: str) -> float:
-    """Entropy of the characters of `text`, in bits per character."""
+    """Return the entropy of the characters of `text`, in bits per character."""
     return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
 
 
 def is_random(text: str) -> bool:
-    """True for letters and digits that form no words, as in keys."""
+    """Return whether a text has letters and digits that form no words, as in keys."""
     if "/" in text and (_IS_PATH.match(text) or not _IS_BASE64.match(text)):
         return False
     parts = _CAMEL.findall(text)
@@ -185,7 +185,7 @@ def is_random(text: str) -> bool:
 
 
 def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the places and kinds of secrets that are not encoded in `text`; some may overlap."""
+    """Yield the places and kinds of secrets that are not encoded in `text`. Some may overlap."""
     low = text.lower()
     for form in _forms().passages:
         if any(sign in low for sign in form.signs):
@@ -200,12 +200,12 @@ def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the places and kinds of values that are secret by name and letters."""
+    """Yield the places and kinds of values that look secret with their names."""
     at = 0
     while match := _GIVEN.search(text, at):
         start, end = match.span("value")
         value = match["value"]
-        at = start if "=" in value or ":" in value else end  # a value may hold names and values
+        at = start if "=" in value or ":" in value else end  # a value may contain names and values
         if not _MIXED.search(value):
             continue
         name = _NAME_BACKWARDS.match(text[max(match.start() - _LONGEST_NAMING, 0) : match.start()][::-1])
@@ -220,7 +220,7 @@ def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _kind(name: str, value: str) -> str | None:
-    """Kind of secret that a value of this name is; None if it is not secret."""
+    """Return which kind of secret a value of this name is; None if it is not secret."""
     forms = _forms()
     if forms.names.search(name):
         for form in forms.named:
@@ -239,7 +239,7 @@ def _kind(name: str, value: str) -> str | None:
 
 
 def secrecy_of(name: str) -> bool | None:
-    """True if `name` calls a value secret, False if it might, as for keys and tokens; else None."""
+    """Return True if `name` says that its value is secret, False if the value may be secret, as for keys; else None."""
     parts = [part.lower() for part in _CAMEL.findall(name)]
     if not _OPEN.isdisjoint(parts) and (parts[-1] in _OPEN or _STRONG.isdisjoint(parts)):
         return None
@@ -249,9 +249,9 @@ def secrecy_of(name: str) -> bool | None:
 
 
 def found_in(data: bytes) -> str | None:
-    """Kind of secret in `data`, the beginning of a file in any encoding; None if there is none."""
+    """Return the kind of secret in `data`, the beginning of a file in any encoding; None if it has no secret."""
     if b"\0" in data:
-        data = data.replace(b"\0", b"")  # UTF-16 has them
+        data = data.replace(b"\0", b"")  # UTF-16 has NUL bytes
     text = data.decode("latin-1")
     for start, end, what in _plain_spans(text):
         if what != _IN_ADDRESS or _kind("password", text[start:end]):
@@ -260,9 +260,11 @@ def found_in(data: bytes) -> str | None:
 
 
 def without_secrets(text: str, also: Callable[[str], str] = str) -> str:
-    """Mask keys and tokens in `text`, real or made up, and strings that look random, even in encoded text.
+    """Mask keys and tokens in `text`, and strings that look random, even in encoded text.
 
-    `also` removes more, from plain and encoded text alike.
+    Made-up keys and tokens are also masked.
+
+    `also` removes more from plain and encoded text.
     """
     return decoded(text, lambda part: _masked(also(part)))
 
@@ -280,19 +282,19 @@ def _masked(text: str) -> str:
 
 
 def found_in_file(path: str) -> str | None:
-    """Kind of secret in a regular file; None if there is none, or the file cannot be read."""
+    """Return the kind of secret in a regular file; None if it has no secret, or the file cannot be read."""
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= LARGEST:
             return None
         return _found_in_state(path, status.st_dev, status.st_ino, status.st_ctime_ns, status.st_size)
     except OSError:
-        return None  # a file that is unreadable here is unreadable in confinement as well
+        return None  # a file that is unreadable here is also unreadable in confinement
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _found_in_state(path: str, *state: int) -> str | None:
-    del state  # only a cache key: a file with a new state is read again
+    del state  # only a part of the cache key: a file with a new state is read again
     handle = os.open(path, READING)
     try:
         return found_in(os.read(handle, MOST_BYTES)) if stat.S_ISREG(os.fstat(handle).st_mode) else None

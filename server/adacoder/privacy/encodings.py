@@ -1,4 +1,4 @@
-"""Texts within texts: URL-encoded, escaped, hexadecimal and base64 texts, and the texts inside those."""
+"""Decode texts within texts: URL-encoded, escaped, hexadecimal and base64 texts, even nested ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 MASK = "…"
 _DEEPEST = 3
-"""Number of nested encodings that are undone."""
+"""Maximum number of nested encodings to undo."""
 _WORD = re.compile(r"[^\s\"'`<>]{8,}")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}|[abfnrtv/\\])")
@@ -40,7 +40,7 @@ def decoded(text: str, mask: Callable[[str], str], depth: int = _DEEPEST) -> str
 
 
 def _word(word: str, mask: Callable[[str], str], depth: int) -> str:
-    """Return a word unchanged, or unescaped and masked if `mask` changes its plain text."""
+    """Unescape and mask a word if `mask` changes its plain text. Otherwise, return the word unchanged."""
     plain = word
     if "%" in plain and _PERCENT.search(plain):
         plain = unquote(plain, errors="replace")
@@ -63,7 +63,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _opaque(text: str, runs: re.Pattern[str], readings: Readings, mask: Callable[[str], str]) -> str:
-    """Replace each run of letters by MASK if `mask` changes any of its readings."""
+    """Replace each run of letters by MASK if `mask` changes any of its decoded texts."""
     read = "\n".join(each for run in runs.findall(text) for each in readings(run))
     if not read or mask(read) == read:
         return text
@@ -91,5 +91,5 @@ def _of_base64(run: str) -> Iterator[str]:
 
 
 def _text(data: bytes) -> str:
-    """Return the readable characters of bytes, UTF-16 included."""
+    """Return the readable characters in some bytes, including UTF-16 text."""
     return "\n".join(_READABLE.findall(data.replace(b"\0", b"").decode("latin-1")))

@@ -1,4 +1,4 @@
-"""Privacy of files and folders by name. The names are data, in `names.txt`."""
+"""Decide by name whether files and folders are private. The names are data, in `names.txt`."""
 
 from __future__ import annotations
 
@@ -39,24 +39,26 @@ class Secrecy(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Additions to the list and exceptions from it: patterns of names. A pattern with a slash is for a path relative to
-    the workspace."""
+    """The user's additions to the list and exceptions from it, as patterns of names.
+
+    A pattern with a slash matches a path relative to the workspace.
+    """
 
     hide: tuple[str, ...] = ()
-    """Patterns for additional private files. Anybody may add these."""
+    """Patterns for additional private files. Anyone may add these."""
     show: tuple[str, ...] = ()
     """Patterns for files that are never private. Only the user may set these."""
 
     def hides(self, parts: Sequence[str]) -> bool:
-        """True if a path, or a folder above it, is named as private."""
+        """Return whether a path, or a folder above it, is named as private."""
         return bool(self.hide) and _names(self.hide, parts)
 
     def shows(self, parts: Sequence[str]) -> bool:
-        """True if a path, or a folder above it, is named as not private."""
+        """Return whether a path, or a folder above it, is named as not private."""
         return bool(self.show) and _names(self.show, parts)
 
     def reaches_into(self, parts: Sequence[str]) -> bool:
-        """True if a `show` pattern may name something in this private folder."""
+        """Return whether a `show` pattern may match something in this private folder."""
         return any(f"{parts[-1].lower()}/" in pattern.lower() for pattern in self.show)
 
 
@@ -65,19 +67,19 @@ HIDDEN_BY_WISH = "the setting 'hide' names it"
 
 
 def is_importable(name: str) -> bool:
-    """True if Python could import a file of this name."""
+    """Return whether Python can import a file of this name."""
     return _suffix(name.lower()) in _known().importable
 
 
 def is_readable(name: str) -> bool:
-    """True if a file of this name may hold text with secrets."""
+    """Return whether a file of this name may contain text with secrets."""
     suffix = _suffix(name.lower())
     return suffix not in _known().importable and suffix not in _known().code
 
 
 @lru_cache(maxsize=1 << 15)
 def is_private(name: str) -> bool:
-    """True if a file of this name is private in any folder."""
+    """Return whether a file of this name is private in any folder."""
     name = name[-_LONGEST_NAME:]
     if is_importable(name):
         return False
@@ -85,18 +87,18 @@ def is_private(name: str) -> bool:
 
 
 def is_private_in_store(name: str) -> bool:
-    """True if a file of this name is private in a folder that is a store."""
+    """Return whether a file of this name is private in a folder that is a store."""
     return not (is_importable(name) or _known().harmless.matches(name.lower()) or _is_example(_words(name)))
 
 
 def is_private_entry(folder: str, name: str) -> bool:
-    """True if the file or folder `name` is private because it lies in a folder called `folder`."""
+    """Return whether the file or folder `name` is private because it is in a folder called `folder`."""
     patterns = _known().entries.get(folder.lower())
     return patterns is not None and not is_importable(name) and patterns.matches(name.lower())
 
 
 def secrecy(name: str) -> Secrecy:
-    """Secrecy of a folder of this name."""
+    """Return the secrecy of a folder of this name."""
     name = name.lower()
     if name in _known().folders:
         return Secrecy.WHOLE
@@ -104,7 +106,7 @@ def secrecy(name: str) -> Secrecy:
 
 
 def privacy_reason(parts: Sequence[str]) -> str | None:
-    """Reason why a file is private, by its path relative to the workspace; None if it is not."""
+    """Return the reason why a file is private, by its path relative to the workspace; None if it is not private."""
     *folders, name = parts
     in_store = False
     for number, folder in enumerate(folders):
@@ -129,7 +131,7 @@ def _is_example(words: Iterable[str]) -> bool:
 
 
 def _tells(name: str, words: Sequence[str]) -> bool:
-    """True if the words in a name say that it is private."""
+    """Return whether the words in a name show that the file is private."""
     known = _known()
     suffix = _suffix(name)
     if suffix in known.code or not known.innocent.isdisjoint(words):
@@ -151,7 +153,7 @@ def _words(name: str) -> list[str]:
 
 
 def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield a name with its words, and the name of the file that it may be a copy of, with its words."""
+    """Yield a name with its words. If the file may be a copy, also yield the original's name with its words."""
     yield name.lower(), _words(name)
     core = name.removeprefix(".#").strip("#").rstrip("~").strip()
     if core.lower().startswith("copy of "):
@@ -174,7 +176,7 @@ def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _suffix(name: str) -> str:
-    """Extension of a file name. A leading dot does not start one."""
+    """Return the extension of a file name. A leading dot does not start an extension."""
     start = name.rfind(".")
     return name[start:] if start > 0 else ""
 
@@ -200,7 +202,7 @@ def _any_of(patterns: Sequence[str]) -> re.Pattern[str] | None:
 
 
 class _Patterns:
-    """Patterns of names, with fast paths for whole names, prefixes and endings."""
+    """Patterns of names. Whole names, prefixes and endings are matched in a fast way."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         patterns = list(patterns)
@@ -211,7 +213,7 @@ class _Patterns:
         self._other = _any_of(sorted(others))
 
     def matches(self, name: str) -> bool:
-        """True if a pattern matches the whole of `name`, which must be in lower case."""
+        """Return whether a pattern matches the whole of `name`, which must be in lower case."""
         if name in self._whole or name.endswith(self._endings) or name.startswith(self._begins):
             return True
         return self._other is not None and self._other.match(name) is not None
@@ -219,12 +221,12 @@ class _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Sections of `names.txt`."""
+    """The sections of `names.txt`."""
 
     files: _Patterns
     stores: _Patterns
     entries: Mapping[str, _Patterns]
-    """Patterns by parent folder."""
+    """Patterns by the name of the parent folder."""
     harmless: _Patterns
     folders: frozenset[str]
     importable: frozenset[str]
@@ -257,5 +259,6 @@ def _known() -> _Known:
         entries={folder: _Patterns(names) for folder, names in entries.items()},
         endings=tuple(parts.pop("endings")),
         **{name: _Patterns(parts.pop(name)) for name in patterns},  # type: ignore[arg-type]  # the names are the fields
-        **{name: frozenset(words) for name, words in parts.items()},  # type: ignore[arg-type]  # likewise
+        # the names are the fields here too
+        **{name: frozenset(words) for name, words in parts.items()},  # type: ignore[arg-type]
     )

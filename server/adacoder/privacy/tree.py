@@ -1,8 +1,7 @@
-"""Search of folder trees for files to hide from a confined interpreter: private ones, and sockets and pipes of
-programs.
+"""Search folder trees for files to hide from a confined interpreter: private files, and sockets and pipes.
 
-Names decide. If a name says nothing, the contents of the file decide. Importable files are never hidden for their
-names, and neither are templates that projects keep next to their private files.
+Names decide. If a name does not decide, the contents of the file do. Importable files are never hidden for their names.
+Templates that projects keep next to their private files are also not hidden.
 """
 
 from __future__ import annotations
@@ -37,20 +36,20 @@ _NOT_WALKED = frozenset(
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs"),
     }
 )
-"""Folders that are installed from elsewhere or can be recreated. They are large and not a place for secrets."""
+"""Folders that are installed from elsewhere or can be recreated. They are large and rarely contain secrets."""
 _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
 _OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
 MOST_ENTRIES = 200_000
 """Maximum number of entries in a tree. The first search of so many takes less than a second."""
 MOST_IN_FOLDER = 5_000
-"""Maximum number of entries in a folder. A larger folder is data, and is hidden as a whole."""
+"""Maximum number of entries in a folder. A larger folder is data, and is hidden completely."""
 MOST_READ = 3_000
-"""Maximum number of files that are read in a tree, topmost first."""
+"""Maximum number of files to read in a tree. Files further up are read first."""
 LOOK_AGAIN_SECONDS = 10.0
-"""Time for which the contents of files are not checked again while their folder does not change."""
+"""Seconds for which the contents of files are not checked again if their folder does not change."""
 _UNSETTLED_NS = 2_000_000_000
-"""A folder that changed this shortly before it was listed may have changed again within the tick of its clock."""
+"""If a folder changed this shortly before it was listed, it may have changed again within the tick of its clock."""
 _KEPT = 1024
 
 _NAMED = "its name"
@@ -64,14 +63,16 @@ class TooLargeError(Exception):
 
 
 def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None) -> Mapping[Path, str]:
-    """Sorted paths to hide in `folder` and below it, each with the reason. Links that lead out of it are resolved.
+    """Return the paths to hide in `folder` and below it, sorted, each with the reason.
+
+    Links that lead out of the folder are resolved.
 
     `levels` is for installed files: search only so many levels of folders, only by name, and hide no large folders.
-    Links are not followed. A repeated search looks only at changes: it costs one `stat` per folder and, at times, one
+    Links are not followed. A repeated search looks only at changes: it needs one `stat` per folder and, at times, one
     per file that was read.
 
     Raises:
-        TooLargeError: there is too much to search.
+        TooLargeError: the tree is too large to search.
     """
     return _Tree(str(folder), wishes, levels).hidden()
 
@@ -81,7 +82,7 @@ class _FolderEntries:
     """Relevant entries of one folder."""
 
     state: tuple[int, int, int] | None
-    """State that changes with the folder; None: always list the folder again."""
+    """A state that changes with the folder; None: always list the folder again."""
     size: int = 0
     folders: Mapping[str, Secrecy] = field(default_factory=dict)
     """Folders to walk, each with the secrecy of its contents."""
@@ -90,7 +91,7 @@ class _FolderEntries:
     readable: tuple[str, ...] = ()
     """Files whose contents must be checked."""
     is_hidden: bool = False
-    """True if the folder is hidden as a whole."""
+    """True if the folder is hidden completely."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -103,7 +104,7 @@ class _Tree:
         self._levels = levels
         self._listings: dict[str, _FolderEntries] = {}
         self._held: dict[str, dict[str, str]] = {}
-        """Secrets found in the files of each folder."""
+        """Secrets that were found in the files of each folder."""
         self._due = 0.0
 
     def hidden(self) -> Mapping[Path, str]:
@@ -154,7 +155,7 @@ class _Tree:
             state = _state(path)
             return known if known is not None and known.state == state else self._listed(path, state, parts, within)
         except OSError:
-            return _FolderEntries(None)  # it is gone, or unreadable, and then it is unreadable in confinement as well
+            return _FolderEntries(None)  # the folder is gone or unreadable, and is then also unreadable in confinement
 
     def _listed(
         self, path: str, state: tuple[int, int, int], parts: tuple[str, ...], within: Secrecy
@@ -186,11 +187,11 @@ class _Tree:
         return _FolderEntries(settled, len(kinds), folders, hidden, tuple(readable), is_hidden)
 
     def _inside(self, parts: tuple[str, ...], within: Secrecy) -> Secrecy:
-        """Secrecy of the contents of a folder to walk."""
+        """Return the secrecy of the contents of a folder to walk."""
         return Secrecy.OPEN if self._wishes.shows(parts) else max(within, secrecy(parts[-1]))
 
     def _why(self, parts: tuple[str, ...], kind: _EntryKind, parent: str, within: Secrecy) -> str | None:
-        """Reason to hide an entry; None if it is not hidden."""
+        """Return the reason to hide an entry; None if it is not hidden."""
         name = parts[-1]
         if self._wishes.shows(parts):
             return None
@@ -219,7 +220,7 @@ class _EntryKind(Enum):
     FILE = auto()
     LINK = auto()
     DOOR = auto()
-    """A socket, a named pipe or a device: a program may listen behind it."""
+    """A socket, a named pipe or a device. A program may listen behind it."""
 
 
 def _kind(entry: os.DirEntry[str]) -> _EntryKind:
@@ -230,7 +231,7 @@ def _kind(entry: os.DirEntry[str]) -> _EntryKind:
             return _EntryKind.FOLDER
         return _EntryKind.FILE if entry.is_file(follow_symlinks=False) else _EntryKind.DOOR
     except OSError:
-        return _EntryKind.FILE  # it is gone; a replacement would change the state of the folder
+        return _EntryKind.FILE  # the entry is gone; a replacement would change the state of the folder
 
 
 def _is_walked(name: str, parent: str) -> bool:
@@ -239,7 +240,10 @@ def _is_walked(name: str, parent: str) -> bool:
 
 
 def _target(folder: str, name: str) -> str | None:
-    """Path to hide for an entry: the entry itself or, for a link, a private target. None if there is none."""
+    """Return the path to hide for an entry; None if there is none.
+
+    The path is the entry itself or, for a link, a private target.
+    """
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many
         return path if os.path.exists(path) else None  # noqa: PTH110  # many

@@ -27,12 +27,12 @@ class Definition:
 
     text: str
     name: str
-    """As in `__name__`, so NFKC-normalised."""
+    """The name as in `__name__`, so it is NFKC-normalised."""
     is_class: bool
     parents: tuple[Definition, ...]
-    """Enclosing definitions, outermost first."""
+    """The enclosing definitions, outermost first."""
     lines: tuple[LogicalLine, ...]
-    """Its logical lines: decorators, header, body."""
+    """The logical lines of the definition: decorators, header, body."""
     header_index: int
     """Index of the header in `lines`."""
 
@@ -43,32 +43,32 @@ class Definition:
 
     @property
     def in_function(self) -> bool:
-        """True if it is inside a function and cannot be reached from outside."""
+        """True if the definition is inside a function, where code outside cannot reach it."""
         return any(not parent.is_class for parent in self.parents)
 
     @property
     def header_line(self) -> LogicalLine:
-        """Logical line of `def` or `class`, including a body on the same line."""
+        """The logical line of `def` or `class`. It includes a body on the same line."""
         return self.lines[self.header_index]
 
     @cached_property
     def span(self) -> Span:
-        """From the start of the first decorator's (or the header's) line to the end of the last line of the body.
+        """The span from the line start of the first decorator (or of the header) to the end of the body's last line.
 
-        Includes trailing comments at the body's indentation, but not the last line terminator.
+        It includes trailing comments at the body's indentation, but not the last line terminator.
         """
         first = self.lines[0]
         return Span(first.start - len(first.indent), self._end())
 
     @property
     def header(self) -> Span:
-        """From `def` to the colon, inclusive; to the end of the line if the colon is missing."""
+        """The span from `def` to the colon, inclusive; to the end of the line if there is no colon."""
         line = self.header_line
         return Span(line.start, line.code_end if line.colon is None else line.colon + 1)
 
     @property
     def body_lines(self) -> tuple[LogicalLine, ...]:
-        """The logical lines after the header's."""
+        """The logical lines after the header's line."""
         return self.lines[self.header_index + 1 :]
 
     @cached_property
@@ -83,7 +83,7 @@ class Definition:
         return docstring_at(self.text, line.start, line.code_end)
 
     def _end(self) -> int:
-        """Offset past the last logical line and the following comment lines at the body's indentation."""
+        """Return the offset past the last logical line and the comment lines after it at the body's indentation."""
         end = self.lines[-1].end
         body = self.body_lines
         if not body:
@@ -106,12 +106,12 @@ class Definition:
 
 
 def definitions(text: str) -> list[Definition]:
-    """All functions and classes of `text`, nested ones included, in the order of their headers."""
+    """Return all functions and classes of `text`, including nested ones, in the order of their headers."""
     return definitions_in(text, tuple(logical_lines(text)), ())
 
 
 def definitions_in(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition, ...]) -> list[Definition]:
-    """All functions and classes among `lines`, which are the body of the last of `parents`.
+    """Return all functions and classes among `lines`, which are the body of the last of `parents`.
 
     The search stops at the deepest nesting that Python can read.
     """
@@ -155,7 +155,7 @@ def define(text: str, lines: Sequence[LogicalLine], header_index: int, parents: 
 
 
 def docstring_at(text: str, start: int, end: int) -> Span | None:
-    """The docstring at the start of a logical line's code `start:end`, or None.
+    """Return the docstring at the start of a logical line's code `start:end`; None if there is none.
 
     A docstring is one string or several adjacent ones, with or without parentheses, that form a whole statement.
     """

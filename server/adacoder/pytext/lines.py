@@ -32,15 +32,15 @@ class Lines:
         return self.text[self.starts[index] : self.end_with_terminator(index)]
 
     def line_at(self, offset: int) -> int:
-        """The 0-based line that holds `offset`."""
+        """Return the 0-based line that contains `offset`."""
         return bisect_right(self.starts, offset) - 1
 
     def end_with_terminator(self, index: int) -> int:
-        """The offset just past line `index` and its terminator."""
+        """Return the offset just past line `index` and its terminator."""
         return self.starts[index + 1] if index + 1 < len(self.starts) else len(self.text)
 
     def end(self, index: int) -> int:
-        """The offset just past the content of line `index`, before its terminator."""
+        """Return the offset just past the content of line `index`, before its terminator."""
         end = self.end_with_terminator(index)
         while end > self.starts[index] and self.text[end - 1] in "\r\n":
             end -= 1
@@ -48,21 +48,21 @@ class Lines:
 
 
 class CountedLines(Lines):
-    """`Lines` for few look-ups: counting newlines up to an offset is then faster than splitting the text."""
+    """`Lines` for few look-ups. Counting newlines up to an offset is then faster than splitting the text."""
 
     def line_at(self, offset: int) -> int:
-        """The 0-based line that holds `offset`."""
+        """Return the 0-based line that contains `offset`."""
         return line_number(self.text, offset)
 
 
-@lru_cache(maxsize=4)  # requested once for each function of a file
+@lru_cache(maxsize=4)  # called once for each function of a file
 def _starts(text: str) -> list[int]:
     terminator = LINE_END if has_lone_returns(text) else _NEWLINE  # `_NEWLINE` is three times as fast
     return [0, *[match.end() for match in terminator.finditer(text)]]
 
 
 def line_number(text: str, offset: int) -> int:
-    """The 0-based line that holds `offset`."""
+    """Return the 0-based line that contains `offset`."""
     newlines = text.count("\n", 0, offset)
     if "\r" not in text:
         return newlines
@@ -71,7 +71,7 @@ def line_number(text: str, offset: int) -> int:
 
 
 def line_start(text: str, line: int) -> int | None:
-    """The start offset of the 0-based `line`, or None if the text has fewer lines."""
+    """Return the start offset of the 0-based `line`, or None if the text has fewer lines."""
     if has_lone_returns(text):
         starts = Lines(text).starts
         return starts[line] if 0 <= line < len(starts) else None
@@ -85,12 +85,15 @@ def line_start(text: str, line: int) -> int | None:
 
 
 def has_lone_returns(text: str) -> bool:
-    """True if a `\\r` without a `\\n` ends a line of `text`."""
+    """Return whether a `\\r` without a `\\n` ends a line of `text`."""
     return "\r" in text and text.count("\r") != text.count("\r\n")
 
 
 def indent_width(white_space: str) -> int:
-    """The column after leading `white_space`. A form feed resets it to 0, a tab advances to the next tab stop."""
+    """Return the column after leading `white_space`.
+
+    A form feed resets the column to 0. A tab advances it to the next tab stop.
+    """
     if not white_space.strip(" "):
         return len(white_space)
     column = 0
@@ -105,7 +108,7 @@ def indent_width(white_space: str) -> int:
 
 
 def line_ending(text: str) -> str:
-    """The most frequent line terminator in `text`; `\\n` if it has none."""
+    """Return the most frequent line terminator in `text`; `\\n` if it has none."""
     found = [match.group() for match in LINE_END.finditer(text)]
     return max(set(found), key=lambda ending: (found.count(ending), ending == "\n")) if found else "\n"
 
@@ -116,12 +119,12 @@ def normalize(text: str) -> str:
 
 
 def content_end(text: str, position: int) -> int:
-    """End of the line that contains `position`, without its terminator."""
+    """Return the end of the line that contains `position`, without its terminator."""
     match = LINE_END.search(text, position)
     return match.start() if match else len(text)
 
 
 def past_terminator(text: str, position: int) -> int:
-    """Offset past the line terminator at `position`; `position` itself if there is none."""
+    """Return the offset past the line terminator at `position`; `position` itself if there is no terminator."""
     match = LINE_END.match(text, position)
     return match.end() if match else position

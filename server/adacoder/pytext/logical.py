@@ -15,7 +15,7 @@ STATEMENT_START = re.compile(
     r"[ \t\f]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:\[]"
     r"|(?:return|raise|import|while|with|try|pass|break|continue)\b|from[ \t]+[\w.]+[ \t]+import\b)"
 )
-"""Start of a line that cannot be inside a bracket, whatever is open above it."""
+"""Start of a line that cannot be inside a bracket, even if a bracket is open above it."""
 _HEAD = re.compile(r"(?:[ \t\f]*(?:#[^\r\n]*)?[\r\n])*(?P<indent>[ \t\f]*)(?![ \t\f#\r\n]|\Z)")
 """Text before a logical line: the rest of the line above, blank lines, comments and indentation."""
 _PLAIN = re.compile(r"[^#\r\n\\'\"()\[\]{}:]+")
@@ -34,22 +34,22 @@ class LogicalLine:
     end: int
     """Offset past the last character, including a trailing comment but not the terminator."""
     indent: str
-    """The white space before it."""
+    """The white space before the logical line."""
     code_end: int
     """Offset past the last character that is neither white space nor part of a comment."""
     colon: int | None
     """Offset of the first colon outside brackets and strings. For a `def` or `class`, it ends the header."""
     closed: bool
-    """True if all its brackets and strings are closed."""
+    """True if all brackets and strings of the logical line are closed."""
 
     @property
     def width(self) -> int:
-        """The column it starts at."""
+        """The column where the logical line starts."""
         return indent_width(self.indent)
 
 
 def logical_lines(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[LogicalLine]:
-    """The logical lines of `text` that start between two offsets.
+    """Yield the logical lines of `text` that start between two offsets.
 
     `start` must be the start of a line outside any string or bracket.
     """
@@ -61,7 +61,7 @@ def logical_lines(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator
 
 
 def _scan(text: str, begin: int, start: int) -> LogicalLine:
-    """The logical line with its first character at `start` and its indentation at `begin`."""
+    """Return the logical line with its first character at `start` and its indentation at `begin`."""
     size = len(text)
     depth = 0
     colon: int | None = None
@@ -110,7 +110,7 @@ def _scan(text: str, begin: int, start: int) -> LogicalLine:
 
 
 def statements(text: str) -> list[Span]:
-    """The top-level statements of `text`, each from its first decorator or keyword to the end of its block.
+    """Return the top-level statements of `text`, each from its first decorator or keyword to the end of its block.
 
     A line that is indented deeper than the first, or that continues the compound statement before it (`else`, `except`,
     …), belongs to that statement.
@@ -152,7 +152,7 @@ def indented(text: str, indent: str) -> str:
 
 
 def string_interiors(text: str) -> frozenset[int]:
-    """The 0-based lines of `text` that begin inside a string literal. Their white space is content."""
+    """Return the 0-based lines of `text` that begin inside a string literal. Their white space is content."""
     lines = Lines(text)
     inside: set[int] = set()
     for literal in string_literals(text, 0, len(text)):

@@ -1,8 +1,8 @@
 """Find the ends of string literals, even in broken text.
 
-An unclosed string ends with its line. An unclosed triple quote would end at the next one, and from there on all strings
-of the file would be read inside out. So a triple-quoted string of several lines counts as closed only if the text after
-it could be Python.
+An unclosed string ends with its line. An unclosed triple quote would end at the next triple quote, and after that all
+strings of the file would be read inside out. So a triple-quoted string of several lines counts as closed only if the
+text after it could be Python.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _FORMATTED_PREFIX = re.compile(r"(?:\A|\W)(?:[fFtT][rR]?|[rR][fFtT])\Z")
 _WORD = rf"(?!(?:{'|'.join(keyword.kwlist)})\b)[^\W\d]\w*"
 """A name that is not a keyword."""
 _TEXT_AFTER = re.compile(rf"[ \t\f]*(?:(?![rbuftRBUFT]{{1,2}}['\"]){_WORD}|>>>)")
-"""Text that never follows a string directly: a name, or a prompt."""
+"""Text that never directly follows a string: a name, or a prompt."""
 _TEXT_BELOW = re.compile(
     rf"[ \t\f]*(?:\r\n|\r|\n)\s*(?:>>>|(?!(?:match|case|type|print|exec)\b){_WORD}(?:[ \t]+{_WORD}|\.[ \t\f]*[\r\n]))"
 )
-"""The end of a line followed by something other than code: a prompt, two names in a row, or a name and a full stop."""
+"""The end of a line and text below it that is not code: a prompt, two names in a row, or a name and a full stop."""
 
 _FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]", re.DOTALL)
 """Escapes, braces, quotes and line ends in a formatted string, outside its fields."""
 _DEEPEST = 6
 """Maximum nesting of formatted strings and format specifications."""
 _LONGEST_FIELD = 150
-"""Maximum characters of a replacement field, nested fields included, that is searched for its string's own quotes."""
+"""Maximum characters of a replacement field to search for the string's own quotes. Nested fields are included."""
 _LONGEST_FORMATTED = 2_000
-"""Maximum characters of a formatted string whose fields are read. Longer ones rarely reuse their own quotes."""
+"""Maximum characters of a formatted string whose fields are read. Longer strings rarely reuse their own quotes."""
 _FEW = 16
-"""Number of escaped quotes to skip singly before searching the whole text."""
+"""Number of escaped quotes to skip one by one before the whole text is searched."""
 _FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
 _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 
@@ -51,7 +51,7 @@ _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
     """Return the offset past the string literal that opens at `quote_at`, and whether it is closed.
 
-    A backslash keeps the next character from closing the string, even in raw strings.
+    A backslash prevents the next character from closing the string, even in raw strings.
     """
     closing = _quotes(text, quote_at)
     is_formatted = _is_formatted(text, quote_at)
@@ -66,7 +66,7 @@ def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
 
 
 def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
-    """The string literals that begin between two offsets, without prefixes.
+    """Yield the string literals that begin between two offsets, without prefixes.
 
     `start` must be outside strings and comments.
     """
@@ -80,10 +80,10 @@ def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def long_strings(text: str, end: int) -> list[Span]:
-    """The triple-quoted string literals that begin before `end`, without prefixes.
+    """Return the triple-quoted string literals that begin before `end`, without prefixes.
 
-    Unless the previous line ends in a backslash, a line can only begin inside a triple-quoted string. So this reads
-    only lines with three quotes, which is much faster than reading the whole text.
+    Unless the previous line ends in a backslash, a line can only begin inside a triple-quoted string. So this function
+    reads only lines with three quotes, which is much faster than reading the whole text.
     """
     found: list[Span] = []
     position = 0
@@ -102,12 +102,12 @@ def long_strings(text: str, end: int) -> list[Span]:
 
 
 def leaves_string_open(text: str) -> bool:
-    """True if a triple-quoted string in `text` is never closed."""
+    """Return whether a triple-quoted string in `text` is never closed."""
     return any(not skip_string(text, literal.start)[1] for literal in long_strings(text, len(text)))
 
 
 def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
-    """The string literal that contains the first three quotes after `start`; None if they are in a comment.
+    """Return the string literal that contains the first three quotes after `start`; None if they are in a comment.
 
     Args:
         text: the text.
@@ -123,23 +123,23 @@ def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
 
 
 def _line_start(text: str, least: int, offset: int) -> int:
-    """Start of the line that contains `offset`, but not before `least`."""
+    """Return the start of the line that contains `offset`, but not before `least`."""
     return max(least, text.rfind("\n", least, offset) + 1, text.rfind("\r", least, offset) + 1)
 
 
 def is_continued(text: str, line_start: int) -> bool:
-    """True if the line above ends in a backslash."""
+    """Return whether the line above ends in a backslash."""
     return text[max(line_start - 3, 0) : line_start].endswith(("\\\n", "\\\r", "\\\r\n"))
 
 
 def _quotes(text: str, quote_at: int) -> str:
-    """The one or three quotes that close the string at `quote_at`."""
+    """Return the one or three quotes that close the string at `quote_at`."""
     quote = text[quote_at]
     return quote * 3 if text.startswith(quote * 3, quote_at) else quote
 
 
 def _plain_end(text: str, quote_at: int, closing: str, limit: int = sys.maxsize) -> int | None:
-    """Offset past an unformatted string; None if it is not closed before `limit`."""
+    """Return the offset past an unformatted string; None if it is not closed before `limit`."""
     if len(closing) == 1:
         stop = _short_stop(text, quote_at, limit)
         return stop + 1 if text.startswith(closing, stop) else None
@@ -158,19 +158,19 @@ def _plain_end(text: str, quote_at: int, closing: str, limit: int = sys.maxsize)
 
 @lru_cache(maxsize=4)
 def _closings(text: str, closing: str) -> tuple[int, ...]:
-    """Offsets of each unescaped `closing` in `text`."""
+    """Return the offsets of each unescaped `closing` in `text`."""
     found = re.finditer(rf"\\.|(?={closing})", text, re.DOTALL)
     return tuple(match.start() for match in found if not match.group())
 
 
 def _short_stop(text: str, quote_at: int, limit: int = sys.maxsize) -> int:
-    """Offset of the closing quote of a single-quoted string; the end of its line if it is unclosed."""
+    """Return the offset of the closing quote of a single-quoted string; the end of its line if unclosed."""
     match = _SHORT[text[quote_at]].match(text, quote_at, limit)
     return match.end() if match else quote_at + 1
 
 
 def _is_even(text: str, least: int, end: int) -> bool:
-    """True if the number of backslashes before `end` is even."""
+    """Return whether the number of backslashes before `end` is even."""
     begin = end
     while begin > least and text[begin - 1] == "\\":
         begin -= 1
@@ -178,11 +178,11 @@ def _is_even(text: str, least: int, end: int) -> bool:
 
 
 def _opens_another(text: str, start: int, end: int) -> bool:
-    """True if the string at `start` is unclosed and the quotes that end at `end` open another one.
+    """Return whether the string at `start` is unclosed and the quotes that end at `end` open another one.
 
-    This never holds for valid Python. The text after the quotes decides: on the same line, text that cannot follow a
-    string; on the next lines, text that cannot be code. The latter counts only if the line above the quotes opens a
-    block, because a line further down may be half typed.
+    This never holds for valid Python. The text after the quotes decides. On the same line, it must be text that cannot
+    follow a string. On the next lines, it must be text that cannot be code. The next lines count only if the line above
+    the quotes opens a block, because a line further down may be half typed.
     """
     if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
         return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
@@ -190,7 +190,7 @@ def _opens_another(text: str, start: int, end: int) -> bool:
 
 
 def _is_first_of_block(text: str, least: int, offset: int) -> bool:
-    """True if the last non-blank line above `offset` ends in a colon and is indented less."""
+    """Return whether the last non-blank line above `offset` ends in a colon and has less indentation."""
     if text[offset - 1] not in " \t\f\r\n":
         return False
     above = least + len(text[least:offset].rstrip(" \t\f\r\n"))
@@ -202,22 +202,23 @@ def _is_first_of_block(text: str, least: int, offset: int) -> bool:
 
 
 def _leading(text: str, line_start: int) -> str:
-    """The leading white space of a line."""
+    """Return the leading white space of a line."""
     match = _WHITE.match(text, line_start)
     return match.group() if match else ""
 
 
 def _is_formatted(text: str, quote_at: int) -> bool:
-    """True if the quote at `quote_at` begins a formatted string."""
+    """Return whether the quote at `quote_at` begins a formatted string."""
     if text[quote_at - 1 : quote_at] not in _FORMATTED_LAST:
         return False
     return _FORMATTED_PREFIX.search(text[max(quote_at - 3, 0) : quote_at]) is not None
 
 
 def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: int = 0) -> int | None:
-    """Offset past a formatted string whose fields may contain its own quotes (PEP 701).
+    """Return the offset past a formatted string whose fields may contain its own quotes (PEP 701).
 
-    None if it is not closed before `limit` under these rules. It is then read as a plain string, as in Python 3.11.
+    Return None if the string is not closed before `limit` under these rules. It is then read as a plain string, as in
+    Python 3.11.
     """
     position = quote_at + len(closing)
     while match := _FORMATTED_STOP.search(text, position, limit):
@@ -235,10 +236,10 @@ def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: in
 
 
 def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
-    """Offset past the closing brace of a replacement field; None if it is not closed before `limit`.
+    """Return the offset past the closing brace of a replacement field; None if it is not closed before `limit`.
 
-    In a single-quoted formatted string, a field must end on its line. In any field, so must a string that uses the
-    quotes of the formatted string. A longer one is more likely a half-typed field.
+    In a single-quoted formatted string, a field must end on its line. In any field, a string that uses the quotes of
+    the formatted string must also end on its line. A longer string is more likely a half-typed field.
     """
     if depth > _DEEPEST:
         return None
@@ -268,7 +269,10 @@ def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> i
 
 
 def _string_in_field_end(text: str, quote_at: int, closing: str, limit: int, depth: int) -> int | None:
-    """Offset past a string in a field of a formatted string that ends with `closing`; None if it is unclosed."""
+    """Return the offset past a string in a field of a formatted string; None if the string is unclosed.
+
+    `closing` are the quotes of the formatted string.
+    """
     own = _quotes(text, quote_at)
     if _is_formatted(text, quote_at):
         end = _formatted_end(text, quote_at, own, limit, depth + 1)
@@ -279,9 +283,9 @@ def _string_in_field_end(text: str, quote_at: int, closing: str, limit: int, dep
 
 
 def _format_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
-    """Offset past the brace that closes a field whose format specification begins at `start`.
+    """Return the offset past the brace that closes a field whose format specification begins at `start`.
 
-    None if it is not closed before `limit`.
+    Return None if the field is not closed before `limit`.
     """
     position = start
     while match := _FORMAT_STOP.search(text, position, limit):

@@ -1,7 +1,7 @@
-"""Parse text with our own Python. Its parser is called only here.
+"""Parse text with our own Python. Only this module calls Python's parser.
 
-The user's Python may be newer or older, so None does not mean a syntax error. It only means that the text has to be
-read by its lines.
+The user's Python may be newer or older, so None does not mean a syntax error. It only means that the text must be read
+by its lines.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """Exceptions of Python's parser: broken text, NUL characters, or too deep nesting."""
 _LONGEST = 1_000_000
-"""Maximum characters of a text to parse: the parser cannot be interrupted and blocks everything else."""
+"""Maximum characters of a text to parse. The parser cannot be interrupted, and blocks everything else."""
 _MANY_DOTS = 500
 _LONG_IMPORT = re.compile(rf"(?:\bimport|\bfrom|,)[\s\\.]*+\w++[\s\\]*+(?:\.[\s\\]*+\w++[\s\\]*+){{{_MANY_DOTS}}}")
-"""A very long dotted name in an import. For each part, Python's parser copies all the parts before it."""
+"""A very long dotted name in an import. For each part, Python's parser copies all earlier parts."""
 _ONE_AT_A_TIME = threading.RLock()
 """Python's warning filters are shared by the whole process."""
 
 
 def parsed(text: str) -> ast.Module | None:
-    """The syntax tree of `text`; None if our own Python cannot parse it."""
+    """Return the syntax tree of `text`; None if our own Python cannot parse it."""
     try:
         with _reading(text):
             return ast.parse(unmarked(text))
@@ -40,7 +40,10 @@ def parsed(text: str) -> ast.Module | None:
 
 @lru_cache(maxsize=64)  # all repair rules check the same text
 def error_line(text: str) -> int | None:
-    """The 1-based line of the first syntax error for our own Python, or None. Compiles `text` but does not run it."""
+    """Return the 1-based line of the first syntax error for our own Python; None if there is none.
+
+    This compiles `text` but does not run it.
+    """
     try:
         with _reading(text):
             compile(text, "<text>", "exec", dont_inherit=True)
@@ -52,7 +55,7 @@ def error_line(text: str) -> int | None:
 
 
 def symbols(text: str) -> SymbolTable | None:
-    """The symbol table of the module `text`; None if our own Python cannot parse it."""
+    """Return the symbol table of the module `text`; None if our own Python cannot parse it."""
     import symtable  # not needed before there is a reply or an example
 
     try:
@@ -69,7 +72,7 @@ def unmarked(text: str) -> str:
 
 @contextmanager
 def _reading(text: str) -> Iterator[None]:
-    """Suppress Python's warnings while parsing, such as for invalid escapes, because the text is not ours.
+    """Suppress Python's warnings while parsing, such as warnings about invalid escapes, because the text is not ours.
 
     Raises:
         ValueError: `text`, or a dotted name in it, is too long to parse quickly.

@@ -1,4 +1,4 @@
-"""Reading of a model's reply: finds the code or the plan in it, and decides if it is complete.
+"""Read a model's reply: find the code or the plan in it, and decide whether it is complete.
 
 The entry points are `extract` and `completion` for code, `steps` for plans, and `repetition`, which detects replies
 that only repeat themselves. A reply with code passes through these modules in this order:
@@ -15,6 +15,6 @@ that only repeat themselves. A reply with code passes through these modules in t
     extract         makes a Candidate of all that, with the other versions
 
 `free_names` finds the names that a piece of code uses. `laziness` detects functions that were not really written. Text
-is changed only if no Python could read it: code that our own Python can parse stays unchanged. Code that it cannot
+is changed only if no Python could read it. Code that our own Python can parse stays unchanged. Code that it cannot
 parse is kept, because the user's Python may be newer. The forms come from recorded replies: `fixtures/replies.toml`.
 """

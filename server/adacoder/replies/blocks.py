@@ -14,22 +14,22 @@ from adacoder.replies.transcript import readable
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a reply that holds code."""
+    """A piece of a reply that contains code."""
 
     text: str
     ended: bool
-    """True if a closing fence or prose follows, so that the block cannot go on."""
+    """True if a closing fence or prose follows, so that the block cannot continue."""
     is_marked: bool = True
     """False for text between fences, which is mostly prose."""
     notes: tuple[str, ...] = ()
-    """As `Candidate.notes`, about this block."""
+    """Notes about this block, as in `Candidate.notes`."""
 
 
 _PATCH = re.compile(r"^(?:@@(?: |$)|<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b|--- .*\n\+\+\+ |\*{3} Begin Patch)", re.MULTILINE)
 
 
 def is_patch(text: str) -> bool:
-    """True if `text` holds a patch, which mixes parts of several pieces of code."""
+    """Return whether `text` contains a patch, which mixes parts of several pieces of code."""
     return _PATCH.search(text) is not None
 
 
@@ -63,16 +63,16 @@ _OTHER_LANGUAGE = re.compile(
 
 
 def fenced_blocks(text: str) -> list[Block]:
-    """The fenced blocks of `text` that may hold Python, in order; none if the text as a whole is Python.
+    """Return the fenced blocks of `text` that may contain Python, in order; none if the text as a whole is Python.
 
-    A fence inside a string (a docstring with Markdown in it) neither opens nor closes a block. A fence that is
-    never closed holds the rest of the text.
+    A fence inside a string (such as a docstring with Markdown) neither opens nor closes a block. A fence that is never
+    closed contains the rest of the text.
     """
     return [block for block in _fenced(text) if block.is_marked]
 
 
 def _fenced(text: str) -> list[Block]:
-    """The fenced blocks and the text between them; empty if there are no fenced blocks."""
+    """Return the fenced blocks and the text between them; empty if there are no fenced blocks."""
     if ("```" not in text and "~~~" not in text) or parsed(text) is not None:
         return []
     blocks = list(_blocks(text.split("\n")))
@@ -110,13 +110,13 @@ def _fence(line: str) -> re.Match[str] | None:
 
 
 def _contents(text: str, *, ended: bool) -> list[Block]:
-    """The block of a fence or, if it holds JSON, the code in the JSON."""
+    """Return the block of a fence. If the block is JSON, return the code in the JSON instead."""
     codes = texts_in_json(text) if text.lstrip()[:1] in ("{", "[") else ()
     return [_whole(code) for code in codes] or [Block(text if is_patch(text) else readable(text), ended)]
 
 
 def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool, int]:
-    """Return the lines of the block at `begin`, True if its fence is closed, and the line to continue from."""
+    """Return the lines of the block at `begin`, whether its fence is closed, and the line to continue from."""
     triple = ""
     first_in_string: int | None = None
     for index in range(begin, len(lines)):
@@ -145,7 +145,10 @@ _UP_TO = {triple: re.compile(rf"(?:\\.|(?!{triple}).)*{triple}") for triple in (
 
 
 def _triple_after(line: str, triple: str) -> str:
-    """Triple quote that is open at the end of `line`, if `triple` is open at its start; empty if there is none."""
+    """Return the triple quote that is open at the end of `line`; empty if there is none.
+
+    `triple` is the triple quote that is open at the start of the line.
+    """
     position = 0
     while True:
         if triple:
@@ -162,7 +165,10 @@ def _triple_after(line: str, triple: str) -> str:
 
 
 def _moved_left(lines: list[str], opening: re.Match[str]) -> str:
-    """The text of a block, without the indentation of its fence (under a list, say) if every line has it."""
+    """Return the text of a block.
+
+    If the fence and all lines are indented, as under a list, remove that indentation.
+    """
     width = len(opening["indent"])
     if width and not any(line[:width].strip() for line in lines):
         lines = [line[width:] for line in lines]
@@ -187,14 +193,15 @@ _PROSE = re.compile(
 
 
 def is_prose(line: str) -> bool:
-    """True if a line at column 0 is a sentence or a mark of Markdown, and not Python."""
+    """Return whether a line at column 0 is a sentence or a mark of Markdown, and not Python."""
     return _PROSE.match(line) is not None
 
 
 def runs(block: Block) -> list[Block]:
-    """The runs of code in `block`, cut at prose in column 0; the prose is left out.
+    """Return the runs of code in `block`, cut at prose in column 0; the prose is left out.
 
-    After a string that is never closed, the prose may belong to the string. Then the run does not count as ended.
+    If a string before the prose is never closed, the prose may belong to the string. Then the run does not count as
+    ended.
     """
     found: list[Block] = []
     begin = position = 0

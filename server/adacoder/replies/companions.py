@@ -1,4 +1,4 @@
-"""Dependencies in a passage of code: the imports, helpers, classes and constants that a function may need."""
+"""Find dependencies in a passage of code: the imports, helpers, classes and constants that a function may need."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _DEFINITION = re.compile(
     r"^(?:(?:(?:async[ \t]+)?def|class)[ \t]+(?P<defined>\w+)|(?P<assigned>\w+)[ \t]*+(?::[^=\n]*+)?=(?!=))",
     re.MULTILINE,
 )
-"""Definition of a name at the top level of a module."""
+"""A definition of a name at the top level of a module."""
 _NAMES = r"[^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*"
 _ASSIGNMENT = re.compile(
     rf"(?:type[ \t]+)?\(?(?P<names>{_NAMES})\)?(?:\[[^\n]*?\])?[ \t]*(?::[^=\n]+)?(?<![=!<>])=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""Number of characters of an assignment that are searched for its `=`."""
+"""Number of characters of an assignment in which to search for its `=`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Dependency:
 
     text: str
     binds: frozenset[str]
-    """The names that it binds; empty if they cannot be read."""
+    """The names that the statement binds; empty if they cannot be read."""
     is_import: bool
     place: Span
-    """Its place in the passage."""
+    """The statement's place in the passage."""
 
 
 def dependencies(text: str) -> list[Dependency]:
-    """The imports and definitions at the top level of `text`, without calls, tests and the like."""
+    """Return the imports and definitions at the top level of `text`. Calls, tests and the like are left out."""
     tops = {each.span.start: each for each in definitions(text) if not each.parents}
     found: list[Dependency] = []
     for place in statements(text):
@@ -61,8 +61,11 @@ def dependencies(text: str) -> list[Dependency]:
 
 
 def _made(statement: str) -> frozenset[str]:
-    """The names that any other statement binds or may change: a loop that fills a table, `try:` around an import,
-    `table[key] = …`, `table.extend(…)`, `fill(table)`."""
+    """Return the names that any other statement binds or may change.
+
+    Such statements are a loop that fills a table, `try:` around an import, `table[key] = …`, `table.extend(…)` and
+    `fill(table)`.
+    """
     tree = parsed(statement)
     waiting: list[ast.AST] = [*(() if tree is None else tree.body)]
     names: set[str] = set()
@@ -112,13 +115,17 @@ def _imported(statement: str) -> frozenset[str]:
 
 
 def is_in_module(name: str, target: Target) -> bool:
-    """True if the target's module defines `name` at its top level, judged by its lines."""
+    """Return whether the target's module defines `name` at its top level, judged by its lines."""
     return _first_line_in_module(name, target) is not None
 
 
 def is_as_in_module(dependency: Dependency, target: Target) -> bool:
-    """True if the target's module has the same definition: the same assignment, a class of that name, or a function
-    with the same parameters. A different definition is another thing of the same name."""
+    """Return whether the target's module has the same definition.
+
+    That is the same assignment, a class of that name, or a function with the same parameters.
+
+    A different definition under the same name is another thing.
+    """
     lines = (_first_line_in_module(name, target) for name in dependency.binds)
     return any(line is not None and _are_alike(dependency.text, line) for line in lines)
 
@@ -133,14 +140,14 @@ def _are_alike(ours: str, line: str) -> bool:
 
 
 def _first_line_in_module(name: str, target: Target) -> str | None:
-    """The first logical line of the definition of `name` at the top level of the target's module."""
+    """Return the first logical line of the definition of `name` at the top level of the target's module."""
     text = normalize(target.text)
     start = _definitions_in(text).get(name)
     line = None if start is None else next(logical_lines(text, start), None)
     return None if line is None else text[line.start : line.code_end]
 
 
-@lru_cache(maxsize=2)  # called name after name
+@lru_cache(maxsize=2)  # called for one name after the other
 def _definitions_in(text: str) -> Mapping[str, int]:
     """Map each name to its first definition at the top level of a text, judged by its lines."""
     starts: dict[str, int] = {}

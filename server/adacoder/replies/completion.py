@@ -1,8 +1,9 @@
-"""Completeness of a reply. A stream is ended once it holds the whole function. A server may end a reply too early.
+"""Decide whether a reply is complete. A stream ends once it has the whole function. A server may end a reply too early.
 
-A draft that no words announce also ends its stream, and a better version after it is lost. None of 487 recorded replies
-of chats to a request for one block has a second version of its function. Of 246 replies to a request for several blocks
-(MapCoder's recall), 8 have one, and only the later version passes in 5 of them. AdaCoder reads such a reply to its end.
+If a draft is not announced by words, it also ends its stream, and a better version after it is lost. Of 487 recorded
+replies of chats to a request for one block, none has a second version of its function. Of 246 replies to a request for
+several blocks (MapCoder's recall), 8 have one, and in 5 of them only the later version passes. AdaCoder reads such a
+reply to its end.
 """
 
 from __future__ import annotations
@@ -27,30 +28,33 @@ if TYPE_CHECKING:
 
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
-"""Empty lines at the end of a reply: the model is done but cannot stop."""
+"""Empty lines at the end of a reply, which show that the model is done but cannot stop."""
 _ANNOUNCES = re.compile(
     r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
 )
-"""End of a text that a block of code may have followed."""
+"""End of a text after which a block of code may begin."""
 _IS_DRAFT = re.compile(
     r"\b(?:draft|sketch|first (?:attempt|try|version|cut|idea)|na[iï]ve|brute[- ]force|wrong|incorrect|hmm|wait)\b",
     re.IGNORECASE,
 )
-"""Words that announce a draft, before a better version. They occur in 4 of 733 recorded replies of chats."""
+"""Words that announce a draft before a better version. They occur in 4 of 733 recorded replies of chats."""
 _EAGER = 8
-"""Number of checks that are made whenever the code may have ended; later checks wait until the reply has grown."""
+"""Number of checks that are made as soon as the code may have ended. Later checks wait until the reply has grown."""
 _LONGEST = 100_000
-"""Maximum length of a reply that is checked, in characters; longer replies are not ended early, to save the checks."""
+"""Maximum length in characters of a reply that is checked. Longer replies are not ended early."""
 _GROWTH = 8
-"""Divisor of the length: growth before the next check, so that all checks together stay cheap."""
+"""Divisor of the length: a reply must grow by this part before the next check, so that checks stay cheap.
+"""
 
 
 def completion(target: Target) -> Callable[[str], bool]:
-    """Return a function that reports if a growing reply holds the finished target, with all it needs.
+    """Return a function that reports whether a growing reply contains the finished target.
+
+    Everything that the target needs must be there.
 
     The target is finished if its fence is closed, or if prose, a use of it or anything else follows at its column.
-    After that the model can only add talk, or another version. The function checks only after a line that can end code,
-    so it may be called for every token. If in doubt, it returns False. Each reply needs its own function.
+    After that, the model can only add comments or another version. The function checks only after a line that can end
+    code, so it may be called for every token. If in doubt, it returns False. Each reply needs its own function.
     """
     seen = looks = least = 0
 
@@ -73,10 +77,10 @@ def completion(target: Target) -> Callable[[str], bool]:
 
 
 def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]) -> bool:
-    """True if a stop sequence ended a reply before it held the function and all it needs.
+    """Return whether a stop sequence ended a reply before it contained the function and everything that it needs.
 
-    Such a reply ends in thoughts, inside a block, or in words that a block may have followed. Undefined names do not
-    count as missing if they are `is_known`.
+    Such a reply ends in thoughts, inside a block, or in words after which a block may have begun. Undefined names do
+    not count as missing if they are `is_known`.
     """
     text = normalize(text)
     if is_thinking(text):
@@ -91,8 +95,10 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
 
 
 def _may_hold(text: str, target: Target) -> bool:
-    """True if the target is defined, or `text` begins with a body. A block that only looks like a body may be any
-    example."""
+    """Return whether the target is defined, or `text` begins with a body.
+
+    A block that only looks like a body may be some other example.
+    """
     return text[:1].isspace() or re.search(rf"\bdef[ \t]+{re.escape(target.name)}\b", text) is not None
 
 
@@ -106,7 +112,7 @@ def _is_complete(text: str, target: Target) -> bool:
 
 
 def _is_draft(text: str, target: Target) -> bool:
-    """True if the words before the first block announce that another version follows it."""
+    """Return whether the words before the first block announce another version after it."""
     words = re.split(
         rf"^[ \t]*(?:`{{3,}}|~{{3,}})|\bdef[ \t]+{re.escape(target.name)}\b", text, maxsplit=1, flags=re.MULTILINE
     )
@@ -116,14 +122,14 @@ def _is_draft(text: str, target: Target) -> bool:
 def _is_whole(
     found: Found, others: Sequence[Block], target: Target, is_known: Callable[[str], bool] = lambda name: False
 ) -> bool:
-    """True if `found` is the finished target with all it needs."""
+    """Return whether `found` is the finished target with everything that it needs."""
     if not found.is_sound or found.name != target.name:
         return False
     return all(map(is_known, _missing(candidate(found, others, Ended.STOP, target), target)))
 
 
 def _is_followed(found: Found, target: Target) -> bool:
-    """True if the function is followed by anything but another version, or by many empty lines."""
+    """Return whether anything but another version, or many empty lines, follow the function."""
     text, end = found.passage.text, found.span.end
     line = next(logical_lines(text, end), None)
     if line is None:
@@ -137,7 +143,7 @@ def _is_followed(found: Found, target: Target) -> bool:
 def _missing(found: Candidate, target: Target) -> Iterator[str]:
     """Yield the names that the function's body and its helpers use, but that nothing seems to define yet.
 
-    Decorators and annotations do not count, because in the end the target's own are used.
+    Decorators and annotations do not count, because the target's own are used in the end.
     """
     if parsed(found.function) is None:
         return

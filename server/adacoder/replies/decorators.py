@@ -1,4 +1,4 @@
-"""Decorators in a reply that may be inserted with the function."""
+"""Select the decorators in a reply that may be inserted with the function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _YIELDS = re.compile(r"^[ \t]*(?:.*=[ \t]*)?(?:\([ \t]*)?yield\b", re.MULTILINE)
 
 
 def decorators_of(function: str) -> list[str]:
-    """The decorators in the text of a function, one per string."""
+    """Return the decorators in the text of a function, one per string."""
     found = definitions(function)[:1]
     if not found:
         return []
@@ -28,19 +28,22 @@ def decorators_of(function: str) -> list[str]:
 
 
 def new_decorators(function: str, target: Target) -> list[str]:
-    """The decorators that `function` has and the target lacks."""
+    """Return the decorators that `function` has and the target lacks."""
     own = "".join(normalize(target.source[: target.header.start - target.definition.start]).split())
     return [each for each in decorators_of(function) if "".join(each.split()) not in own]
 
 
 def may_be_kept(decorator: str, brought: frozenset[str]) -> bool:
-    """True if a decorator may be inserted, because it is known or the reply defines it."""
+    """Return whether a decorator may be inserted, because it is known or the reply defines it."""
     name = _name(decorator)
     return name.rpartition(".")[2] in _KEPT or name.partition(".")[0] in brought
 
 
 def changes_results(decorator: str, function: str, target: Target) -> bool:
-    """True if the decorator is a cache that could change results: callers would share a list, set or iterator."""
+    """Return whether the decorator is a cache that could change results.
+
+    Callers of a cached function share its list, set or iterator.
+    """
     is_cache = _name(decorator).rpartition(".")[2] in _CACHES
     return is_cache and (_MUTABLE.search(target.signature) or _YIELDS.search(function)) is not None
 

@@ -1,6 +1,6 @@
-"""Elisions: parts of a function that a reply replaces by `# ... existing code ...`.
+"""Fill elisions: parts of a function that a reply replaces by `# ... existing code ...`.
 
-Agents and chats that edit files write such comments; 4 of 7,037 recorded replies contain one.
+Agents and chats that edit files write such comments. Of 7,037 recorded replies, 4 contain one.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _MOST_LINES = 200
-"""Maximum number of lines of the reply's body and the present body together."""
+"""Maximum number of lines of the reply's body and the current body together."""
 _TELLING = 80
-"""Number of characters of a line that are compared."""
+"""Number of characters of a line to compare."""
 _ALIKE = 0.6
-"""Similarity of two lines above which one may replace the other."""
+"""If two lines are more similar than this, one may replace the other."""
 _LEAVES = ("return", "raise")
 
 
 def filled(function: Definition, target: Target) -> str | None:
-    """Fill the elisions of `function` from the target's present body; the result is at column 0. None if it has no
-    elision, or if the ends of an elided part are ambiguous."""
+    """Fill the elisions of `function` from the target's current body. The result is at column 0.
+
+    Return None if `function` has no elision, or if the ends of an elided part are ambiguous.
+    """
     present = next((each for each in definitions(dedent(normalize(target.source))) if each.name == target.name), None)
     if target.is_stub or present is None:
         return None
@@ -65,7 +67,7 @@ def _halves(function: Definition) -> tuple[list[str], list[str]]:
 
 
 def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> int | None:
-    """Find where the omitted part after `written` begins: after the last line that `there` has as well."""
+    """Find where the omitted part after `written` begins: after the last line that is also in `there`."""
     for back, line in enumerate(reversed(written)):
         if line.strip() and line in there:
             return (
@@ -77,7 +79,7 @@ def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> 
 
 
 def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) -> int | None:
-    """Find where the omitted part before `written` ends: at the first line that `there` has as well.
+    """Find where the omitted part before `written` ends: at the first line that is also in `there`.
 
     Without such a line, it ends with the body or, if `written` begins with a `return`, before the last `return`.
     """
@@ -92,7 +94,7 @@ def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) ->
 
 
 def _are_new(written: Sequence[str], there: Sequence[str]) -> bool:
-    """True if no line of `written` may replace a line of `there`."""
+    """Return whether no line of `written` may replace a line of `there`."""
     return not any(
         SequenceMatcher(None, one.strip()[:_TELLING], other.strip()[:_TELLING]).ratio() > _ALIKE
         for one in written

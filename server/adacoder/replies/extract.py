@@ -1,4 +1,4 @@
-"""From a model's Reply to a Candidate: the target function as the model wrote it, with its dependencies.
+"""Turn a model's Reply into a Candidate: the target function as the model wrote it, with its dependencies.
 
 Everything is found by line structure, so even a reply that does not parse gives a Candidate. Nothing here raises,
 whatever the reply contains.
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 _MOST = 200
 """Maximum number of imports, and of definitions, that are included with a function."""
 _MOST_TOLD = 5
-"""Maximum number of names in a note."""
+"""Maximum number of names to list in a note."""
 _MOST_VERSIONS = 8
-"""Maximum number of versions of a function that are tried. Each failure costs an evaluation."""
+"""Maximum number of versions of a function to try. Each failure costs an evaluation."""
 _MOST_READ = 2 * _MOST_VERSIONS
-"""Maximum number of versions that are read, duplicates included."""
+"""Maximum number of versions to read, duplicates included."""
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
 _FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\w+[ \t]*)?$", re.MULTILINE)
 
 
 def extract(reply: Reply, target: Target) -> Candidate:
-    """Return the target as written in `reply`; a Candidate without a function if the reply does not hold it.
+    """Return the target as written in `reply`. If the reply does not contain it, return a Candidate without a function.
 
-    A model may show a draft before its answer, so the last complete version is taken. The versions above it become its
-    `others`. Code after a version is included if the version names it. Other passages supply what its own passage
-    lacks. A bare body gets the target's own signature. The Candidate is `cut` if the reply broke off in it, or leaves
-    parts of the function out.
+    A model may show a draft before its answer, so the last complete version is chosen. The versions above it become its
+    `others`. Code after a version is included if the version names it. Other passages supply dependencies that are
+    missing in its own passage. A bare body gets the target's own signature. The Candidate is `cut` if the reply broke
+    off in it, or leaves parts of the function out.
     """
     text = unwrapped(reply.text)
     found, passages = find(text, target)
@@ -91,8 +91,10 @@ def _decorated(made: Candidate, target: Target) -> list[Candidate]:
 
 
 def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple[str, ...]:
-    """Name the functions and classes of a reply that are not inserted, because `function` does not need them or the
-    module has its own."""
+    """Name the functions and classes of a reply that are not inserted.
+
+    They are left out because `function` does not need them, or because the module has its own.
+    """
     module = {each.qualname: each for each in definitions(normalize(target.text))}
     offered = [each for passage in passages for each in dependencies(passage.text) if not each.is_import]
     needed = {name for each in _needed(offered, [function]) for name in each.binds}
@@ -115,15 +117,14 @@ def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple
 
 
 def _is_empty(text: str) -> bool:
-    """True if a reply consists only of white space, invisible characters and fences."""
+    """Return whether a reply consists only of white space, invisible characters and fences."""
     return _BLANK.fullmatch(_FENCE_LINES.sub("", text)) is not None
 
 
 def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block]) -> Sequence[Block]:
     """Order the passages that may supply a helper to `found`.
 
-    A helper may have several versions as well, so the nearest passages above the next version of the function come
-    first.
+    A helper may also have several versions, so the nearest passages above the next version of the function come first.
     """
     if len(versions) == 1 or not found.is_sound:
         return passages
@@ -134,7 +135,7 @@ def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block])
 
 
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
-    """Make a Candidate of `found`, with its dependencies in its own passage and in `others`."""
+    """Create a Candidate from `found`, with its dependencies in its own passage and in `others`."""
     text = found.passage.text
     chosen, end = _chosen(found, others, target)
     goes_on = bool(text[end:].strip()) and not leaves_string_open(text[found.span.start :])
@@ -152,7 +153,9 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
 
 
 def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Dependency], int]:
-    """Choose the dependencies of the function. Also return the end of the code that it uses in its own passage.
+    """Choose the dependencies of the function.
+
+    Also return the end of the code that the function uses in its own passage.
 
     Everything before the function is chosen. Code after it, and then code in other passages, is chosen only if the
     function or another chosen dependency names it.
@@ -176,7 +179,10 @@ def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list
 
 
 def _offered(text: str, found: Found, target: Target) -> list[Dependency]:
-    """Dependencies in a passage, without other versions of the function and definitions that the module already has."""
+    """Return the dependencies in a passage.
+
+    Other versions of the function, and definitions that the module already has, are left out.
+    """
     ours = (found.name, target.name)
     return [
         each

@@ -1,7 +1,7 @@
-"""Filters that unwrap a model's reply: an ordered list of small steps, each a pure function of a text.
+"""Filters that unwrap a model's reply. They are an ordered list of small steps, each a pure function of a text.
 
-Filters unwrap and choose; they never change valid Python. They change only text that no Python could read: tags, tokens
-and prompts around code.
+Filters unwrap and select, but never change valid Python. They change only text that no Python could read, such as tags,
+tokens and prompts around code.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ Filter = Callable[[str], str]
 
 
 LONGEST_ANSWER = 250_000
-"""Number of characters of a reply, without its thoughts, that are read; the rest is cut off."""
+"""Number of characters of a reply, without its thoughts, to read. The rest is cut off."""
 _LONGEST = 1_000_000
-"""Number of characters of a reply with its thoughts that are read."""
+"""Number of characters of a reply to read, with its thoughts."""
 
 
 def answer(text: str) -> str:
-    """Return the answer in a reply, without the thoughts before it, and cut at `LONGEST_ANSWER`."""
+    """Return the answer in a reply: without the thoughts before it, and cut at `LONGEST_ANSWER`."""
     return without_thinking(text[:_LONGEST])[:LONGEST_ANSWER]
 
 
 def unwrapped(text: str) -> str:
-    """Remove the wrapping that a server or a model put around a reply; line endings become `\\n`.
+    """Remove the wrapping that a server or a model put around a reply. Line endings become `\\n`.
 
     Prose and code fences stay.
     """
     text = text if len(text) <= LONGEST_ANSWER else answer(text)
-    text = normalize(text.replace("\r\r\n", "\r\n"))  # a line ending that was translated twice
+    text = normalize(text.replace("\r\r\n", "\r\n"))  # a line ending that was converted twice
     return filtered(without_byte_order_mark(text), UNWRAPPING)
 
 
@@ -49,12 +49,12 @@ def filtered(text: str, filters: Iterable[Filter]) -> str:
 
 
 def is_python(text: str) -> bool:
-    """True if our own Python can parse `text`, as a module or as an indented body."""
+    """Return whether our own Python can parse `text`, as a module or as an indented body."""
     return parsed(f"if 1:\n{text}" if text[:1] in (" ", "\t") else text) is not None
 
 
 def without_byte_order_mark(text: str) -> str:
-    """`text` without U+FEFF at its start."""
+    """Return `text` without U+FEFF at its start."""
     return text.removeprefix("\ufeff")
 
 
@@ -67,9 +67,9 @@ _CHANNEL = re.compile(CHANNEL)
 def without_thinking(text: str) -> str:
     """Return `text` without the model's thinking before its answer.
 
-    If the opening tag is missing, because a template wrote it, thinking ends at the last closing tag that is outside of
+    If the opening tag is missing because a template wrote it, thinking ends at the last closing tag that is outside of
     fences and has text after it. Thinking that is never closed loses only its tag, because a model that forgets to
-    close it has often gone on to answer.
+    close it often continues with the answer.
     """
     text = _from_last_channel(text)
     position = 0
@@ -86,7 +86,7 @@ def without_thinking(text: str) -> str:
 
 
 def is_thinking(text: str) -> bool:
-    """True if `text`, the beginning of a reply, ends in the middle of thinking."""
+    """Return whether `text`, the beginning of a reply, ends in the middle of thinking."""
     channels = [channel["name"] for channel in _CHANNEL.finditer(text)]
     if channels:
         return "final" not in channels
@@ -95,17 +95,17 @@ def is_thinking(text: str) -> bool:
 
 
 def is_inside_fence(text: str) -> bool:
-    """True if `text` ends in a fence that has not been closed."""
+    """Return whether `text` ends in a fence that has not been closed."""
     return len(_FENCE_LINE.findall(text)) % 2 == 1
 
 
 def ends_in_fence_line(text: str) -> bool:
-    """True if the last line of `text` is a fence."""
+    """Return whether the last line of `text` is a fence."""
     return _FENCE_LINE.match(text.rstrip().rpartition("\n")[2]) is not None
 
 
 def _from_last_channel(text: str) -> str:
-    """Text of the answer's channel, or else of the last channel."""
+    """Return the text of the answer's channel, or else of the last channel."""
     channels = list(_CHANNEL.finditer(text))
     final = next((channel for channel in channels if channel["name"] == "final"), None)
     last = final or (channels[-1] if channels else None)
@@ -127,10 +127,10 @@ _ENDS = re.compile(rf"(?<![\"'`]){_ENDING}(?![\"']|`(?!``))(?P<fence>\s*^[ \t]*(
 
 
 def without_control_tokens(text: str) -> str:
-    """`text` without the tokens of a chat template or of fill-in-the-middle at its ends.
+    """Return `text` without the tokens of a chat template or of fill-in-the-middle at its ends.
 
-    A token that marks the end of a text ends this text, and anything after it is another text. A closing fence right
-    after the token is kept.
+    A token that marks the end of a text ends this text. Anything after it is another text. A closing fence right after
+    the token is kept.
     """
     if before := _CONTROLS_BEFORE.match(text):
         text = text[before.end() :]

@@ -47,12 +47,12 @@ class Found:
 
     passage: Block
     span: Span
-    """Its place in the passage."""
+    """The version's place in the passage."""
     name: str
     is_closed: bool
-    """True if its strings and brackets are closed, and its last line opens no block."""
+    """True if all strings and brackets of the version are closed, and its last line opens no block."""
     is_in_place: bool
-    """True if it is at top level or in the target's place, with its body indented."""
+    """True if the version is at top level or in the target's place, with its body indented."""
     is_lazy: bool
 
     @property
@@ -62,11 +62,11 @@ class Found:
 
 
 def find(text: str, target: Target) -> tuple[Sequence[Found], Sequence[Block]]:
-    """Find the versions of the target's function in the unwrapped text of a reply; also return the passages searched.
+    """Find the versions of the target's function in the unwrapped text of a reply. Also return the passages searched.
 
-    Sound versions come first, from last to first; the others follow in the order of the reply. The first search that
-    succeeds decides: by name in marked code and the text between, by name in the whole text, for a body that returns,
-    for a function with another name, or for a body that returns nothing.
+    Sound versions come first, from last to first. The others follow in the order of the reply. The first search that
+    finds something decides. The searches are, in this order: by name in marked code and the text in between, by name in
+    the whole text, for a body that returns, for a function with another name, and for a body that returns nothing.
     """
     by_name = re.compile(rf"\bdef[ \t]+{re.escape(target.name)}\b")
     blocks = [block for block in code_blocks(text) if block.is_marked or by_name.search(block.text)]
@@ -104,13 +104,13 @@ def _passages(of: Iterable[Block], target: Target) -> list[Block]:
 
 
 def _ranked(found: Iterable[Found]) -> list[Found]:
-    """Sound versions from last to first, then the others in order."""
+    """Sort sound versions first, from last to first, then the others in order."""
     every = list(found)
     return [each for each in reversed(every) if each.is_sound] + [each for each in every if not each.is_sound]
 
 
 def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
-    """Find the target by its name: all sound versions in each passage, or else the closest version."""
+    """Find the target by its name. Yield all sound versions in each passage, or else the closest version."""
     for passage in candidates:
         if target.name not in passage.text:
             continue
@@ -137,15 +137,17 @@ def _is_called(definition: Definition, target: Target, *, may_be_open: bool) -> 
 
 
 def _rank(definition: Definition, target: Target) -> int:
-    """Rank of a function by its distance from the target's place, which has rank 0."""
+    """Return the rank of a function by its distance from the target's place, which has rank 0."""
     if definition.qualname == target.qualname:
         return 0
     return _ELSEWHERE if definition.parents else 1
 
 
 def _renamed(candidates: Iterable[Block], target: Target) -> list[Found]:
-    """The versions of the only function with as many parameters as the target. If several functions qualify, parameter
-    names decide."""
+    """Return the versions of the only function with as many parameters as the target.
+
+    If several functions have as many parameters, the parameter names decide.
+    """
     wanted = parameters(target.signature)
     pool: list[tuple[Block, Definition, list[str]]] = []
     for passage in candidates:
@@ -205,7 +207,7 @@ def _is_closed(definition: Definition) -> bool:
 
 
 def _end_with_lost_lines(definition: Definition) -> int:
-    """End of a function at column 0, including lines of its body that lost their indentation."""
+    """Return the end of a function at column 0, including lines of its body that lost their indentation."""
     end = definition.span.end
     if definition.parents or definition.header_line.width:
         return end

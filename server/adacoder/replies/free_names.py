@@ -16,12 +16,15 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def words(text: str) -> frozenset[str]:
-    """All words in `text` that may be names, even in strings and comments."""
+    """Return all words in `text` that may be names, even in strings and comments."""
     return frozenset(_WORD.findall(text))
 
 
 def free_names(text: str) -> frozenset[str]:
-    """The names that `text`, as a module, uses but does not bind; all its words if our own Python cannot parse it."""
+    """Return the names that `text`, as a module, uses but does not bind.
+
+    If our own Python cannot parse the text, return all its words.
+    """
     module = symbols(text)
     if module is None:
         return words(text)
@@ -34,7 +37,7 @@ def free_names(text: str) -> frozenset[str]:
 
 
 def _used(module: SymbolTable) -> Iterator[str]:
-    """Yield the module's names that the module or any scope in it refers to."""
+    """Yield the module's names that are used by the module or any scope in it."""
     waiting = [module]
     while waiting:
         table = waiting.pop()
@@ -45,7 +48,7 @@ def _used(module: SymbolTable) -> Iterator[str]:
 
 
 def parameters(signature: str) -> list[str] | None:
-    """The parameter names of a signature, starred ones last; None if it cannot be parsed."""
+    """Return the parameter names of a signature, starred ones last; None if it cannot be parsed."""
     tree = parsed(f"{normalize(signature)} pass")
     function = tree.body[0] if tree else None
     if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):

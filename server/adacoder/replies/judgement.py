@@ -1,4 +1,4 @@
-"""Judgements in a reply: a score, a confidence, a yes or a no, however a model words them."""
+"""Read judgements in a reply: a score, a confidence, a yes or a no, however a model words them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _JUDGES = re.compile(
 def score(text: str, most: int) -> float | None:
     """Read a score from 0 to `most`: "Score: 4", "**4/5**", "I give it a three"; None if there is none.
 
-    The last score counts, because models weigh before they conclude. Numbers in words are read up to five.
+    The last score counts, because models consider before they conclude. Numbers in words are read up to five.
     """
     lines = [line.strip(_MARKS) for line in answer(text).splitlines() if line.strip(_MARKS)]
     for form in (_NAMED, _OUT_OF, _SHARE):
@@ -44,7 +44,7 @@ def score(text: str, most: int) -> float | None:
 
 
 def _scaled(found: re.Match[str], most: int) -> float | None:
-    """The number of a match, scaled to `most`; None if it is out of range."""
+    """Return the number of a match, scaled to `most`; None if it is out of range."""
     word = found["number"].lower()
     value = float(_WORDS[word]) if word in _WORDS else float(word)
     groups = found.groupdict()
@@ -55,7 +55,7 @@ def _scaled(found: re.Match[str], most: int) -> float | None:
 
 
 def is_accepted(text: str) -> bool | None:
-    """Read a yes or a no. The last word of that kind decides; None if there is none."""
+    """Read a yes or a no. The last such word decides; None if there is none."""
     for line in reversed(answer(text).splitlines()):
         found = [*_JUDGES.finditer(line)]
         if found:

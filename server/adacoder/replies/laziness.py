@@ -1,4 +1,4 @@
-"""Lazy replies: functions that are hinted at instead of written."""
+"""Detect lazy replies: functions that are only outlined and not written."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ _MAY_DO_NOTHING = re.compile(r"except\b|finally\b|class\b|(?:async[ \t]+)?def\b|
 
 
 def is_lazy(function: Definition, target: Target) -> bool:
-    """True if `function` omits its whole body (`pass`, `# your code here`) or a part of it (`# rest of code`)."""
+    """Return whether `function` omits its body or a part of it.
+
+    Examples are `pass`, `# your code here` and `# rest of code`.
+    """
     statements = _statements(function)
     comments = _comments(function)
     if any(_LEFT_OUT.fullmatch(comment) for comment in comments):
@@ -55,12 +58,15 @@ def is_lazy(function: Definition, target: Target) -> bool:
 
 
 def leaves_out(line: str) -> bool:
-    """True if a line is only a placeholder for omitted code: `# ... existing code ...`, `...`."""
+    """Return whether a line is only a placeholder for omitted code: `# ... existing code ...`, `...`."""
     return line.strip() == "..." or _LEFT_OUT.fullmatch(line.strip()) is not None
 
 
 def _statements(function: Definition) -> list[str]:
-    """The statements of the body, without docstring and comments. A compound statement gives only its first line."""
+    """Return the statements of the body, without docstring and comments.
+
+    A compound statement gives only its first line.
+    """
     text = function.text
     docstring = function.docstring
     begin = function.header.end if docstring is None else docstring.end
@@ -71,7 +77,7 @@ def _statements(function: Definition) -> list[str]:
 
 
 def _leaves_out(function: Definition) -> Iterator[bool]:
-    """Test each line of the body for `... rest of code`, or for dots as a whole block."""
+    """Yield for each line of the body whether it is like `... rest of code`, or is `...` as a whole block."""
     text = function.text
     opener = function.header_line
     for line in function.body_lines:
@@ -82,7 +88,7 @@ def _leaves_out(function: Definition) -> Iterator[bool]:
 
 
 def _comments(function: Definition) -> list[str]:
-    """The comments on lines of their own that are short enough to be placeholders for code."""
+    """Return the comments on lines of their own that are short enough to be placeholders for code."""
     text = function.span.of(function.text)
     if "#" not in text:
         return []

@@ -1,4 +1,4 @@
-"""Lists in a reply: numbered, bulleted, one item per line, in JSON, or in XML whose tags may be unclosed."""
+"""Read lists in a reply: numbered, bulleted, one item per line, in JSON, or in XML whose tags may be unclosed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from adacoder.replies.filters import answer
 
 _LONGEST = 2_000
-"""Number of characters of an item that are kept."""
+"""Number of characters of an item to keep."""
 _ITEM = re.compile(
     r"^(?P<indent> {0,3})(?:(?:#{1,6} *)?[*_]{0,2}(?:[A-Za-z]+ +)?\d{1,2}[*_]{0,2}[.):]|[-*+•])[ \t]+\S", re.MULTILINE
 )
@@ -17,7 +17,10 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$\n?", re.MULTILINE)
 
 
 def items(text: str, most: int) -> tuple[str, ...]:
-    """Read at most `most` items: of a JSON array, else of a list with the text of each, else all lines but headings."""
+    """Read at most `most` items of a list.
+
+    The list is a JSON array, else a list with the text of each item, else all lines but headings.
+    """
     text = _FENCE.sub("", answer(text)).strip()
     found = _of_json(text) or _of_list(text) or [line for line in text.splitlines() if not _announces(line)]
     stripped = (item.strip().strip("*").strip()[:_LONGEST] for item in found)
@@ -46,7 +49,7 @@ def _of_list(text: str) -> list[str]:
 
 
 def _end_of_list(text: str, start: int) -> int:
-    """The end of the last item: a blank line before text that is not indented."""
+    """Return the end of the last item: a blank line before text that is not indented."""
     ends = re.compile(r"\n[ \t]*\n(?=\S)").search(text, start)
     return ends.start() if ends else len(text)
 
@@ -58,7 +61,8 @@ def _announces(line: str) -> bool:
 def sections(text: str, tag: str) -> tuple[str, ...]:
     """Read the text after each `<tag>`, up to its end tag, the next `<tag>`, or the end of the text.
 
-    Without such tags, read the text after each line that begins with the tag's word and a number, as in "Problem 2:".
+    If there are no such tags, read the text after each line that begins with the tag's word and a number, as in
+    "Problem 2:".
     """
     text = answer(text)
     opening = re.compile(rf"<{tag}\b[^<>\n]*>", re.IGNORECASE)
@@ -75,7 +79,10 @@ def sections(text: str, tag: str) -> tuple[str, ...]:
 
 
 def section(text: str, tag: str, others: tuple[str, ...] = ()) -> str:
-    """Read the text after the first `<tag>`, up to its end tag or the first tag of `others`; empty if there is none."""
+    """Read the text after the first `<tag>`; empty if there is no such tag.
+
+    The text ends at the end tag or at the first tag of `others`.
+    """
     found = sections(text, tag)
     if not found:
         return ""

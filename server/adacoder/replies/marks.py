@@ -1,4 +1,4 @@
-"""Marks in a reply for several numbered things, however a model lists them."""
+"""Read marks in a reply for several numbered things, however a model lists them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _LIST = re.compile(r"(?<![\d,])\d{1,3}(?:[ \t]*,[ \t]*\d{1,3}){2,}(?![\d,])")
 
 
 def marks(text: str, most: int) -> Mapping[int, float]:
-    """Read marks from 0 to `most`, by the number of the marked thing, from 1. Unnumbered marks count in order."""
+    """Read marks from 0 to `most`, by the number of the marked thing, from 1.
+
+    Unnumbered marks are numbered in order.
+    """
     text = answer(text)
     if listed := _LIST.search(text):
         return {number: min(float(each), most) for number, each in enumerate(listed[0].split(","), 1)}

@@ -1,4 +1,4 @@
-"""Passages of a reply: code that may hold a Target's function, prepared so that the function can be found."""
+"""Prepare passages of a reply for finding the function. A passage is code that may contain the Target's function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STATEMENT = re.compile(
     r"(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""Number of characters of an assignment that are searched for its `=`."""
+"""Number of characters of an assignment in which to search for its `=`."""
 _USES = re.compile(
     r"print[ \t]*\(|assert\b|if[ \t]+__name__\b|(?:doctest|unittest|pytest)\."
     r"|(?:main|check|test\w*|run_tests)\(\)"
@@ -41,7 +41,9 @@ _OTHER_SYNTAX = re.compile(r"(?:;|\)[ \t]*\{)[ \t]*$|^[ \t]*(?:end|fi|done)[ \t]
 
 
 def passages(run: Block, target: Target) -> Iterator[Block]:
-    """Yield the passages of a run of code, at column 0, cut where the target is used in a test or a demonstration.
+    """Yield the passages of a run of code, at column 0.
+
+    The run is cut where a test or a demonstration uses the target.
 
     Code after such a use is another version, or unrelated. A run that continues after the target's docstring gets the
     target's signature.
@@ -74,7 +76,7 @@ def _without_lambda(text: str, target: Target) -> str:
 
 
 def _moved_left(text: str) -> str:
-    """Return `text` with its first part moved to column 0, up to a line that is further left."""
+    """Move the first part of `text` to column 0, up to a line that is further left."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -106,7 +108,10 @@ def _is_use(statement: str, target: Target) -> bool:
 
 
 def goes_on(text: str, target: Target) -> bool:
-    """True if `text` begins inside the target's body: indented, and with more than definitions and strings."""
+    """Return whether `text` begins inside the target's body.
+
+    It must be indented, and have more than definitions and strings.
+    """
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -128,7 +133,7 @@ def _defines(statement: str, target: Target) -> bool:
 
 
 def is_body(text: str) -> bool:
-    """True if `text`, at column 0, is certainly a body: it returns or yields outside of any function."""
+    """Return whether `text`, at column 0, is certainly a body: it returns or yields outside of any function."""
     level = -1
     leaves = False
     for line in logical_lines(text):
@@ -141,7 +146,7 @@ def is_body(text: str) -> bool:
 
 
 def may_be_body(text: str, target: Target) -> bool:
-    """True if `text` may be the body of a function that returns nothing.
+    """Return whether `text` may be the body of a function that returns nothing.
 
     It must not define anything or call the target. If it prints or tests, it must also use the target's parameters.
     """
@@ -155,7 +160,7 @@ def may_be_body(text: str, target: Target) -> bool:
 
 
 def _does_something(text: str) -> bool:
-    """True if `text` is Python, and more than bare values such as JSON or an output."""
+    """Return whether `text` is Python, and is more than bare values such as JSON or an output."""
     tree = parsed(text)
     return tree is not None and any(
         not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call | ast.Await)
@@ -164,7 +169,7 @@ def _does_something(text: str) -> bool:
 
 
 def is_another_language(text: str) -> bool:
-    """True if lines or blocks end in a way that never occurs in Python."""
+    """Return whether lines or blocks end in a way that never occurs in Python."""
     return _OTHER_SYNTAX.search(text) is not None
 
 

@@ -1,7 +1,7 @@
-"""Patches in a reply: unified diffs, SEARCH/REPLACE blocks and `*** Begin Patch`, applied to the target's module.
+"""Apply the patches in a reply to the target's module: unified diffs, SEARCH/REPLACE blocks and `*** Begin Patch`.
 
-Agents and chats that are asked to edit a file write patches, and a user may paste them. None of 7,037 recorded replies
-of models holds one.
+Agents and chats that are asked to edit a file write patches, and a user may paste them. Of 7,037 recorded replies of
+models, none contains a patch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Target
 
 _MOST_HUNKS = 50
-"""Maximum number of places that a patch for one function changes."""
+"""Maximum number of places that a patch for one function may change."""
 _FILE = re.compile(r"(?:\+\+\+ (?!/dev/null)|\*\*\* (?:Update|Add) File: )(?:[ab]/)?(?P<path>\S+)")
 _PLACE = re.compile(
     r"@@(?: -\d+(?:,(?P<old>\d{1,6}))? \+(?P<line>\d+)(?:,(?P<new>\d{1,6}))? @@| -(?P<about>\d+)[^@]*@@)?(?P<anchor>.*)"
@@ -38,15 +38,15 @@ class _Hunk:
     """One place of a patch."""
 
     path: str = ""
-    """Its file, as named in the patch; empty if it is not named."""
+    """The file, as named in the patch; empty if it is not named."""
     anchor: str = ""
     """A line above the place."""
     line: int = 0
-    """First line of the place once the hunks before it are applied, 1-based; 0 if the patch does not give it."""
+    """1-based first line of the place after the hunks before it are applied; 0 if the patch does not state it."""
     lines: list[tuple[str, str]] = field(default_factory=list)
-    """Its lines, each with its mark: blank for context, `-` or `+`."""
+    """The lines of the place, each with its mark: blank for context, `-` or `+`."""
     ended: bool = False
-    """True if something follows, so that the hunk cannot go on."""
+    """True if something follows, so that the hunk cannot continue."""
 
     def take(self, line: str) -> None:
         """Add a line of the patch."""
@@ -55,20 +55,22 @@ class _Hunk:
 
     @property
     def old(self) -> list[str]:
-        """Lines to find in the module."""
+        """The lines to find in the module."""
         return [text for mark, text in self.lines if mark != "+"]
 
     @property
     def new(self) -> list[str]:
-        """Lines to put in their place."""
+        """The lines to put in their place."""
         return [text for mark, text in self.lines if mark != "-"]
 
 
 def patched(text: str, target: Target) -> list[Block]:
-    """Return the versions of the target that the patches in `text` make, each with its new imports and definitions.
+    """Return the versions of the target that the patches in `text` create.
 
-    Changes to other files and to other functions of the module are ignored. Hunks apply in order. A hunk that fits only
-    the original module begins another version.
+    Each version has its new imports and definitions.
+
+    Changes to other files and to other functions of the module are ignored. Hunks are applied in order. A hunk that
+    fits only the original module begins another version.
     """
     hunks = [hunk for hunk in _hunks(text) if hunk.old != hunk.new]
     named = [hunk for hunk in hunks if not hunk.path or hunk.path.endswith(target.module.path.name)]
@@ -130,7 +132,7 @@ def _hunks(text: str) -> Iterator[_Hunk]:
 def _counted(lines: Iterable[str], old: int, new: int) -> int:
     """Return how many of `lines` a unified hunk with these numbers of lines has; 0 if `lines` contradict the numbers.
 
-    Within them, a removed line such as `--- x` does not begin a file.
+    Inside a hunk, a removed line such as `--- x` does not begin a file.
     """
     count = 0
     for line in lines:
@@ -161,7 +163,7 @@ def _replacement(lines: deque[str], path: str) -> _Hunk:
 
 
 def _trim(hunk: _Hunk) -> None:
-    """Drop blank context at both ends, which models add and leave out at will."""
+    """Drop blank context at both ends, because models add and omit it freely."""
     while hunk.lines and hunk.lines[-1][0] == " " and not hunk.lines[-1][1].strip():
         hunk.lines.pop()
     while hunk.lines and hunk.lines[0][0] == " " and not hunk.lines[0][1].strip():
@@ -172,7 +174,8 @@ def _trim(hunk: _Hunk) -> None:
 def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | None:
     """Return `lines` with `hunk` applied; None if it fits no place, or more than one.
 
-    White space at both ends of lines may differ. Then the new lines are shifted like the first old line.
+    White space at both ends of lines may differ. In that case, the new lines are shifted in the same way as the first
+    old line.
     """
     old = hunk.old
     if not any(line.strip() for line in old):
@@ -225,7 +228,7 @@ def _moved(line: str, theirs: str, ours: str) -> str:
 
 
 def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
-    """The target and the new imports and definitions of a patched module; None if the target is unchanged."""
+    """Return the target and the new imports and definitions of a patched module; None if the target is unchanged."""
     text, before = "\n".join(lines), normalize(target.text)
     function = next((each for each in definitions(text) if each.qualname == target.qualname), None)
     if function is None or function.span.of(text) == normalize(target.source):

@@ -1,4 +1,4 @@
-"""Numbered steps of a plan in a reply."""
+"""Find the numbered steps of a plan in a reply."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _IN_STEP = re.compile(r"[ \t]|[-*+•] ")
 _ENDS_STEPS = re.compile(r"```|~~~|#")
 """Beginning of a line that ends a step, even without a blank line before it."""
 _ANNOUNCES = re.compile(r"#|\*\*[^*]+\*\*$|.*:[*_ ]*$")
-"""A line that announces the next text, perhaps more steps: a heading, or a line that ends with a colon."""
+"""A line that announces the next text, which may be more steps: a heading, or a line that ends with a colon."""
 _PROMISES = re.compile(r":[*_ ]*\Z")
-"""End of a step that continues with whatever follows."""
+"""End of a step that continues with the text after it."""
 _CONCLUDES = re.compile(r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ \t]*)?$", re.IGNORECASE | re.MULTILINE)
 """A line that only announces a plan: "Plan:", "**Mended plan**"."""
 _LEAST_STEPS = 3
-"""Minimum number of steps that a plan is asked to have; with fewer, the following text may still belong to it."""
+"""Minimum number of steps that a plan is asked to have. With fewer, the following text may still belong to the plan."""
 _TELLING_CHARACTERS = 64
 """Maximum length of a line that announces steps."""
 
@@ -33,13 +33,13 @@ class _Steps:
     start: int
     indent: int
     end: int
-    """End of the last piece that belongs to them."""
+    """End of the last piece that belongs to the steps."""
     number: int = 1
     """Number of the last step."""
     greatest: int = 1
     """The greatest number so far."""
     is_announced: bool = False
-    """True if the text after them announces more."""
+    """True if the text after the steps announces more steps."""
 
     def take(self, piece: re.Match[str], *, is_behind_blank: bool) -> bool:
         """Continue with `piece`; return False if it does not belong to the steps."""
@@ -54,12 +54,12 @@ class _Steps:
         return True
 
     def _is_next(self, step: re.Match[str]) -> bool:
-        """True unless it is a step within a step. Announced steps may begin with 1 again."""
+        """Return False if the step is inside another step. Announced steps may begin with 1 again."""
         numbers = (self.number + 1, 1) if self.is_announced else (self.number + 1,)
         return len(step["indent"]) <= self.indent and int(step["number"]) in numbers
 
     def _holds(self, piece: re.Match[str], is_behind_blank: bool) -> bool:
-        """True if the last step goes on with `piece`."""
+        """Return whether the last step continues with `piece`."""
         if _IN_STEP.match(piece[0]) or _PROMISES.search(
             piece.string, max(self.start, self.end - _TELLING_CHARACTERS), self.end
         ):
@@ -68,21 +68,27 @@ class _Steps:
 
 
 def steps(text: str) -> str:
-    """The numbered steps in a reply, without thoughts and surrounding text; the whole answer if there are too few."""
+    """Return the numbered steps in a reply, without thoughts and surrounding text.
+
+    If there are too few steps, return the whole answer.
+    """
     text = answer(text)
     found, _ = _find(text)
     return (text if found is None else text[found.start : found.end]).strip()
 
 
 def concluding_steps(text: str) -> str:
-    """The steps below the last line that announces a plan or, without such a line, in the whole reply."""
+    """Return the steps below the last line that announces a plan.
+
+    Without such a line, return the steps in the whole reply.
+    """
     text = answer(text)
     begins = [each.end() for each in _CONCLUDES.finditer(text)]
     return steps(text[begins[-1] :] if begins else text)
 
 
 def are_complete(text: str) -> bool:
-    """True if a growing reply holds all its steps, because other text begins after them."""
+    """Return whether a growing reply contains all its steps, because other text begins after them."""
     if is_thinking(text):
         return False
     _, is_followed = _find(answer(text))
@@ -90,7 +96,7 @@ def are_complete(text: str) -> bool:
 
 
 def _find(text: str) -> tuple[_Steps | None, bool]:
-    """Find the first numbered steps that are enough for a plan; also return True if other text begins after them.
+    """Find the first numbered steps that are enough for a plan. Also return whether other text begins after them.
 
     Steps include indented text, and text after a colon. They end at a fence, a heading, or any other text after a blank
     line, unless that text only announces more steps.
@@ -112,5 +118,5 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
 
 
 def _is_telling(piece: re.Match[str]) -> bool:
-    """True if the piece is long enough to be recognised as other text."""
+    """Return whether the piece is long enough to be recognised as other text."""
     return piece.string.find("\n", piece.start()) >= 0 or len(piece[0]) >= _TELLING_CHARACTERS

@@ -1,4 +1,4 @@
-"""Code in JSON strings: tool calls that were not executed."""
+"""Find code in JSON strings, such as tool calls that were not executed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IS_CODE = re.compile(
 """A line of a function or of a patch."""
 _VALUE_BEGINS = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _ATTEMPTS = 32
-"""Maximum number of JSON values that are read in one reply."""
+"""Maximum number of JSON values to read in one reply."""
 _DECODER = json.JSONDecoder(strict=False)
 
 

@@ -1,7 +1,7 @@
-"""Transcripts of code: an interactive session, or a listing with line numbers.
+"""Read transcripts of code: an interactive session, or a listing with line numbers.
 
-Each step is a filter, as in `filters.py`, and is tried only on text that is not yet Python. None of 7,037 recorded
-replies holds such a transcript, but chats with pasted code do.
+Each step is a filter, as in `filters.py`, and is tried only on text that is not yet Python. Of 7,037 recorded replies,
+none contains such a transcript, but chats with pasted code do.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ _NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+(?:[ \t]*[|│:.)→])?[ \t]*(?:
 
 
 def without_line_numbers(code: str) -> str:
-    """Remove the line numbers of a listing, if they count up by one and a function is defined in it."""
+    """Remove the line numbers of a listing.
+
+    The numbers must count up by one, and the listing must define a function.
+    """
     if not _NUMBERED_DEFINITION.search(code):
         return code
     lines: list[str] = []

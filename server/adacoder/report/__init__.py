@@ -1,4 +1,4 @@
-"""Describe requests in words and JSON, for every door: outcomes, progress, the JSON object."""
+"""Describe requests for all user interfaces: outcomes and progress in words, and the JSON object."""
 
 from adacoder.report.as_json import VERSION, path_json, to_json
 from adacoder.report.brief import age, brief_score, brief_unreached, want_and_got

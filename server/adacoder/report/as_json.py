@@ -23,15 +23,15 @@ from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
 
 VERSION = 1
-"""Version of the JSON object. It grows when a member is removed or changes its meaning, not when a member is added."""
+"""Version of the JSON object. It grows if a member is removed or changes its meaning, but not if a member is added."""
 
 
 def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16") -> dict[str, JSON]:
-    """Return the object that `--json` prints and `adacoder/run` answers with.
+    """Return the object that `--json` prints and that answers `adacoder/run`.
 
     Args:
-        outcome: result of a request.
-        folder: the workspace. `target` is relative to it if it lies inside.
+        outcome: the result of a request.
+        folder: the workspace. `target` is relative to it if the target is inside.
         encoding: position encoding of `edits`.
     """
     verdict = outcome.verdict
@@ -62,11 +62,13 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
 
 
 def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict[str, JSON]:
-    """Return the object of `check --json` for a file or folder that was not checked. It has the members of `to_json`.
+    """Return the object of `check --json` for a file or folder that was not checked.
+
+    It has the members of `to_json`.
 
     Args:
         path: the file or folder; None if there is none.
-        folder: `path` is shown relative to it if it lies inside.
+        folder: `path` is shown relative to this folder if it is inside.
         status: `error` or `skipped`.
         reason: one sentence.
     """
@@ -112,7 +114,7 @@ def _line(line: SourceLine) -> dict[str, JSON]:
 
 
 def step_json(step: Step) -> dict[str, JSON]:
-    """Return an entry of `journal`."""
+    """Return the entry of `journal` for a step."""
     return {
         "agent": step.agent,
         "action": step.action,

@@ -11,14 +11,14 @@ _SAYS_MORE = frozenset({FailureKind.DENIED, FailureKind.BROKEN_EXAMPLE, FailureK
 
 
 def brief_score(passed: int, total: int) -> str:
-    """Result of the examples, as in "3/3 examples"."""
+    """Return the result of the examples in the form "3/3 examples"."""
     return f"{passed}/{counted(total, 'example')}"
 
 
 def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
-    """First line that no example reached, as in "line 14 not reached"; empty if there is none.
+    """Describe the lines that no example reached, such as "line 14 not reached"; empty if there are none.
 
-    `more`: number of lines that the function has moved down since then.
+    `more`: number of lines by which the function has moved down since the run.
     """
     if coverage is None or not coverage.unreached:
         return ""
@@ -27,7 +27,7 @@ def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
 
 
 def age(seconds: float) -> str:
-    """Time since something, as in "4 minutes ago"."""
+    """Describe the time since something happened, such as "4 minutes ago"."""
     for length, noun in _SPANS:
         if seconds >= length:
             return f"{counted(int(seconds // length), noun)} ago"
@@ -35,7 +35,10 @@ def age(seconds: float) -> str:
 
 
 def want_and_got(result: ExampleResult, failure: Failure | None = None) -> str:
-    """Describe a failed example in a sentence. `failure`: the example's own failure, used where it says more."""
+    """Describe a failed example in a sentence.
+
+    `failure` is the example's own failure, which is used if it says more.
+    """
     example = result.example
     if failure is not None and (failure.kind in _SAYS_MORE or (failure.got is None and failure.error is None)):
         return failure.message

@@ -36,7 +36,7 @@ def _document(outcome: Outcome, folder: Path) -> Iterator[str]:
         yield tree
     last_round = 0
     codes: dict[tuple[str, ...], str] = {(): current(outcome.target).function}
-    """Latest code of each branch."""
+    """The latest code of each branch."""
     for step in outcome.steps:
         if step.round > last_round:
             last_round = step.round
@@ -155,7 +155,7 @@ class _Branch:
 
     @property
     def result(self) -> str:
-        """Best score of its evaluations; empty if there are none."""
+        """Best score of the branch's evaluations; empty if there are none."""
         found = [step.details for step in self.steps if isinstance(step.details, Evaluated)]
         if not found:
             return ""

@@ -1,4 +1,4 @@
-"""Foreign text in Markdown: it is shown, and its markup has no effect."""
+"""Show foreign text in Markdown so that its markup has no effect."""
 
 from __future__ import annotations
 

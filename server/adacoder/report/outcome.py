@@ -1,4 +1,4 @@
-"""Outcomes of requests, in words."""
+"""Describe the outcomes of requests in words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def exit_code(outcomes: Sequence[Outcome]) -> int:
 
 
 def summary(outcome: Outcome) -> str:
-    """Return one line: the result, its evidence, and notes on the evidence."""
+    """Return one line with the result, its evidence, and notes on the evidence."""
     return joined(" ", [_ending(outcome), *notes(outcome)])
 
 
@@ -78,10 +78,10 @@ def _evidence(outcome: Outcome) -> str:
 
 
 def total_tokens(outcome: Outcome) -> Tokens:
-    """All tokens of a request."""
+    """Return the sum of the tokens of a request."""
     return sum((step.tokens for step in outcome.steps), Tokens())
 
 
 def label(target: Target, folder: Path) -> str:
-    """Return `path::qualname`. The path is relative to `folder` if it lies inside."""
+    """Return `path::qualname`. The path is relative to `folder` if it is inside."""
     return f"{below(folder, target.module.path).as_posix()}::{target.qualname}"

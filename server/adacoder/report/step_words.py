@@ -1,4 +1,4 @@
-"""Steps of a request, in words."""
+"""Describe the steps of a request in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adacoder.messages import counted
 
 
 def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
-    """Return one line for a waiting person: round, phase, examples passed, tokens so far."""
+    """Return one line for a waiting user: round, phase, examples passed, tokens so far."""
     if isinstance(event, Waiting):
         return event.message
     where = " · ".join([f"round {event.round}/{most_rounds}", *event.branch])
@@ -31,10 +31,10 @@ def _written(tokens: int) -> str:
 
 
 def score(passed: int, total: int) -> str:
-    """Result of the examples."""
+    """Describe the result of the examples."""
     return f"{passed}/{total} examples passed"
 
 
 def fixed(rules: Sequence[str]) -> str:
-    """Result of a repair by these rules."""
+    """Describe the result of a repair by these rules."""
     return f"fixed by rule: {', '.join(rules).replace('_', ' ')}" if rules else "no rule helps"

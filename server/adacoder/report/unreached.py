@@ -1,4 +1,4 @@
-"""Lines and branches that no example reached, in words."""
+"""Describe the lines and branches that no example reached in words."""
 
 from __future__ import annotations
 

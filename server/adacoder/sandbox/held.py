@@ -1,4 +1,4 @@
-"""Memory, files, threads and time of a process, as the kernel counts them (proc(5)). Linux only."""
+"""Measure the memory, files, threads and time of a process, as the kernel counts them (proc(5)). Linux only."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ from pathlib import Path
 from adacoder.sandbox.isolation import LIMITS
 
 _SHARED = re.compile(rb"^\S+ ...s (?:\S+ +){2}\d+\b(?! +/(?:usr|lib)/)", re.MULTILINE)
-"""Shared mappings, except of system files, which confined processes cannot write to: the C library has one."""
+"""Shared mappings, except mappings of system files. Confined processes cannot write to those, and the C library has
+one.
+"""
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
 _MOST_WAITING = 2
-"""Number of threads whose waits count: often one waits for another, and then both have waited for a processor."""
+"""Number of threads whose waits count. Often one thread waits for another, and both waited for a CPU.
+"""
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 
 
 def shares_memory(pid: int) -> bool | None:
-    """True if a process has a mapping that it shares with its forks and that can be made writable. None if unknown."""
+    """Return whether a process has a writable mapping that it shares with its forks; None if unknown.
+
+    A mapping that can be made writable also counts.
+    """
     with suppress(OSError):
         if not _SHARED.search(_read(pid, "maps")):
             return False
@@ -27,24 +33,25 @@ def shares_memory(pid: int) -> bool | None:
 
 
 def memory(pid: int) -> int:
-    """Bytes of memory that belong only to a process and its forks, including page tables; 0 if unknown."""
+    """Return the bytes of memory that belong only to a process and its forks, including page tables; 0 if unknown."""
     with suppress(OSError):
         return sum(map(int, _MEMORY.findall(_read(pid, "status")))) << 10
     return 0
 
 
 def threads(pid: int) -> int:
-    """Number of a process's threads; 0 if unknown."""
+    """Return the number of a process's threads; 0 if unknown."""
     try:
-        return os.stat(f"/proc/{pid}/task").st_nlink - 2  # noqa: PTH116  # before each verdict
+        return os.stat(f"/proc/{pid}/task").st_nlink - 2  # noqa: PTH116  # called before each verdict
     except OSError:
         return 0
 
 
 def waited(pid: int) -> float:
-    """Seconds for which the two threads of a process that waited longest had to wait for a processor; 0 if unknown.
+    """Return the seconds that the two longest waiting threads of a process waited for a processor; 0 if unknown.
 
-    A sum would let code wait for itself: 100 threads that share a processor for a second wait 99 seconds.
+    With a sum over all threads, code could wait for itself: 100 threads that share a processor for a second wait 99
+    seconds.
     """
     nanoseconds = []
     with suppress(OSError):  # the process has ended, or this kernel does not count them
@@ -55,7 +62,7 @@ def waited(pid: int) -> float:
 
 
 def computed(pid: int) -> float:
-    """Seconds of processor time that a process used, with all its threads; 0 if unknown."""
+    """Return the processor time in seconds that a process used with all its threads; 0 if unknown."""
     with suppress(OSError):  # the process has ended
         fields = _read(pid, "stat").rpartition(b")")[2].split()  # the name in parentheses may contain anything
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -63,7 +70,7 @@ def computed(pid: int) -> float:
 
 
 def deleted_bytes(pid: int, folder: str) -> int:
-    """Maximum bytes in deleted files below a folder that a process keeps through descriptors and mappings.
+    """Return the maximum bytes in deleted files below a folder that a process keeps through descriptors and mappings.
 
     The size of a file that is only mapped is unknown, so the largest possible size counts.
     """

@@ -1,7 +1,7 @@
 """Run a module's examples on a candidate, in a confined process: the sandbox's entry point for evaluations.
 
-Every evaluation has its own process, which is killed at its end, even after a pass. The worker in it only answers. The
-Judge decides in this process, and no `want` ever leaves it.
+Every evaluation has its own process, which is killed when the evaluation ends, even after a pass. The worker in that
+process only answers. The Judge decides in this process, and no `want` ever leaves it.
 """
 
 from __future__ import annotations
@@ -54,31 +54,32 @@ _WATCHED_SECONDS = 0.03
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """Maximum number of concurrent evaluations of all Hosts that share `turns`."""
 _MOST_TIMES = 20
-"""Maximum time of an evaluation that waits for a processor, in timeouts."""
+"""Maximum time of an evaluation that waits for a processor, as a multiple of its timeout."""
 _UNFINISHED = 1.25
-"""Factor for the time that a process waited, because the kernel does not count a wait before its end."""
+"""Factor for the time that a process waited, because the kernel counts a wait only when it ends."""
 _EXPIRING_SECONDS = 0.1
-"""Seconds between two checks of an evaluation whose timeout is over."""
+"""Seconds between two checks of an evaluation whose timeout has passed."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
-"""Minimum seconds between two searches for private files that docstrings may see, and the maximum share of the time
-that the searches take: 1 / `_SHARE`."""
+"""Minimum seconds between two searches for private files that docstrings may see. The searches take at most 1 /
+`_SHARE` of the time.
+"""
 _MOST_RUNS = 3
-"""Maximum number of runs if private files come to light meanwhile."""
+"""Maximum number of runs if private files are found during each run."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
 """Failures that another process may have caused, if the evaluation shares resources with it."""
 NO_ISOLATION = Named("isolation", Level.NONE)
 
 
 def turns_for_all() -> asyncio.Semaphore:
-    """Let as many evaluations run at a time as there are processors."""
+    """Return a semaphore that lets as many evaluations run at a time as there are processors."""
     return asyncio.Semaphore(PROCESSORS)
 
 
 def _by_what_holds(
     method: Callable[Concatenate[Host, P], Awaitable[T]],
 ) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
-    """Prove isolation again and retry a method that failed, if the proof came from an earlier start."""
+    """Prove isolation again and retry a method that failed, if the proof is from an earlier start."""
 
     @wraps(method)
     async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
@@ -107,11 +108,11 @@ class Host:
         turns: asyncio.Semaphore | None = None,
         wishes: Wishes = NO_WISHES,
     ) -> None:
-        """`least`: weakest isolation accepted. `best`: strongest isolation tried.
+        """`least`: weakest isolation to accept. `best`: strongest isolation to try.
 
-        `spares`: number of processes kept ready for the next evaluations while none runs. `turns`: limits the number of
-        concurrent evaluations, which run in order of arrival. Hosts may share it. `wishes`: files of the workspace that
-        are private in addition to the known ones.
+        `spares`: number of processes to keep ready for the next evaluations while none runs. `turns`: limits the number
+        of concurrent evaluations, which run in order of arrival. Several Hosts may share it. `wishes`: files of the
+        workspace that are private in addition to the known ones.
         """
         self._interpreter = interpreter
         self._workspace = workspace
@@ -127,7 +128,8 @@ class Host:
         self._ahead = ImportsAhead(workspace)
         self._booting: asyncio.Task[None] | None = None
         self._has_looked = False
-        self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
+        # a daemon thread, so that no exit waits for it
+        self._clearing = threading.Thread(target=remove_left, daemon=True)
         self._clearing.start()
 
     @_by_what_holds
@@ -158,9 +160,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Trace:
-        """Run `examples` as `evaluate` does. Return the trace of the last example in the target, as far as it got.
+        """Run `examples` as `evaluate` does, and return the trace of the last example in the target, as far as it got.
 
-        There is no Verdict: a trace, and events while it is made, decide nothing.
+        There is no Verdict, because a trace, and events during tracing, decide nothing.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -170,13 +172,13 @@ class Host:
             return (await self._alone(finding, replace(program, traced=True), examples, timeout)).trace
 
     async def _alone(self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float) -> Judge:
-        """Evaluate in a new process. The caller has a turn.
+        """Evaluate in a new process. The caller must have taken a turn.
 
-        The run is repeated if its template was killed, or if a private file came to light meanwhile. In the first case
-        the result is incomplete. In the second it must not be shown.
+        The run is repeated if its template was killed, or if a private file was found during the run. In the first
+        case, the result is incomplete. In the second case, it must not be shown.
 
         Raises:
-            SandboxError: as `evaluate`, or private files came to light in every run.
+            SandboxError: as `evaluate`, or private files were found during every run.
         """
         for left in reversed(range(_MOST_RUNS)):
             recipe = await self._recipe(finding.mechanism, program)
@@ -189,7 +191,7 @@ class Host:
                 if holds and not (left and judge.cut_short and taken.gone):
                     return judge
             finally:
-                # Right after the verdict, which need not wait for it.
+                # This runs right after the verdict, which need not wait for it.
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Private files keep changing while code runs: try again when they no longer change.")
 
@@ -205,7 +207,7 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Verdict:
-        """Evaluate an unchanged module. If possible, it is imported only once for all of its docstrings.
+        """Evaluate an unchanged module. If possible, import it only once for all of its docstrings.
 
         A run that may have failed because of other processes is repeated in a process of its own.
 
@@ -236,7 +238,7 @@ class Host:
 
     @_by_what_holds
     async def begin(self, module: Module) -> None:
-        """Boot a template that imports unchanged modules, for docstrings that will follow soon.
+        """Start a template that imports unchanged modules, for docstrings that will be evaluated soon.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -247,7 +249,7 @@ class Host:
 
     @_by_what_holds
     async def ready(self, program: Program) -> None:
-        """Prepare for evaluations of the program's module that will follow soon, whatever the candidate.
+        """Prepare for evaluations of the program's module that will be requested soon, whatever the candidate.
 
         Raises:
             IsolationRefused: as `evaluate`. Nothing is started then.
@@ -271,7 +273,7 @@ class Host:
         *,
         is_standing: bool = False,
     ) -> Recipe:
-        """Recipe of the template that evaluates the program, or that imports its unchanged module if `is_standing`."""
+        """Return the recipe of the template that evaluates the program, or imports it if `is_standing`."""
         if not self._has_looked:  # the first search is by far the slowest
             await asyncio.to_thread(self._visible, program)
             self._has_looked = True
@@ -281,15 +283,16 @@ class Host:
         return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, group)
 
     def _visible(self, program: Program, *, after: bool = False) -> VisiblePaths:
-        """Files that the program may see; `after` is as in `find_visible`."""
+        """Return the files that the program may see; `after` is as in `find_visible`."""
         view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, after=after)
         if not program.is_withheld:
             return view
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
-        """True if the files that the program may see are still the same. Evaluations that end at about the same time
-        share a search.
+        """Return whether the files that the program may see are still the same.
+
+        Evaluations that end at about the same time share a search.
         """
         look = self._looks.get(recipe)
         if look is None:
@@ -306,9 +309,9 @@ class Host:
         return shows
 
     async def _known_recipe(self, mechanism: Mechanism, program: Program) -> Recipe:
-        """Recipe for an unchanged module, as of `_recipe` but cached briefly for each package.
+        """Return the recipe for an unchanged module, like `_recipe`, but cache it briefly for each package.
 
-        A stale recipe does no harm: the caller checks after the run whether it still holds.
+        A stale recipe does no harm, because the caller checks it again after the run.
         """
         key = mechanism, program.module.root, program.module.name.partition(".")[0]
         recipe, until = self._recipes.get(key, (None, 0.0))
@@ -318,10 +321,10 @@ class Host:
         return recipe
 
     async def _accepted(self, program: Program, *, is_standing: bool = False) -> Proof:
-        """Mechanism that isolates here. Raises IsolationRefused if it is weaker than the minimum accepted.
+        """Return the proof of the mechanism that isolates here. Raise IsolationRefused if it is too weak.
 
-        While it is still being proven, the template that `program` most likely needs is booted up to the point where
-        the user's code would run.
+        While the mechanism is still being proven, start the template that `program` most likely needs, up to the point
+        where the user's code would run.
         """
 
         def boot(mechanism: Mechanism, permitted: Permit) -> None:
@@ -342,13 +345,13 @@ class Host:
 
     async def _boot(self, mechanism: Mechanism, program: Program, permitted: Permit, *, is_standing: bool) -> None:
         recipe = await self._recipe(mechanism, program, permitted, is_standing=is_standing)
-        with suppress(SandboxError):  # the next caller that needs it gets the error
+        with suppress(SandboxError):  # the next caller that needs the template gets the error
             (self._importers if is_standing else self._templates).begin(recipe)
 
     async def _follow(self, taken: Taken, judge: Judge, program: Program, seconds: float) -> None:
         """Run the judge's examples in a process, and report to the judge.
 
-        If the template is killed meanwhile, the judge hears of no end, and its verdict shows an interrupted run.
+        If the template is killed during the run, the judge receives no end, and its verdict shows an interrupted run.
         """
         line = taken.evaluation.line
         try:
@@ -369,19 +372,20 @@ class Host:
             status = await taken.status()
             if not taken.gone and not _has_too_much(taken, judge):
                 judge.died(status)
-        except ProtocolError as breach:  # or it was ended just after its last answer
+        except ProtocolError as breach:  # or the process was ended just after its last answer
             if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
 
 
 def _limit(seconds: float) -> int:
-    """CPU limit in seconds: a backstop that ends the evaluation if its supervisor is gone."""
+    """Return the CPU limit in seconds: a backstop that ends the evaluation if its supervisor is gone."""
     return math.ceil(seconds) + 1
 
 
 def _has_too_much(taken: Taken, judge: Judge) -> bool:
-    """True if it has too many files or threads or too much memory, or was ended for such an excess. Report the reason
-    to the judge.
+    """Return whether an evaluation has too many files or threads or too much memory, or was ended for that.
+
+    Report the reason to the judge.
     """
     if taken.overfull:
         judge.wrote_too_much(SCRATCH_SIZE)
@@ -396,11 +400,12 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
 
 @asynccontextmanager
 async def _timeout(evaluation: Evaluation, seconds: float) -> AsyncIterator[None]:
-    """Raise TimeoutError after `seconds`. The time in which an evaluation waits for a processor does not count, because
-    it shows how busy the machine is.
+    """Raise TimeoutError after `seconds`.
 
-    An evaluation that has used the processors for `seconds` gets no more time. So the kernel's limit never comes first
-    for code that uses one processor, and its end has the right reason.
+    The time in which an evaluation waits for a processor does not count, because it shows how busy the machine is.
+
+    An evaluation that has used the processors for `seconds` gets no more time. So for code that uses one processor, the
+    kernel's limit never comes first, and the reason for the end is correct.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()

@@ -38,11 +38,11 @@ _MOST_ROOTS = 2
 _REAP_SECONDS = 5.0
 _LEFT = "The sandbox broke: an evaluation left something behind."
 _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
-"""Errors raised if a process misbehaves."""
+"""Errors that are raised if a process misbehaves."""
 _WATCHED_SECONDS = 0.1
 """Seconds between two checks of an importer."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
-"""Effects of an import that a forked process does not inherit, or shares with others."""
+"""Effects of an import that a forked process does not inherit, or that it shares with others."""
 
 
 class Apart(Exception):
@@ -50,19 +50,19 @@ class Apart(Exception):
 
 
 class Importers:
-    """Lends processes for docstrings. Use it within one event loop, and close it."""
+    """Lends processes that run docstrings. Use an instance within one event loop, and close it."""
 
     def __init__(self, docstrings: int) -> None:
-        """`docstrings`: maximum number that run at a time."""
+        """`docstrings`: maximum number of docstrings that run at a time."""
         self.group = min(docstrings, MOST) + 1
         """Value for `Recipe.group`."""
         self._roots: dict[Recipe, _Root] = {}
-        """In order of use, most recent last."""
+        """Roots in order of use, most recent last."""
         self._stale: list[_Root] = []
-        """Roots that were replaced while a docstring was still running there."""
+        """Roots that were replaced while one of their docstrings was still running."""
 
     async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
-        """Lend a process in which the program's unchanged module is imported. The caller must give it back.
+        """Lend a process in which the program's unchanged module is imported. The caller must give the process back.
 
         `seconds`: limit for each import. `begin`: as in `TemplatePool.take`.
 
@@ -71,12 +71,13 @@ class Importers:
             SandboxError: the interpreter does not start.
         """
         root, name = self._root(recipe), _outermost(program)
-        root.users[name] += 1  # before the first await, since other calls end idle processes
+        root.users[name] += 1  # before the first await, because other calls end idle processes
         try:
             await self._end_idle()
             template = await root.template()
             if template.pid is None:
-                raise Apart  # if the system does not identify senders, no process can be trusted to be the right one
+                # if the system does not identify senders, AdaCoder cannot be sure that a process is the right one
+                raise Apart
             desk = await (await root.importer(program, seconds)).desk(program, seconds)
             return Lent(root, name, template, desk, await desk.docstring(program.module, begin))
         except BaseException as error:
@@ -99,7 +100,7 @@ class Importers:
         return root
 
     async def _end_idle(self) -> None:
-        """End the roots without running docstrings, except for the most recent ones."""
+        """End the roots that run no docstrings, except the most recent ones."""
         older = [*self._roots.values()][:-_MOST_ROOTS]
         idle = [root for root in (*older, *self._stale) if not root.busy]
         self._stale = [root for root in self._stale if root.busy]
@@ -127,17 +128,17 @@ class Lent(Taken):
         self.notes = desk.notes
 
     async def status(self) -> int | None:
-        """Always None: after a wrong end, the docstring is evaluated in a process of its own."""
+        """Always None. If the process does not end as expected, the docstring is evaluated in a process of its own."""
         return None
 
     def give_back(self) -> None:
-        """Kill it."""
+        """Kill the process."""
         self._root.users[self._name] -= 1
         super().give_back()
 
 
 class _Process:
-    """Our side of a process that forks others."""
+    """The server's side of a process that forks others."""
 
     def __init__(self, evaluation: Evaluation, template: TemplateProcess) -> None:
         self.evaluation = evaluation
@@ -148,12 +149,12 @@ class _Process:
         return await forked(self.evaluation.line.channel, self.turn, slot, *kind, begin=begin)
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """As `WorkerLine.import_`, with a time limit."""
+        """Import a module like `WorkerLine.import_`, with a time limit."""
         async with self.turn, asyncio.timeout(seconds):
             how, changes = await self.evaluation.line.import_(name, path, text)
         pid = self.evaluation.line.channel.sender
         if pid is None or children(pid):
-            raise Apart  # the evaluation on its own will show what isolation denies
+            raise Apart  # an evaluation in its own process shows what isolation denies
         if self.evaluation.threads() > 1:  # including threads of libraries, which Python does not know
             changes = tuple(dict.fromkeys((*changes, "threads")))
         if shares_memory(pid) is not False:
@@ -161,7 +162,10 @@ class _Process:
         return how, changes
 
     async def reap(self, slot: int) -> bool:
-        """Let it reap a killed process that it forked for a slot. Return True if nothing is left of that process."""
+        """Let this process reap a killed process that it forked for a slot.
+
+        Return True if nothing is left of the killed process.
+        """
         try:
             async with self.turn:
                 await self.evaluation.line.channel.send("reap", str(slot))
@@ -170,7 +174,7 @@ class _Process:
             return False
 
     async def reaped(self) -> bool:
-        """Receive the report of a reaped process. Return True if nothing is left of it."""
+        """Receive the report about a reaped process. Return True if nothing is left of that process."""
         try:
             async with asyncio.timeout(_REAP_SECONDS):
                 match await self.evaluation.line.channel.receive():
@@ -181,7 +185,7 @@ class _Process:
         return False
 
     async def _watch(self, scratch: Path | None) -> None:
-        """Kill it if it starts too many threads, takes too much memory, or fills the disk."""
+        """Kill this process if it starts too many threads, takes too much memory, or fills the disk."""
         folder = f"{scratch}/{self.evaluation.slot}"
         while self.evaluation.threads() <= MOST_THREADS and self.evaluation.memory() <= MOST_MEMORY:
             if scratch is not None and await asyncio.to_thread(is_overfull, folder, self.evaluation.pid):
@@ -201,14 +205,14 @@ class _Root:
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.users: Counter[str] = Counter()
-        """Number of docstrings that run or will soon run, by outermost module."""
+        """Number of docstrings that run or will run soon, by outermost module."""
         self._importers: dict[str, asyncio.Task[_Importer]] = {}
         """Importers by module name, most recently used last."""
         self._boot = asyncio.create_task(self._start())
 
     @property
     def busy(self) -> bool:
-        """True if a docstring runs, or will soon run."""
+        """True if a docstring runs, or will run soon."""
         return any(self.users.values())
 
     @property
@@ -218,7 +222,7 @@ class _Root:
 
     @property
     def usable(self) -> bool:
-        """True if it can serve."""
+        """True if new docstrings can use this root."""
         if not self._boot.done():
             return True
         return not self.failed and self._boot.result().alive and self._boot.result().is_current
@@ -233,7 +237,7 @@ class _Root:
         return template
 
     async def template(self) -> TemplateProcess:
-        """Template that importers are forked from.
+        """Return the template that importers are forked from.
 
         Raises:
             SandboxError: the interpreter does not start.
@@ -241,7 +245,7 @@ class _Root:
         return await asyncio.shield(self._boot)
 
     async def importer(self, program: Program, seconds: float) -> _Importer:
-        """Importer for a program's module.
+        """Return the importer for a program's module.
 
         Raises:
             Apart: the import failed, or had effects that cannot be forked.
@@ -255,7 +259,7 @@ class _Root:
         return await asyncio.shield(task)
 
     async def _make_room(self) -> None:
-        """End unused importers until there is room for another."""
+        """End unused importers until there is room for another one."""
         for name, task in [*self._importers.items()]:
             if len(self._importers) < self.recipe.group:
                 return
@@ -304,11 +308,11 @@ class _Importer(_Process):
         """Slots that no desk uses."""
         self._desks: list[_Desk] = []
         self._there: dict[str, str] = {}
-        """Texts of modules that were imported along with it, by name, as far as they were requested."""
+        """Texts of modules that were imported together with it, by name, as far as they were requested."""
         self._apart: dict[str, str] = {}
         """Reasons why modules cannot be imported here, by name."""
         self.freed = asyncio.Event()
-        """Set when another desk may be free."""
+        """Set when another desk may have become free."""
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
         """Import the module.
@@ -318,10 +322,10 @@ class _Importer(_Process):
         """
         self.notes = _noted(name, *await self.import_(seconds, name, path, text))
         if self.template.orphans(self._group):
-            raise Apart  # as for child processes
+            raise Apart  # for the same reason as child processes
 
     async def desk(self, program: Program, seconds: float) -> _Desk:
-        """Desk that has imported the program's module.
+        """Return a desk that has imported the program's module.
 
         Raises:
             Apart: the import failed, or had effects that cannot be forked.
@@ -346,7 +350,10 @@ class _Importer(_Process):
         return desk
 
     async def _free_desk(self, module: str | None) -> _Desk:
-        """An idle desk that has imported `module`, else an idle desk without imports of its own, else a fresh desk."""
+        """Return an idle desk that has imported `module`, else an idle desk without imports, else a new desk.
+
+        Imports of the importer itself do not count.
+        """
         while True:
             idle = [desk for desk in self._desks if not desk.busy]
             fitting = [desk for wanted in (module, None) for desk in idle if desk.module == wanted]
@@ -373,7 +380,7 @@ class _Importer(_Process):
         return desk
 
     async def ended(self, desk: _Desk) -> None:
-        """Handle a desk that was killed."""
+        """Handle the end of a desk that was killed."""
         if desk not in self._desks:
             return
         self._desks.remove(desk)
@@ -385,16 +392,16 @@ class _Importer(_Process):
 
     @property
     def usable(self) -> bool:
-        """True if it can serve."""
+        """True if new docstrings can use this importer."""
         return not self._given_up and self.evaluation.alive
 
     @property
     def _group(self) -> int | None:
-        """Process group of the importer and all its descendants. None of them can change its group."""
+        """Process group of the importer and all its descendants. They cannot change their group."""
         return self.evaluation.line.channel.sender
 
     def kill(self) -> None:
-        """Kill it and its forks."""
+        """Kill this importer and the processes forked from it."""
         self._given_up = True
         self.freed.set()
         for desk in self._desks:
@@ -403,12 +410,12 @@ class _Importer(_Process):
         super().kill()
 
     async def end(self) -> None:
-        """End it and all its descendants."""
+        """End this importer and all its descendants."""
         self.kill()
         with suppress(SandboxError):
             await self.template.reap(self.evaluation)
         if not await self.template.sweep(self._group):
-            self.template.broken = True  # ending the template kills the rest
+            self.template.broken = True  # this ends the template, which kills the rest
 
 
 class _Desk(_Process):
@@ -418,21 +425,21 @@ class _Desk(_Process):
         super().__init__(evaluation, importer.template)
         self.busy = True
         self.module: str | None = None
-        """Module that it has imported and the importer has not; None if there is none."""
+        """Module that the desk has imported and its importer has not; None if there is none."""
         self.notes = importer.notes
         self._importer = importer
         self._has_forked = False
-        """True if it has forked a process that is not reaped yet."""
+        """True if the desk has forked a process that is not reaped yet."""
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """As in `_Process`, after reaping the last forked process."""
+        """Import a module as `_Process` does, after reaping the last forked process."""
         has_forked, self._has_forked = self._has_forked, False
         if has_forked and not await self.reap(self.evaluation.slot):
             raise SandboxError(_LEFT)
         return await super().import_(seconds, name, path, text)
 
     async def docstring(self, module: Module, begin: Begin) -> Evaluation:
-        """Fork a process for a docstring of a module. The previous one is reaped before that."""
+        """Fork a process for a docstring of a module. Reap the previous process first."""
         has_forked, self._has_forked = self._has_forked, True
         try:
             kind = "docstring", module.name, str(module.path)
@@ -446,7 +453,7 @@ class _Desk(_Process):
         return evaluation
 
     def give_back(self, evaluation: Evaluation | None) -> None:
-        """Take back a docstring's process."""
+        """Take back the process of a docstring."""
         if evaluation is not None:
             evaluation.kill()
             evaluation.close()
@@ -454,23 +461,23 @@ class _Desk(_Process):
         self._importer.freed.set()
 
     async def end(self) -> None:
-        """End it, and let the importer clean up after it."""
+        """End this desk, and let the importer clean up after it."""
         self.kill()
         await self._importer.ended(self)
 
 
 def _outermost(program: Program) -> str:
-    """Name of the outermost module or package that contains a program's module."""
+    """Return the name of the outermost module or package that contains a program's module."""
     return program.module.name.partition(".")[0]
 
 
 def _imported(task: asyncio.Task[_Importer]) -> _Importer | None:
-    """Result of an import; None if it is still running, was cancelled or failed."""
+    """Return the result of an import; None if the import is still running, was cancelled or failed."""
     return None if not task.done() or task.cancelled() or task.exception() else task.result()
 
 
 def _noted(name: str, how: str, changes: tuple[str, ...]) -> tuple[str, ...]:
-    """Notes about the effects of an import.
+    """Return notes about the effects of an import.
 
     Raises:
         Apart: the import failed, or had effects that cannot be forked.

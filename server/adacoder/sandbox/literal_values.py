@@ -1,7 +1,7 @@
 """Comparison of displayed values.
 
 The output of a worker may be hostile. Only plain literals of limited length and depth and without arithmetic are
-parsed, so that Python's parser cannot choke on them.
+parsed, so that hostile text cannot overload Python's parser.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from adacoder.pytext import parsed
 _LONGEST = 20_000
 """Maximum length of a text that is parsed."""
 _DEEPEST = 50
-"""Maximum nesting of brackets."""
+"""Maximum nesting of brackets in a text that is parsed."""
 _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?)""")
-"""A string, or the rest of the line if the string is not closed. So nothing is searched twice."""
+"""A string, or the rest of the line if the string is not closed. So no part of the text is searched twice."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
 """Operators in a literal after removal of strings and exponents."""
 _PIECE = re.compile(rf"{_STRING.pattern}|[^,\[\]{{}}()'\"]+|.", re.DOTALL)
@@ -30,17 +30,17 @@ _OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
 
 
 def same_value(one: str, other: str) -> bool:
-    """True if two texts are literals of the same value.
+    """Return whether two texts are literals of the same value.
 
-    Numbers are compared by `==`, so 15 is 15.0. But no number is True or False, and no list is a tuple. Nothing is
-    rounded: an author who writes 3.14 may mean exactly that.
+    Numbers are compared by `==`, so 15 equals 15.0. But no number equals True or False, and no list equals a tuple.
+    Numbers are not rounded: an author who writes 3.14 may mean exactly that.
     """
     form = _form_of(one)
     return form is not None and form == _form_of(other)
 
 
 def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) -> bool:
-    """True if two outputs differ only in how the literal sets in them are written.
+    """Return whether two outputs differ only in how the literal sets in them are written.
 
     Each output, or each of its lines, is a literal, which may contain `set()` and `frozenset(…)`. Sets are compared by
     value and by the types of their elements, so {1} is neither {True} nor {1.0}. `agree` compares the rest as text.
@@ -59,14 +59,14 @@ def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) ->
 
 
 def same_but_for_order(want: str, got: str) -> bool:
-    """True if two outputs differ only in the order inside braces."""
+    """Return whether two outputs differ only in the order inside braces."""
     if "{" not in want or max(len(want), len(got)) > _LONGEST or _arranged(want, list) == _arranged(got, list):
         return False
     return _arranged(want, sorted) == _arranged(got, sorted)
 
 
 def _with_sorted_sets(written: str) -> str | None:
-    """A literal with each of its outermost sets in a canonical form; None if the text is not a literal."""
+    """Return a literal with each of its outermost sets in a canonical form; None if the text is not a literal."""
     text = written.strip()
     if "{" not in text or "\r" in text or len(text) > _LONGEST or not _is_plain(text):
         return None
@@ -90,10 +90,10 @@ def _with_sorted_sets(written: str) -> str | None:
 
 
 def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) -> str:
-    """Canonical form of a literal. `sets` collects its outermost sets, in order, with their forms.
+    """Return the canonical form of a literal. `sets` collects its outermost sets, in order, with their forms.
 
     Raises:
-        ValueError: it is not a literal.
+        ValueError: `node` is not a literal.
     """
     match node:
         case ast.Constant(value=bool() | int() | float() | complex() | str() | bytes() | None):
@@ -117,7 +117,7 @@ def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) ->
 
 
 def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
-    """Raises ValueError if a dictionary is unpacked."""
+    """Return the nodes. Raise ValueError if one is None, because a dictionary is unpacked."""
     found = [node for node in nodes if node is not None]
     if len(found) < len(nodes):
         raise ValueError("no literal")
@@ -125,7 +125,7 @@ def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
 
 
 def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
-    """An output with the comma-separated items inside braces rearranged. It need not be Python."""
+    """Rearrange the comma-separated items inside braces of an output. The output need not be Python."""
     open_: list[tuple[str, list[list[str]]]] = [("", [[]])]
     for part in _PIECE.findall(written.strip()):
         opener, items = open_[-1]
@@ -144,7 +144,7 @@ def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
 
 
 def _form_of(written: str) -> Hashable | None:
-    """Canonical form of the value of a literal; None if the text is not a literal."""
+    """Return the canonical form of the value of a literal; None if the text is not a literal."""
     try:
         return _form(value_of(written))
     except (ValueError, TypeError):
@@ -152,7 +152,7 @@ def _form_of(written: str) -> Hashable | None:
 
 
 def value_of(written: str) -> object:
-    """Value of a literal.
+    """Return the value of a literal.
 
     Raises:
         ValueError: the text is not a literal, or too long.
@@ -170,7 +170,7 @@ def value_of(written: str) -> object:
 
 
 def _is_plain(text: str) -> bool:
-    """True if `text`, provided that it is Python, is a literal without arithmetic or deep nesting."""
+    """Return whether `text`, provided that it is Python, is a literal without arithmetic or deep nesting."""
     bare = _EXPONENT.sub("", _STRING.sub("''", text))
     if _ARITHMETIC.search(bare):
         return False

@@ -1,7 +1,7 @@
-"""Probe of isolation: a mechanism counts only if code that tries to break out of it fails.
+"""Test which isolation works: a mechanism counts only if code that tries to break out of it fails.
 
-Every attempt that must fail has a twin that must succeed. Otherwise a canary that could do nothing at all would pass as
-proof.
+Every attempt that must fail has a counterpart that must succeed. Otherwise a canary that could do nothing at all would
+count as proof.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _PROBE_SECONDS = 20
 _BEGUN_SECONDS = 0.005
-"""Seconds after which `meanwhile` is called, while a mechanism is being tried."""
+"""Seconds from the start of a mechanism's test to the call of `meanwhile`."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -116,7 +116,7 @@ def fork():
 
 
 Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
-"""Called with the mechanism being tried, and a Permit that resolves to whether it isolates."""
+"""Called with the mechanism that is being tested, and a Permit that resolves to whether it isolates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +126,9 @@ class Proof:
     isolation: Isolation
     mechanism: Mechanism
     reason: str
-    """Reason why it is not at the best level; empty if it is."""
+    """Reason why the isolation is not at the best level; empty if it is."""
     is_recorded: bool = False
-    """True if it was proven at an earlier start and its conditions still hold."""
+    """True if an earlier start proved it and its conditions still hold."""
 
     @property
     def remedy(self) -> str:
@@ -150,8 +150,9 @@ async def probe(
     """Find the strongest mechanism that isolates code here, up to the level `best`.
 
     The result is cached. If it is as good as `best`, it stays valid until PATH changes. Otherwise it expires soon,
-    because the user may install missing software. `anew`: probe now, ignoring the cache and the record. `keeps`: write
-    the proof down for later starts. `meanwhile` is called while the first mechanism is tried, if any has to be.
+    because the user may install missing software. With `anew`, probe now and ignore the cache and the record. With
+    `keeps`, store the proof for later starts. `meanwhile` is called while the first mechanism is tested, if a test is
+    needed.
     """
     key = best, os.environ.get("PATH"), anew, asyncio.get_running_loop()
     known = None if anew else _known.get(key[:2])
@@ -165,7 +166,8 @@ async def probe(
                 del _under_way[key]
         before = _known.get(key[:2])
         if found.isolation.level is Level.NONE and before is not None and before[0].isolation.level is not Level.NONE:
-            # It failed only for now, e.g. for lack of descriptors. The proven mechanism refuses code it cannot confine.
+            # The probe failed only for now, e.g. for lack of descriptors. The proven mechanism refuses code that it
+            # cannot confine.
             if anew:
                 return found
             found, _, record = before
@@ -181,7 +183,7 @@ _KNOWN_SECONDS = 30.0
 _FAILED_SECONDS = 600.0
 """Seconds for which later starts do not retry a stronger mechanism that failed."""
 _known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = {}
-"""Proof, the time until which it is valid if a better one may come, and the record to write."""
+"""Proof, the time until which it is valid if a better proof is possible, and the record to write."""
 _under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[tuple[Proof, JSON]]] = {}
 
 
@@ -196,7 +198,7 @@ async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof
     found = await _try_all(best, program, system, meanwhile)
     if conditions is None or found.isolation.level is Level.NONE:
         return found, None
-    # The proof is final if no stronger mechanism failed: such a failure may be temporary.
+    # The proof is final if no stronger mechanism failed. Such a failure may be temporary.
     is_final = program is None or found.isolation.level is best
     features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
     until = None if is_final else _since_boot() + _FAILED_SECONDS
@@ -204,7 +206,7 @@ async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof
 
 
 def _recorded_proof(record: JSON, conditions: JSON, program: Path | None, system: Locks | None) -> Proof | None:
-    """Proof from a record; None if its conditions have changed or it was not written by AdaCoder."""
+    """Return the proof in a record; None if its conditions have changed or AdaCoder did not write it."""
     mechanism: Mechanism
     match record:
         case {"conditions": before, "features": features, "reason": str(reason), "until": None | float() as until}:
@@ -238,7 +240,7 @@ async def _try_all(best: Level, program: Path | None, system: Locks | None, mean
             continue
         is_proved: Permit = loop.create_future()
         begin = loop.call_later(_BEGUN_SECONDS, meanwhile, mechanism, is_proved)
-        meanwhile = _nothing_else  # if the first fails, the next is likely to fail too
+        meanwhile = _nothing_else  # if the first mechanism fails, the next is likely to fail as well
         try:
             await _prove(mechanism)
             is_proved.set_result(True)
@@ -254,7 +256,7 @@ async def _try_all(best: Level, program: Path | None, system: Locks | None, mean
 
 
 def _nothing_else(mechanism: Mechanism, is_proved: Permit) -> None:
-    """Do nothing meanwhile."""
+    """Do nothing while a mechanism is tested."""
 
 
 def _nothing(reason: str) -> Proof:
@@ -276,12 +278,12 @@ async def _help(program: Path) -> str:
     except asyncio.CancelledError:
         with suppress(ProcessLookupError):
             process.kill()
-        await process.communicate()  # so that the garbage collector finds nothing left of it
+        await process.communicate()  # so that nothing of the process is left for the garbage collector
         raise
 
 
 async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> AsyncIterator[Mechanism | str]:
-    """Mechanisms to try, strictest first. If one cannot be tried, yield the reason instead."""
+    """Yield the mechanisms to test, strictest first. If a mechanism cannot be tested, yield the reason instead."""
     if sys.platform == "darwin":
         yield Seatbelt()
         return
@@ -296,7 +298,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
             other = program_of_others(_BUBBLEWRAP)
             yield f"{other} is not the system's own, so it is not used" if other else "bubblewrap is not installed"
         else:
-            # The help lists features of this version, which the machine may not permit.
+            # The help lists the features of this version, but the machine may not permit them.
             try:
                 described = await _help(bwrap)
             except OSError as error:
@@ -314,16 +316,16 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
 
 @dataclass(frozen=True, slots=True)
 class _Bait:
-    """Targets that the canary must not reach, though any process outside can."""
+    """Targets that the canary must not reach, although any process outside can."""
 
     folder: Path
-    """Folder shown to the canary."""
+    """Folder that the canary can see."""
     outside: Path
-    """File that is shown but must not be written."""
+    """File that the canary can see but must not write."""
     secret: Path
-    """File that must not be read."""
+    """File that the canary must not read."""
     beyond: Path
-    """Folder that is not shown."""
+    """Folder that the canary cannot see."""
     port: int
     """TCP port of a server."""
     socket: str
@@ -360,7 +362,7 @@ async def _prove(mechanism: Mechanism) -> None:
     """Let a canary try to break out of `mechanism`.
 
     Raises:
-        SandboxError: it broke out, or failed at an attempt that must succeed.
+        SandboxError: the canary broke out, or failed at an attempt that must succeed.
         HungUpError, ProtocolError, TimeoutError: the attempts did not run to their end.
     """
     with _bait() as bait:
@@ -387,7 +389,7 @@ async def _release_canary(line: WorkerLine, bait: _Bait, template: TemplateProce
     loaded = await line.load(Program(module, _CANARY, "write", 1, 1), _PROBE_SECONDS)
     if not isinstance(loaded, Imported) or loaded.raised is not None:
         raise SandboxError("Python cannot import a module in it")
-    seen = isolation.level is not Level.FULL  # namespaces make the difference
+    seen = isolation.level is not Level.FULL  # only namespaces hide names
     expected = {
         f"exists({str(bait.outside)!r})": True,
         f"exists({str(bait.beyond)!r})": seen,

@@ -1,6 +1,6 @@
-"""Record of the probe between starts: the proven isolation, in a file that only this user can have written.
+"""Store the result of the probe between starts, in a file that only this user can have written.
 
-It is valid as long as its conditions hold. A malformed record counts as missing, and the probe runs again.
+The record is valid as long as its conditions hold. A malformed record counts as missing, and the probe runs again.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ def read() -> JSON:
 
 
 def write(record: JSON) -> None:
-    """Replace the record, if possible."""
+    """Replace the record if possible."""
     with suppress(OSError):
         _folder().write(_FILE, json.dumps(record).encode())
 
 
 def _folder() -> PrivateFolder:
-    """AdaCoder's folder in the user's cache."""
+    """Return AdaCoder's folder in the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if not cache.is_absolute():
         cache = home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
@@ -74,7 +74,7 @@ def _folder() -> PrivateFolder:
 
 
 def conditions(bubblewrap: Path | None, system: Locks | None) -> JSON:
-    """Everything that a proof depends on, given the system's bubblewrap and locks; None if it cannot be determined."""
+    """Return everything that a proof with this bubblewrap and these locks depends on; None if unknown."""
     boot = _text(_BOOT)
     if not boot:
         return None
@@ -85,14 +85,14 @@ def conditions(bubblewrap: Path | None, system: Locks | None) -> JSON:
         [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         [system.landlock, system.machine] if system else None,
         [*rights, *map(_text, _STATES)],
-        # A new container may reuse the name and the folders of an earlier one, but not its first process.
+        # A new container may reuse the name and the folders of an earlier container, but not its first process.
         [*_namespaces(), *_text("/proc/1/stat").rpartition(")")[2].split()[_STARTED : _STARTED + 1]],
         [[str(place), *_identity(place)] for place in places],
     ]
 
 
 def _own_files() -> list[Path]:
-    """Files of this package: the mechanisms and their probe."""
+    """Return the files of this package: the mechanisms and their probe."""
     room = Path(__file__).parent
     return sorted((*room.glob("*.py"), *room.glob("*/*.py")))
 
@@ -111,7 +111,7 @@ def _text(path: str) -> str:
 
 
 def _identity(place: Path) -> list[int]:
-    """Numbers that change when a file or folder is changed or replaced; for `/`, only when it is replaced."""
+    """Return numbers that change when a file or folder is changed or replaced; for `/`, only when it is replaced."""
     try:
         found = place.lstat()
     except OSError:

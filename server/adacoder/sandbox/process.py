@@ -1,4 +1,4 @@
-"""Server side of a template and its evaluations: start, confine, communicate with and end their processes."""
+"""The server's side of a template and its evaluations: starts, confines and ends their processes, and talks to them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
-"""Seconds for an interpreter to start. Generous, since a slow machine is not the candidate's fault."""
+"""Seconds for an interpreter to start. The limit is generous, because a slow machine is not the candidate's fault."""
 WARM_SECONDS = 10.0
 """Seconds for one import in a template."""
 FORK_SECONDS = 5.0
@@ -42,7 +42,7 @@ FORK_SECONDS = 5.0
 _MOST_FILES = 5000
 """Maximum number of files that a template may have imported; even the largest libraries have fewer."""
 _REAP_SECONDS = 5.0
-"""Seconds to remove what an evaluation left in its scratch folder."""
+"""Seconds for removing the files that an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
 """Seconds for a process that closed its connection to end by itself."""
 _WATCHED_SECONDS = 0.03
@@ -56,34 +56,37 @@ _STATM, _RULESETS = 4, 10
 
 @dataclass(frozen=True)
 class Recipe:
-    """Key of a template: the conditions that it is made for."""
+    """The conditions that a template is made for. Templates are found by this key."""
 
     mechanism: Mechanism
     visible: VisiblePaths
     workspace: Path
     root: Path
-    """As `Module.root`."""
+    """As `Module.root`: the folder that the module is imported from."""
     ahead: Ahead = field(default_factory=Ahead)
     permitted: Permit | None = field(default=None, compare=False)
-    """Result of the proof of isolation, if it was still running."""
+    """Result of the proof of isolation, if the proof was still running."""
     group: int = 1
-    """Number of slots of each forked process, including its descendants. More than one for importers."""
+    """Number of slots of each forked process, including its descendants. It is more than one for importers."""
 
     @cached_property
     def _hash(self) -> int:
         return hash((self.mechanism, self.visible, self.workspace, self.root, self.ahead, self.group))
 
     def __hash__(self) -> int:
-        """Computed once: every evaluation needs it, and it covers many paths."""
+        """Return a hash that is computed once: every evaluation needs it, and it covers many paths."""
         return self._hash
 
     @cached_property
     def common(self) -> Recipe:
-        """The same recipe with the fewest imports."""
+        """This recipe with the fewest imports."""
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
-        """True if a template of this recipe also serves the other, because it has imported nothing beyond it."""
+        """Return whether a template of this recipe can serve the other recipe.
+
+        It can if it has no further imports.
+        """
         return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 
 
@@ -95,17 +98,19 @@ class Evaluation:
     line: WorkerLine
     _connection: socket.socket
     _handle: int | None
-    """Its pidfd; None on systems without pidfds."""
+    """The pidfd of the process; None on systems without pidfds."""
 
     @property
     def alive(self) -> bool:
-        """True if it has not ended."""
+        """True if the process has not ended."""
         return not self.line.channel.hung_up
 
     async def ended(self) -> bool:
-        """Return True if it ends by itself soon after closing the connection. Hostile code may go on without one.
+        """Return True if the process ends by itself soon after it closed the connection.
 
-        Also True if the system does not show it.
+        Hostile code may continue without one.
+
+        Also return True if the system does not show the end of a process.
         """
         if self._handle is None:
             return True
@@ -117,28 +122,28 @@ class Evaluation:
         return True
 
     def threads(self) -> int:
-        """Number of its threads; 0 if unknown."""
+        """Return the number of the process's threads; 0 if unknown."""
         return 0 if self.pid is None else threads(self.pid)
 
     def waited(self) -> float:
-        """Seconds that it spent waiting for a processor; 0 if unknown."""
+        """Return the seconds that the process spent waiting for a processor; 0 if unknown."""
         return 0.0 if self.pid is None else waited(self.pid)
 
     def computed(self) -> float:
-        """Seconds of processor time that it used; 0 if unknown."""
+        """Return the processor time in seconds that the process used; 0 if unknown."""
         return 0.0 if self.pid is None else computed(self.pid)
 
     @property
     def pid(self) -> int | None:
-        """Its process id in the server's namespace; None if unknown."""
+        """The process id in the server's namespace; None if unknown."""
         return self.line.channel.sender
 
     def memory(self) -> int:
-        """Bytes of memory that it holds; 0 if unknown."""
+        """Return the bytes of memory that the process holds; 0 if unknown."""
         return 0 if self.pid is None else memory(self.pid)
 
     def kill(self) -> None:
-        """Kill it. The template still has to reap it."""
+        """Kill the process. The template still has to reap it."""
         if self._handle is None:
             self._connection.close()
             return
@@ -146,7 +151,7 @@ class Evaluation:
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def kill_group(self) -> None:
-        """Kill it and its process group, which it leads. Call this before the template reaps it."""
+        """Kill the process and the process group that it leads. Call this before the template reaps it."""
         if self._handle is None or self.line.channel.sender is None:
             return
         with suppress(ProcessLookupError):  # if the first call fails, the number may belong to another group
@@ -154,7 +159,10 @@ class Evaluation:
             os.killpg(self.line.channel.sender, signal.SIGKILL)
 
     def close(self) -> None:
-        """Close the connection after it was killed. This is separate from `kill` because it takes some time."""
+        """Close the connection after the process was killed.
+
+        This is separate from `kill` because it takes some time.
+        """
         self._connection.close()
         if self._handle is not None:
             os.close(self._handle)
@@ -162,7 +170,7 @@ class Evaluation:
 
 
 class TemplateProcess:
-    """A warm interpreter in its confinement. Whoever boots it must `end` it."""
+    """A warm interpreter in its confinement. The code that boots it must also `end` it."""
 
     def __init__(
         self,
@@ -175,7 +183,7 @@ class TemplateProcess:
     ) -> None:
         self.recipe = recipe
         self.broken = False
-        """True if it failed at its tasks, so that it can serve no longer."""
+        """True if the template failed at a task, so that it can no longer be used."""
         self._stage = stage
         self._staging = staging
         self._cleanup = cleanup
@@ -196,7 +204,7 @@ class TemplateProcess:
         `slots`: maximum number of concurrent evaluations.
 
         Raises:
-            SandboxError: it does not start.
+            SandboxError: the interpreter does not start.
         """
         try:
             with ExitStack() as staging, ExitStack() as cleanup:
@@ -227,17 +235,17 @@ class TemplateProcess:
 
     @property
     def gone(self) -> bool:
-        """True if it has ended."""
+        """True if the template's process has ended."""
         return self._channel.hung_up
 
     @property
     def alive(self) -> bool:
-        """True if it can serve."""
+        """True if the template can be used."""
         return not self.broken and not self.gone
 
     @property
     def holds(self) -> bool:
-        """True if no private file that its processes can see came to light."""
+        """True if no private file was found that its processes can see."""
         return self._stage.holds()
 
     @property
@@ -247,25 +255,25 @@ class TemplateProcess:
 
     @property
     def pid(self) -> int | None:
-        """Its process id in the server's namespace; None if unknown."""
+        """The process id in the server's namespace; None if unknown."""
         return self._channel.sender
 
     @property
     def scratch_on_disk(self) -> Path | None:
-        """Folder on disk in which evaluation N writes to folder N; None if it is in memory, and limited."""
+        """Folder on disk in which evaluation N writes to folder N; None if it is in memory and limited."""
         return Path(self._stage.scratch) if self._stage.on_disk else None
 
     def resident(self) -> int:
-        """Bytes of memory that it occupies; 0 if unknown."""
+        """Return the bytes of memory that the template occupies; 0 if unknown."""
         with suppress(OSError):
             pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]
             return int(pages) * os.sysconf("SC_PAGESIZE")
         return 0
 
     async def warm(self, statement: str) -> bool:
-        """Run an import, so that evaluations need not. If it fails, evaluations will run into the error themselves.
+        """Run an import, so that evaluations need not. If it fails, the evaluations run into the same error.
 
-        Return True if all its effects can be shared. Otherwise the template must not be used.
+        Return True if evaluations can share all effects of the import. Otherwise, the template must not be used.
 
         Raises:
             SandboxError: the template broke.
@@ -278,9 +286,9 @@ class TemplateProcess:
         return is_good and (self.pid is None or shares_memory(self.pid) is False)
 
     async def _watch(self) -> None:
-        """End it if an import takes too much memory, fills the disk, or starts too many threads.
+        """End the template if an import takes too much memory, fills the disk, or starts too many threads.
 
-        No evaluation runs meanwhile.
+        No evaluation runs at that time.
         """
         scratch, pid = self.scratch_on_disk, self.pid
         while pid is not None:
@@ -301,8 +309,9 @@ class TemplateProcess:
             raise self._broke("its answer has an unknown form")
 
     async def settle(self) -> tuple[Path, ...]:
-        """Prepare for forking, after all imports. Return the imported files: if one changes, the template must be
-        replaced.
+        """Prepare for forking, after all imports. Return the imported files.
+
+        If one of them changes, the template must be replaced.
 
         Raises:
             SandboxError: the template broke.
@@ -313,7 +322,7 @@ class TemplateProcess:
         raise self._broke("its answer has an unknown form")
 
     async def fork(self, kind: str = "evaluation", begin: Begin | None = None) -> Evaluation:
-        """Fork a locked-down process of a kind listed in `template.py`. `reap` must follow.
+        """Fork a locked-down process of a kind listed in `template.py`. The caller must `reap` it.
 
         `begin`: as in `forked`.
 
@@ -330,7 +339,8 @@ class TemplateProcess:
     async def reap(self, evaluation: Evaluation) -> tuple[int, bool]:
         """Make sure that nothing is left of an evaluation that was killed.
 
-        Return its exit status, or minus the signal that killed it; and whether it was killed for too many files.
+        Return the exit status of the evaluation, or minus the signal that killed it. Also return whether it was killed
+        for too many files.
 
         Raises:
             SandboxError: something may be left, and the template broke.
@@ -346,7 +356,7 @@ class TemplateProcess:
         raise self._broke("its answer has an unknown form")
 
     def orphans(self, group: int | None) -> list[int]:
-        """Processes of a group whose parents have ended. The template's own parent adopts them."""
+        """Return the processes of a group whose parents have ended. The template's own parent adopts such processes."""
         parent = None if self.pid is None else parent_of(self.pid)
         return [pid for pid in children(parent) if pid != self.pid and _group_of(pid) == group] if parent else []
 
@@ -368,9 +378,9 @@ class TemplateProcess:
         return True
 
     async def end(self) -> None:
-        """Kill the template with all its descendants, and wait until nothing is left.
+        """Kill the template with all its descendants, and wait until no process is left.
 
-        This also works if it has already ended. A cancellation meanwhile is delayed until the end.
+        This also works if the template has already ended. A cancellation during this time is delayed until the end.
         """
         self.broken = True
         self._lifeline.close()
@@ -390,7 +400,7 @@ class TemplateProcess:
             await asyncio.to_thread(self._staging.close)  # hostile code may have left much to remove
 
     async def _start(self, far_end: socket.socket) -> None:
-        """Start the launcher, and close our copies of its descriptors."""
+        """Start the launcher, and close the server's copies of the launcher's descriptors."""
         spawning = asyncio.ensure_future(self._spawn(far_end))
         try:
             self._process = await asyncio.shield(spawning)
@@ -454,7 +464,7 @@ class TemplateProcess:
         return SandboxError(f"The sandbox broke: {why}.")
 
     def _complaint(self) -> str:
-        """Last line written to standard error."""
+        """Return the last line that the interpreter wrote to standard error."""
         written = self._complaints.read(1 << 16) or b""
         lines = [line for line in written.decode(errors="replace").splitlines() if line.strip()]
         return "".join(filter(str.isprintable, lines[-1]))[:_COMPLAINT_LENGTH].rstrip(".") if lines else ""
@@ -467,10 +477,11 @@ async def forked(
     *kind: str,
     begin: Begin | None = None,
 ) -> Evaluation:
-    """Let the process at the other end of `parent` fork a locked-down process. `turn` serializes questions to the
-    parent.
+    """Make the process at the other end of `parent` fork a locked-down process.
 
-    `kind`: as in `template.py`. `begin` sends the new process's first message while it is still being made.
+    `turn` makes questions to the parent wait for each other.
+
+    `kind`: as in `template.py`. `begin`: sends the new process's first message while the process is still being made.
 
     Raises:
         SandboxError: no process can be started.
@@ -499,10 +510,10 @@ async def forked(
 
 
 def _handle_of(pid: int | None, parent: int | None) -> int | None:
-    """pidfd of a process that another one forked.
+    """Return the pidfd of a process that another process forked.
 
     Raises:
-        ProtocolError: it is not a child of `parent`.
+        ProtocolError: the process is not a child of `parent`.
     """
     if pid is None:
         return None
@@ -518,9 +529,9 @@ def _handle_of(pid: int | None, parent: int | None) -> int | None:
 
 
 def parent_of(pid: int) -> int | None:
-    """Parent of a process; None if the process has ended."""
+    """Return the parent of a process; None if the process has ended."""
     try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123  # before each evaluation
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123  # called before each evaluation
             stat = file.read()
     except OSError:
         return None
@@ -528,7 +539,7 @@ def parent_of(pid: int) -> int | None:
 
 
 def _group_of(pid: int) -> int | None:
-    """Process group of a process; None if the process has ended."""
+    """Return the process group of a process; None if the process has ended."""
     with suppress(ProcessLookupError):
         return os.getpgid(pid)
     return None
@@ -536,7 +547,7 @@ def _group_of(pid: int) -> int | None:
 
 @contextmanager
 def _opened(pid: int) -> Iterator[int]:
-    """pidfd of a process."""
+    """Yield the pidfd of a process."""
     handle = os.pidfd_open(pid)
     try:
         yield handle
@@ -545,7 +556,7 @@ def _opened(pid: int) -> Iterator[int]:
 
 
 def _pipe(cleanup: ExitStack) -> tuple[FileIO, FileIO]:
-    """Pipe whose read end does not block."""
+    """Return a pipe whose read end does not block."""
     read, write = os.pipe()
     os.set_blocking(read, False)
     return cleanup.enter_context(FileIO(read, "rb")), cleanup.enter_context(FileIO(write, "wb"))

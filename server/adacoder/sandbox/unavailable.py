@@ -6,7 +6,7 @@ from adacoder.domain import AdaCoderError
 
 
 class SandboxError(AdaCoderError):
-    """Nothing could be run, and it is not the candidate's fault."""
+    """Nothing could be run, for a reason that is not the candidate's fault."""
 
 
 class IsolationRefused(SandboxError):

@@ -1,4 +1,4 @@
-"""Judge of evaluations: turns a worker's messages into a Verdict.
+"""The judge of evaluations, which turns a worker's messages into a Verdict.
 
 This is the only module that compares outputs. It follows the rules of `doctest`.
 
@@ -39,9 +39,9 @@ _NEEDS = {
     **dict.fromkeys((13, 30), "processes"),  # EACCES, EROFS without a file, as from semaphores of multiprocessing
     **dict.fromkeys((97, 99, 101, 111, 113, -2, -3, -5), "the network"),  # EAFNOSUPPORT … EHOSTUNREACH, EAI_…
 }
-"""Resource that a candidate lacked, by the number of its OSError."""
+"""The resource that a candidate lacked, by the number of its OSError."""
 _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
-"""The same for errors that name a file."""
+"""The missing resource if the error names a file."""
 _SHARED_MEMORY = re.compile(r"['\"]/(?:dev/shm/|(?:psm|wnsm)_)")
 """Names of shared memory in an error: in the file system, or as `multiprocessing.shared_memory` makes them."""
 _WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could not bind on any addr": "the network"}
@@ -59,16 +59,16 @@ class Judge:
     program: Program
     isolation: Isolation
     examples: Sequence[Example]
-    """Examples to run. The Verdict fails as long as an example has no result."""
+    """Examples to run. The Verdict is a failure as long as an example has no result."""
     note: str = ""
     """Note for the Verdict, whatever its outcome."""
     trace: Trace = field(init=False, default=Trace())
-    """Trace of the last example, if requested. It is not part of the Verdict."""
+    """Trace of the last example, if it was requested. The trace is not part of the Verdict."""
     cut_short: FailureKind | None = field(init=False, default=FailureKind.KILLED)
     """Reason why the evaluation is incomplete; None once every example has a result, or none can run."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
-    """First failure."""
+    """The first failure."""
     _current: Example | None = field(init=False, default=None)
     """The running example; None during the import of the module."""
     _troubled: list[tuple[ExampleResult, Raised]] = field(init=False, default_factory=list)
@@ -81,7 +81,7 @@ class Judge:
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict so far: a failure until every example has a result."""
+        """The Verdict so far. It is a failure until every example has a result."""
         failure = self._undefined_name() or self._failure
         if failure is None and self.cut_short is not None:
             failure = self._ending(self.cut_short, "was cut off: its process was killed from outside")
@@ -98,7 +98,7 @@ class Judge:
             reachable=answer.reachable,
             imports=raised is None,
             defines=answer.defines,
-            # After a failed import, names that the rest of the module would have defined are missing too.
+            # After a failed import, names are also missing that the rest of the module would have defined.
             undefined=answer.missing if raised is None or _missing_name(raised) in answer.missing else (),
             notes=(
                 *self._verdict.notes,
@@ -124,7 +124,7 @@ class Judge:
         got = _displayed(example, answer)
         matched = _matches(example, got, answer)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
-        # If it is uncertain whether the target ran, the result must match but proves nothing.
+        # If it is uncertain whether the target ran, the result must match, but it proves nothing.
         entered = (not matched) if answer.ran is None else answer.ran
         counts = entered or self.program.all_count
         result = ExampleResult(example, matched, got, error, entered, answer.instead, counts, answer.reached)
@@ -176,7 +176,7 @@ class Judge:
         self._end(FailureKind.TIMED_OUT, f"was still running after the {seconds:g} s that an evaluation may take")
 
     def died(self, status: int | None) -> None:
-        """Handle the end of the worker; `status` is as in `Taken.status`."""
+        """Handle the end of the worker. `status` is as in `Taken.status`."""
         if status is None:
             self.misbehaved("it closed its line to the evaluator")
         elif status == OUT_OF_MEMORY:
@@ -221,7 +221,7 @@ class Judge:
         return _brief(lines[line - 1]) if line <= len(lines) else ""
 
     def _own_line(self, line: int | None) -> int | None:
-        """Convert a line number of the module to one within the candidate's function."""
+        """Convert a line number of the module to a line number within the candidate's function."""
         return None if line is None else line - self.program.first_line + 1
 
     def _syntax_failure(self, broken: SyntaxBroken) -> Failure:
@@ -277,7 +277,7 @@ class Judge:
         return Failure(kind, told, example, got, error, self._own_line(raised.line))
 
     def _need(self, raised: Raised) -> str | None:
-        """Resource that isolation denied to the code, as far as the error shows."""
+        """Return the resource that isolation denied to the code, as far as the error shows."""
         if self.isolation.level is Level.NONE or "OSError" not in raised.bases:
             return None
         found = _ERRNO.search(raised.message)
@@ -290,7 +290,7 @@ class Judge:
         return need or _NEEDS.get(number)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
-        """Failure of an example that no candidate can pass, or that an earlier example caused."""
+        """Return the failure of an example that no candidate can pass, or that an earlier example caused."""
         error = raised.message.strip()
         if raised.origin == "syntax":
             message = f"{_place(example)} is a syntax error ({_brief(error)}): correct it."
@@ -312,7 +312,10 @@ class Judge:
         return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
 
     def _undefined_name(self) -> Failure | None:
-        """Failure for undefined names. It includes the example that raised NameError for such a name, if any."""
+        """Return the failure for undefined names.
+
+        It includes the example that raised NameError for such a name, if any.
+        """
         missing = self._verdict.undefined
         if not missing:
             return None
@@ -331,14 +334,14 @@ class Judge:
 
 
 def unparsed(path: Path, line: int, what: str) -> str:
-    """Message about a syntax error in a file, at a 1-based line."""
+    """Return the message about a syntax error in a file, at a 1-based line."""
     return f"{path}, line {line}: {_brief(what)}. Fix this syntax error first: until then nothing in the file can run."
 
 
 def _displayed(example: Example, answer: Answer) -> str:
-    """Output of an example, ending with a newline unless empty.
+    """Return the output of an example, which ends with a newline unless it is empty.
 
-    Printed text and value are joined, as doctest compares them. For an informal example the value comes first, and may
+    Printed text and value are joined, as doctest compares them. For an informal example, the value comes first and may
     be None.
     """
     if example.informal and answer.raised is None:
@@ -352,7 +355,7 @@ def _ended(output: str) -> str:
 
 
 def _class_told(example: Example, answer: Answer) -> str:
-    """Class of a value that looks like the wanted one but is something else."""
+    """Name the class of a value that looks like the wanted value but is something else."""
     looks_right = _is_value(answer.shown, example.want) and not _is_value(answer.plain, example.want)
     return f" (of the class '{_brief(answer.class_name)}')" if looks_right else ""
 
@@ -362,10 +365,13 @@ def _is_value(display: str, want: str) -> bool:
 
 
 def _matches(example: Example, got: str, answer: Answer) -> bool:
-    """True if an example gave the wanted result, by the rules of `doctest.DocTestRunner`, or by value if informal."""
+    """Return whether an example gave the wanted result.
+
+    The rules are those of `doctest.DocTestRunner`. An informal example is compared by value.
+    """
     raised = answer.raised
     if raised is None and example.informal:
-        # A wanted None means that nothing is displayed.
+        # If None is wanted, nothing is displayed.
         shows_more = bool(answer.printed) and answer.plain == "None"
         return example.exception is None and _is_value(answer.plain, example.want) and not shows_more
     if raised is None:
@@ -384,14 +390,14 @@ def _agree(example: Example, want: str, got: str) -> bool:
 
 
 def _same_sets(example: Example, got: str) -> bool:
-    """True if an example's output differs from its want only in the order of sets, or in how they are written."""
+    """Return whether an example's output and want differ only in the order of sets, or in how sets are written."""
     if example.flags & doctest.ELLIPSIS and doctest.ELLIPSIS_MARKER in example.want:
         return False
     return same_but_for_sets(example.want, got, partial(_agree, example))
 
 
 def _hint(example: Example, got: str, answer: Answer) -> str:
-    """Advice on an example that failed; empty if there is none."""
+    """Return the advice on an example that failed; empty if there is none."""
     want, came = (example.want, got) if answer.raised is None else (example.exception or "", answer.raised.message)
     if same_but_for_order(want, came):
         return "Only the order inside braces differs: show `sorted(...)`, or compare with `==`."
@@ -401,7 +407,7 @@ def _hint(example: Example, got: str, answer: Answer) -> str:
 
 
 def _may_take_text_for_output(example: Example, got: str) -> bool:
-    """True if the output equals the want except for trailing lines that look like prose."""
+    """Return whether the output equals the want except for trailing lines that look like prose."""
     lines = example.want.splitlines(keepends=True)
     shown = got.count("\n")
     if shown >= len(lines) or not _LIKE_PROSE.match(lines[shown]):
@@ -415,13 +421,16 @@ def _may_take_text_for_output(example: Example, got: str) -> bool:
 
 
 def _takes_fence_for_output(example: Example, got: str) -> bool:
-    """True if the only fault of an example is a Markdown fence right below its output."""
+    """Return whether the only fault of an example is a Markdown fence right below its output."""
     without_fence = _FENCE.sub("", example.want)
     return without_fence != example.want and _CHECKER.check_output(without_fence, got, example.flags)
 
 
 def _exception_name(message: str) -> str:
-    """Name of an exception class without its module and message: all that IGNORE_EXCEPTION_DETAIL compares."""
+    """Return the name of an exception class without its module and message.
+
+    IGNORE_EXCEPTION_DETAIL compares only this name.
+    """
     return message.partition("\n")[0].partition(":")[0].rpartition(".")[2]
 
 

@@ -1,7 +1,7 @@
 """The server's end of the connection to a worker: typed messages over a socket, in lockstep.
 
-The messages are described in `worker.py`. Every command carries a fresh nonce that the answer must repeat. Unexpected
-bytes, whatever their position, are read as the next answer, and are detected because they lack its nonce.
+`worker.py` describes the messages. Every command carries a new nonce that the answer must repeat. Unexpected bytes,
+whatever their position, are read as the next answer, and are detected because they lack its nonce.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ CHANGES = frozenset(
 _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_AHEAD = 1 << 15
-"""Maximum characters of questions asked ahead. A socket holds that many even if they are not read."""
+"""Maximum characters of questions that are asked ahead. A socket holds that many even if they are not read."""
 _RAN = {"yes": True, "no": False}
 
 
 class ProtocolError(Exception):
-    """The worker violated the protocol; the message says how."""
+    """The worker violated the protocol. The message says how."""
 
 
 class HungUpError(Exception):
@@ -54,16 +54,16 @@ class HungUpError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An exception as described by the worker."""
+    """An exception, as the worker described it."""
 
     message: str
     """`Type: message`, as `traceback.format_exception_only` gives it."""
     bases: frozenset[str]
-    """Built-in exception classes that it belongs to."""
+    """Built-in exception classes that the exception belongs to."""
     line: int | None
-    """Innermost line of the candidate that it passed through, 1-based in the module's text."""
+    """Innermost line of the candidate that the exception passed through, 1-based in the module's text."""
     origin: str
-    """`example`: raised by a line of the example itself. `syntax`: the example does not compile. Else empty."""
+    """`example`: a line of the example itself raised it. `syntax`: the example does not compile. Otherwise empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class SyntaxBroken:
     """The text does not compile."""
 
     line: int
-    """1-based, in the module's text."""
+    """The 1-based line in the module's text."""
     message: str
     in_candidate: bool
 
@@ -96,22 +96,22 @@ class Answer:
 
     printed: str = ""
     shown: str = ""
-    """Representation of its value, ending in a newline; empty for None and for statements."""
+    """Representation of the value, ending in a newline; empty for None and for statements."""
     raised: Raised | None = None
     plain: str = ""
     """Representation of the value's plain copy; empty if there is none or it was not requested."""
     class_name: str = ""
     """Type of the value, if requested."""
     ran: bool | None = None
-    """True if it ran the target or used its results; None if that is uncertain."""
+    """True if the example ran the target or used its results; None if that is uncertain."""
     instead: str = ""
-    """Function that ran instead, if names show it."""
+    """The function that ran instead, if names show it."""
     reached: Reached = NOTHING
-    """Lines and branches of the target's code that it reached, if requested."""
+    """Lines and branches of the target's code that the example reached, if requested."""
 
 
 class Channel:
-    """Messages over a non-blocking socket. The owner of the socket closes it."""
+    """Sends and receives messages over a non-blocking socket. The owner of the socket closes it."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
@@ -121,13 +121,13 @@ class Channel:
 
     @property
     def hung_up(self) -> bool:
-        """True if the other end is closed, as it is as soon as its process dies."""
+        """True if the other end is closed. The other end closes as soon as its process dies."""
         watch = select.poll()
         watch.register(self._socket, 0)  # poll reports a hang-up even without being asked
         return bool(watch.poll(0))
 
     def is_silent(self) -> bool:
-        """True if there is nothing to receive.
+        """Return whether there is nothing to receive.
 
         Raises:
             HungUpError: the other end is closed.
@@ -162,7 +162,7 @@ class Channel:
                 attached = []
             except BlockingIOError:
                 await writable(self._socket.fileno())
-            except OSError:  # the other end is gone, or ours was closed when we ended the process
+            except OSError:  # the other end is gone, or our end was closed when we ended the process
                 raise HungUpError("it ended") from None
 
     async def receive(self) -> list[str]:
@@ -207,7 +207,7 @@ class Channel:
 
 
 def channel_pair() -> tuple[socket.socket, socket.socket]:
-    """Connection for a Channel: our end, and the other one."""
+    """Return the two ends of a connection for a Channel: our end and the other one."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     if _KERNEL_NAMES_SENDERS:
@@ -225,14 +225,14 @@ class WorkerLine:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
-        """Questions asked ahead, each with its nonce."""
+        """Questions that were asked ahead, each with its nonce."""
 
     async def ready(self) -> None:
         """Wait until the process is locked down.
 
         Raises:
-            HungUpError: it ended instead.
-            ProtocolError: it sent something else.
+            HungUpError: the process ended instead.
+            ProtocolError: the process sent something else.
         """
         if await self.channel.receive() != ["ready"]:
             raise ProtocolError("it did not announce itself")
@@ -245,7 +245,7 @@ class WorkerLine:
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            starts = "1"  # treat the text as one piece, so that nothing is left out
+            starts = "1"  # treat the text as one piece, so that no statement is left out
             if not program.all_count:
                 text = Lines(program.text)
                 starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
@@ -264,12 +264,13 @@ class WorkerLine:
         raise ProtocolError("its answer to 'load' has an unknown form")
 
     async def ask_ahead(self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]] = ()) -> None:
-        """Send the questions of later calls of `load` and `run` without waiting for answers, even before the process is
-        ready.
+        """Send the questions of later calls of `load` and `run` without waiting for answers.
 
-        `sources` are the sources of the examples, each with whether it is compared by value. With them, the answers
-        must depend only on the code itself: running code can read the later questions, as it can read the docstrings of
-        its module. Each answer still repeats the nonce of its question, and arrives in order.
+        This works even before the process is ready.
+
+        `sources` are the sources of the examples, each with whether it is compared by value. If they are sent ahead,
+        the answers must depend only on the code itself. Running code can read the later questions, as it can read the
+        docstrings of its module. Each answer still repeats the nonce of its question, and arrives in order.
 
         Raises:
             HungUpError: the other end is closed.
@@ -277,7 +278,7 @@ class WorkerLine:
         questions = [_load(program, seconds, ""), *(_run(source, by_value=by_value) for source, by_value in sources)]
         room = _MOST_AHEAD
         for question in questions:
-            if room < 0:  # more would wait in vain for a process whose own answers are not read yet
+            if room < 0:  # more questions would wait for a process whose own answers are not read yet
                 break
             self._asked.append((secrets.token_hex(8), question))
             room -= sum(map(len, question))
@@ -287,7 +288,9 @@ class WorkerLine:
         return await self._ask(*_load(program, seconds, starts))
 
     async def import_(self, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """Import an unchanged module. Return the outcome and the changes it made, as described in `standing.py`.
+        """Import an unchanged module.
+
+        Return the outcome and the changes that the import made, as described in `standing.py`.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -298,7 +301,7 @@ class WorkerLine:
         raise ProtocolError("its answer to 'import' has an unknown form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
-        """Run one example. `by_value`: its result is compared by value.
+        """Run one example. With `by_value`, its result is compared by value.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -306,7 +309,9 @@ class WorkerLine:
         return _answer(await self._ask(*_run(source, by_value=by_value)))
 
     async def trace(self, source: str, *, by_value: bool = False, tell: Callable[[Trace], None]) -> Answer:
-        """Run one example as `run` does. `tell` gets its trace, before the end of the example if that takes long.
+        """Run one example as `run` does.
+
+        `tell` gets the trace. If the example takes long, `tell` gets it before the end.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol, or `tell` raised it.
@@ -316,7 +321,7 @@ class WorkerLine:
         return _answer(await self._receive(nonce))
 
     async def end(self, program: Program) -> tuple[str, ...]:
-        """Make sure that nothing was sent out of turn. Return the suspects that are still missing.
+        """Check that nothing was sent out of turn. Return the suspects that are still missing.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -423,7 +428,7 @@ def _reached(lines: str, branches: str) -> Reached:
 
 
 def _names(text: str, program: Program) -> tuple[str, ...]:
-    """The suspects among the names in `text`. A worker cannot report other names."""
+    """Return the suspects among the names in `text`. A worker cannot report other names."""
     names = set(text.split())
     return tuple(name for name in program.suspects if name in names)
 

@@ -1,6 +1,6 @@
 """Typed settings, shared by the editor and the command line.
 
-An unusable value is ignored, with one notice, so settings never stop AdaCoder from starting.
+An unusable value is ignored, with one notice. So settings never prevent AdaCoder from starting.
 """
 
 from adacoder.settings.definition import SETTINGS, Settings, Unverified, field_name

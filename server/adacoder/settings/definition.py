@@ -19,7 +19,7 @@ from adacoder.settings.values import Setting, setting
 
 
 class Unverified(StrEnum):
-    """Editor behaviour for a result without the verdict `verified`."""
+    """What editors do with a result without the verdict `verified`."""
 
     KEEP = "keep"
     DISCARD = "discard"
@@ -27,7 +27,7 @@ class Unverified(StrEnum):
 
 
 def _names_no_file(models: object) -> bool:
-    """False if `models` names a recorded conversation, because its name is a path."""
+    """Return False if `models` names a recorded conversation, because its name is a path."""
     names = models if isinstance(models, list) else [models]
     return not any(isinstance(name, str) and name.startswith("replay:") for name in names)
 
@@ -229,18 +229,19 @@ class Settings:
 
     @property
     def wishes(self) -> Wishes:
-        """Wishes about private files, from `hide` and `show`."""
+        """The wishes about private files, from `hide` and `show`."""
         return Wishes(self.hide, self.show)
 
     @property
     def cascade(self) -> tuple[str | None, ...]:
-        """Models to ask, in order. None means the best installed model."""
+        """The models to ask, in order. None means the best installed model."""
         return self.models or (None,)
 
     def rounds_by_model(self, *, is_started: bool) -> tuple[tuple[str | None, int | None], ...]:
-        """Return each model of the cascade, with its maximum number of rounds after the first.
+        """Return each model of the cascade, with its maximum number of rounds after the first round.
 
-        A started request begins without a model. If `max_iterations` allows no more, only the first model is returned.
+        A started request begins without a model. If `max_iterations` allows no further round, only the first model is
+        returned.
         """
         if is_started and self.max_iterations == 0:
             return ((self.cascade[0], 0),)
@@ -265,5 +266,5 @@ _FIELDS = {snake_case(defined.key): name for name, defined in SETTINGS.items()} 
 
 
 def field_name(key: str) -> str | None:
-    """Return the Settings field of a key such as `maxIterations`, `max-iterations` or `ollama.host`. None: unknown."""
+    """Return the Settings field of a key such as `maxIterations`, `max-iterations` or `ollama.host`, or None."""
     return _FIELDS.get(snake_case(key))

@@ -1,4 +1,7 @@
-"""Write settings into the text of a pyproject.toml without other changes. Needs tomlkit, an optional dependency."""
+"""Write settings into the text of a pyproject.toml without other changes.
+
+This needs tomlkit, an optional dependency.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ def with_settings(text: str, values: Mapping[str, str]) -> str:
     """Return the text of a pyproject.toml with `values` set in `[tool.adacoder]`.
 
     Raises:
-        EditError: tomlkit is not installed, or the text cannot be edited without changing something else.
+        EditError: tomlkit is not installed, or the text cannot be edited without other changes.
     """
     try:
         import tomlkit

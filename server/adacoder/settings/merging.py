@@ -14,15 +14,17 @@ from adacoder.settings.pyproject import tables
 _MOST_KEYS = 100
 """Maximum number of keys in a project's table, because each unusable key gets a notice."""
 _RENAMED: Mapping[str, tuple[str, Mapping[object, str]]] = {"on_unverified": ("unverified", {"ask": "keep"})}
-"""Former keys in snake case, each with its present key and the present words for former values."""
+"""Former keys in snake case, each with its current key and the current words for its former values."""
 _LONGEST_SHOWN = 80
 """Maximum length of a key or a value in a notice."""
 
 
 def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], None]) -> Settings:
-    """Return `base` with `values` over it, keyed as in section `adacoder`. Keys may be nested, as in `ollama: {host}`.
+    """Return `base` overridden by `values`.
 
-    Each unusable value is ignored, with one `notice`. None means not set.
+    The keys are those of section `adacoder`, and may be nested: `ollama: {host}`.
+
+    Each unusable value is ignored, with one `notice`. None means that a value is not set.
     """
     settings = base
     for key, value in _flatten(values, notice):
@@ -44,10 +46,10 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
 
 
 def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *, top: Path | None = None) -> Settings:
-    """Return `base` with `[tool.adacoder]` over it, from the nearest pyproject.toml between `folder` and `top`.
+    """Return `base` overridden by `[tool.adacoder]` of the nearest pyproject.toml between `folder` and `top`.
 
-    Call this only for a trusted workspace. A project may not set the host, the interpreter, the isolation and the like;
-    each such key gets a notice.
+    Call this only for a trusted workspace. A project may not set some keys, such as the host, the interpreter and the
+    isolation. Each such key gets a notice.
     """
     path = pyproject_file(folder, top)
     if path is None:
@@ -91,7 +93,7 @@ def _brief(text: str) -> str:
 
 
 def _flatten(values: Mapping[str, object], notice: Callable[[str], None]) -> list[tuple[str, object]]:
-    """Return all keys with their values, without nesting and under their present names."""
+    """Return all keys with their values, without nesting and under their current names."""
     flat: list[tuple[str, object]] = []
     for key, value in values.items():
         if isinstance(value, Mapping):
@@ -105,7 +107,10 @@ def _flatten(values: Mapping[str, object], notice: Callable[[str], None]) -> lis
 
 
 def _is_replaced(key: str, value: object, given: Mapping[str, object]) -> bool:
-    """True if a former key is unset, or its present key has a non-default value. (Editors also send defaults.)"""
+    """Return whether a former key is unset, or its current key has a non-default value.
+
+    Editors also send default values.
+    """
     name = _RENAMED[snake_case(key)][0]
     return value is None or given.get(name) not in (None, getattr(Settings(), name))
 

@@ -1,4 +1,4 @@
-"""Read a project's pyproject.toml. Its author may be hostile, so its size and its nesting are limited."""
+"""Read a project's pyproject.toml. Its author may be hostile, so size and nesting are limited."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adacoder.privacy.private_names import Wishes
 from adacoder.project import pyproject_file
 
 _MOST_BYTES = 512 * 1024
-"""Maximum size of a pyproject.toml in bytes. Well-known projects need at most a tenth of it."""
+"""Maximum size of a pyproject.toml in bytes. Well-known projects need at most a tenth of this."""
 _MOST_PARTS = 32
 """Maximum number of parts of a dotted key."""
 _DEEPEST = 32
@@ -22,18 +22,18 @@ _STRING_OR_COMMENT = re.compile(
     r"""|"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*""",
     re.DOTALL,
 )
-"""Strings and comments of TOML. An unclosed string extends as far as it could."""
+"""Strings and comments of TOML. An unclosed string extends as far as possible."""
 _NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
 _DECLARES = re.compile(r".*dependencies|dependency-groups")
 """Keys of tables and lists of dependencies, as used by the standard, Poetry, uv, PDM, Hatch and Pixi."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:$|[\[(;<>=!~@])")
-"""Name at the start of a PEP 508 requirement."""
+"""The name at the start of a PEP 508 requirement."""
 _DECLARES_TOO = re.compile(r"requirements|setup\.(?:py|cfg)$|pipfile|environment.*\.ya?ml$|pixi\.toml$", re.IGNORECASE)
 """Names of other files that declare dependencies, or the beginnings of their names."""
 
 
 def project_tools(folder: Path, top: Path | None) -> Mapping[str, object]:
-    """Return the `[tool.*]` tables of the nearest pyproject.toml up to `top`. Empty if it cannot be read."""
+    """Return the `[tool.*]` tables of the nearest pyproject.toml up to `top`; empty if it cannot be read."""
     path = pyproject_file(folder, top)
     try:
         return {} if path is None else tables(path)
@@ -46,7 +46,7 @@ def tables(path: Path) -> Mapping[str, object]:
 
     Raises:
         OSError: as for `_read`.
-        ValueError, RecursionError: it is not valid TOML, or has a number that is too long for Python.
+        ValueError, RecursionError: the file is not valid TOML, or has a number that is too long for Python.
     """
     tools = _document(path).get("tool", {})
     return tools if isinstance(tools, dict) else {"adacoder": None}
@@ -67,7 +67,7 @@ def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | No
 
 
 def _declared(document: Mapping[str, object]) -> frozenset[str] | None:
-    """As `declared_dependencies`, for a parsed document."""
+    """Return the declared dependencies of a parsed document; see `declared_dependencies`."""
     tools = document.get("tool")
     projects = [document.get("project"), tools.get("poetry") if isinstance(tools, dict) else None]
     tables = [table for table in projects if isinstance(table, dict)]
@@ -101,11 +101,11 @@ def _document(path: Path) -> Mapping[str, object]:
 def _read(path: Path) -> str:
     """Read the text of a project's pyproject.toml. No other function opens that file.
 
-    A secret in it hides the file from models and from code, but not from its own settings.
+    If the file contains a secret, models and code cannot see it, but its settings are still read.
 
     Raises:
-        OSError: it cannot be read, is not a regular file of the project, or is too large.
-        ValueError: it is not UTF-8.
+        OSError: the file cannot be read, is not a regular file of the project, or is too large.
+        ValueError: the file is not UTF-8.
     """
     return Access([path.parent], Wishes(show=(path.name,))).read(path, most=_MOST_BYTES).decode("utf-8")
 
@@ -113,7 +113,7 @@ def _read(path: Path) -> str:
 def _readable(text: str) -> str:
     """Return `text` if tomllib can parse it in linear time and memory.
 
-    For every part of a dotted key tomllib keeps all the parts before it, and it calls itself for every bracket.
+    For every part of a dotted key, tomllib keeps all earlier parts. For every bracket, it calls itself.
 
     Raises:
         ValueError: a key has too many parts, or brackets are nested too deeply.

@@ -22,15 +22,16 @@ class Values:
     """A kind of value."""
 
     read: Callable[[object], object]
-    """Returns the value for Settings. For a value of another kind it raises TypeError, ValueError or RuntimeError, with
-    a clause about "it" as the message."""
+    """Returns the value for Settings. For an unusable value, it raises TypeError, ValueError or RuntimeError, with a
+    clause about "it" as the message.
+    """
     type: type[bool | int | float | str] = str
     """Type of the written value, or of each item of a list."""
     bounds: tuple[float, float] | None = None
     words: Mapping[str, str] = field(default_factory=dict)
-    """Allowed words, each with its meaning; empty if the value is not a choice between words."""
+    """The allowed words, each with its meaning; empty if the value is not a choice of words."""
     is_list: bool = False
-    """True if several values are allowed. A single value needs no list."""
+    """True if several values are allowed. A single value need not be in a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +40,24 @@ class Setting:
 
     values: Values
     about: str
-    """Description, in Markdown."""
+    """The description, in Markdown."""
     unset: str
     """Effect of a default that is not a value, such as None. An empty text then counts as unset."""
     key: str
-    """Key in section `adacoder`; empty for the field's name in camel case."""
+    """The key in section `adacoder`; empty for the field's name in camel case."""
     option: str | None
     """Name of the value in the help of the command-line option; None for no option."""
     by_project: Callable[[object], bool] | bool
-    """True for values that a project may set. It may not choose where code runs, which data leaves the machine, or
-    which file is read."""
+    """True for values that a project may set. A project may not choose where code runs, which data leaves the machine,
+    or which file is read.
+    """
     is_offered: bool
     """False if editors do not offer the setting."""
     adds_up: bool
-    """True if a value adds to other sources' values instead of replacing them."""
+    """True if a value adds to the values of other sources and does not replace them."""
 
     def is_for_project(self, value: object) -> bool:
-        """True if a project may set this value."""
+        """Return whether a project may set this value."""
         return self.by_project(value) if callable(self.by_project) else self.by_project
 
 
@@ -71,13 +73,13 @@ def setting(
     is_offered: bool = True,
     adds_up: bool = False,
 ) -> T:
-    """Return a field of Settings, with its definition as metadata."""
+    """Return a field of Settings that has its definition as metadata."""
     defined = Setting(values, about, unset, key, option, by_project, is_offered, adds_up)
     return field(default=default, metadata={"setting": defined})
 
 
 def number(low: float, high: float, *, is_whole: bool = False) -> Values:
-    """Numbers from `low` to `high`."""
+    """Return the kind of value for numbers from `low` to `high`."""
     kinds, name = ((int,), "whole number") if is_whole else ((int, float), "number")
 
     def read(value: object) -> float:
@@ -89,7 +91,7 @@ def number(low: float, high: float, *, is_whole: bool = False) -> Values:
 
 
 def one_of(words: type[StrEnum], *meanings: str) -> Values:
-    """A choice between `words`, with their `meanings` in the same order."""
+    """Return the kind of value for a choice of `words`, with their `meanings` in the same order."""
 
     def read(value: object) -> StrEnum:
         try:

@@ -28,7 +28,7 @@ def find_function(text: str, name: str) -> Definition | None:
 def body_of(function: Definition) -> str:
     """Return the lines of the function's body, without the docstring and trailing blank lines.
 
-    The indentation stays. A body on the header's line has none.
+    The indentation stays. A body on the same line as the header has no indentation.
     """
     start, indent = _body_start(function)
     return indent + function.text[start : function.span.end].rstrip(WHITE + "\n")

@@ -41,13 +41,16 @@ class Calls:
     """A function's name and parameters, as its callers use them."""
 
     name: str
-    """The name to call it by from the module, such as `Class.method`."""
+    """The name that code in the module calls it by, such as `Class.method`."""
     signature: inspect.Signature | None
-    """Its parameters; None if unknown. Annotations are syntax trees."""
+    """The function's parameters; None if unknown. Annotations are syntax trees."""
 
     @classmethod
     def of(cls, target: Target) -> Calls | None:
-        """Read `target`; None if a plain call gives no result, as it needs an instance, `await` or a loop."""
+        """Return the calls of `target`; None if a plain call has no result.
+
+        That is so if a call needs an instance, `await` or a loop.
+        """
         if not target.signature.startswith("def") or re.search(r"^[^#\n]*\byield\b", target.body.of(target.text), re.M):
             return None
         definition = _definition(target)
@@ -55,11 +58,11 @@ class Calls:
         if target.in_class and decorators not in (["staticmethod"], ["classmethod"]):
             return None
         if definition is None or (decorators and not target.in_class):
-            return cls(target.qualname, None)  # a decorator may give it other parameters
+            return cls(target.qualname, None)  # a decorator may change the parameters
         return cls(target.qualname, _signature(definition, is_bound=decorators == ["classmethod"]))
 
     def takes(self, arguments: Arguments) -> bool:
-        """True unless a call with `arguments` certainly fails."""
+        """Return False if a call with `arguments` certainly fails."""
         if self.signature is None:
             return True
         by_position = [value for name, value in arguments if name is None]
@@ -72,7 +75,7 @@ class Calls:
         return all(_allows(self.signature.parameters[name].annotation, value) for name, value in single.items())
 
     def gives(self, result: ast.expr) -> bool:
-        """True unless the return annotation excludes the literal `result`."""
+        """Return False if the return annotation excludes the literal `result`."""
         return self.signature is None or _allows(self.signature.return_annotation, result)
 
     @property
@@ -130,7 +133,7 @@ def _parameters(arguments: ast.arguments) -> list[inspect.Parameter]:
 
 
 def _allows(annotation: object, literal: ast.expr) -> bool:
-    """True if an annotation allows a literal or is unknown."""
+    """Return True if an annotation allows a literal, or if the annotation is unknown."""
     inner = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     name = inner.attr if isinstance(inner, ast.Attribute) else inner.id if isinstance(inner, ast.Name) else ""
     types = _TYPES.get(name.lower())

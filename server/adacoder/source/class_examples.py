@@ -1,12 +1,12 @@
-"""Examples of a class that run a particular method.
+"""Find the examples in a class's docstring that run one of its methods.
 
-They follow the examples of the method's own docstring, together with the statements before them, up to the last example
-that runs the method. Examples that do not run it only prepare the others. `class_examples` finds candidates by reading,
-and `running` makes the final selection after a run.
+The method's own examples come first. The class's examples follow, up to the last one that runs the method. Class
+examples that do not run the method are kept because they may prepare later ones. `class_examples` reads the docstring
+to find possible examples. `running` selects the final ones after a run.
 
-The first example that uses a stub or an undefined name is left out with all later ones, because the method cannot make
-them pass. doctest runs the two docstrings separately, but here they share a namespace. So all class examples are left
-out if one uses a name that the method's own examples bind.
+If a class example uses another stub or an undefined name, that example and all later ones are left out, because the
+method cannot make them pass. doctest runs the two docstrings separately, but here they share a namespace. So if a class
+example uses a name that the method's own examples bind, all class examples are left out.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def running(target: Target, results: Sequence[ExampleResult]) -> tuple[Example, 
 
 @lru_cache(maxsize=1)
 def _examples(literal: str, first_line: int) -> tuple[Example, ...]:
-    """Cache `examples` for the methods of one class."""
+    """Read the examples of a class docstring once for all of its methods."""
     try:
         return examples(literal, first_line) if ">>>" in literal else ()
     except UnreadableExample:
-        return ()  # reported for the class
+        return ()  # the error is reported for the class itself
 
 
 def _working(found: Sequence[Example], target: Target, owner: Definition) -> Iterator[Example]:
@@ -70,19 +70,19 @@ def _working(found: Sequence[Example], target: Target, owner: Definition) -> Ite
 
 
 def _defines(text: str, module: Module, names: Iterable[str]) -> bool:
-    """True if a module may define all of `names`, ignoring special names such as `__name__`."""
+    """Return whether a module may define all of `names`. Special names such as `__name__` are ignored."""
     found = _bindings(text, module)
     return bool(found.stars) or all(name in found.origins or is_special(name) for name in names)
 
 
 @lru_cache(maxsize=1)
 def _bindings(text: str, module: Module) -> Bindings:
-    """Cache `bindings` for the methods of one text."""
+    """Return the bindings of a text, computed once for all of its methods."""
     return bindings(text, module)
 
 
 def _words(example: Example) -> set[str]:
-    """The names and attributes in an example."""
+    """Return the names and attributes that an example uses."""
     tree = parsed(example.source)
     if tree is None:
         return set(_WORD.findall(example.source))
@@ -96,7 +96,7 @@ def _bound(example: Example, module: Module) -> set[str]:
 
 
 def _use_what_is_left(found: Sequence[Example], target: Target) -> bool:
-    """True if an example uses a name that only the target's own docstring bound."""
+    """Return whether a class example uses a name that only the target's own docstring binds."""
     left = {name for example in target.examples for name in _bound(example, target.module)}
     for example in found:
         if not left.isdisjoint(used_names(example.source) - _bound(example, target.module)):

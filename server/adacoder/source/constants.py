@@ -43,7 +43,7 @@ class Constant:
 
     @property
     def text(self) -> str:
-        """The value as Python displays it, but sets in the order written."""
+        """The value as Python displays it. Sets keep the order of the source."""
         has_set = any(isinstance(each, ast.Set) for each in ast.walk(self.node))
         return ast.unparse(self.node) if has_set else repr(self.value)
 
@@ -79,7 +79,7 @@ def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | N
 def call_at(text: str, start: int) -> tuple[ast.Call, int] | None:
     """Read the call that begins at `start` and return it with its end.
 
-    None unless all arguments are literals or operations on literals.
+    Return None unless all arguments are literals or operations on literals.
     """
     end = _closing(text, text.find("(", start))
     node = None if end is None else _expression(text[start:end])
@@ -101,7 +101,7 @@ def _operand_end(text: str, start: int) -> int | None:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """The offset past the bracket that closes the bracket at `start`."""
+    """Return the offset just past the bracket that closes the bracket at `start`."""
     depth = 0
     for piece in _BRACKET.finditer(text, start, start + _LONGEST):
         if piece[0] in ("(", "[", "{"):
@@ -125,7 +125,7 @@ def _expression(text: str) -> ast.expr | None:
 
 
 def _is_deep(node: ast.expr) -> bool:
-    """True if it is nested too deeply for recursive code, and deeper than people write."""
+    """Return whether `node` is nested too deeply for recursive code. People do not write code that deep."""
     level: list[ast.AST] = [node]
     for _ in range(_DEEPEST):
         level = [inner for each in level for inner in ast.iter_child_nodes(each)]
@@ -141,7 +141,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def _is_constant(node: ast.expr) -> bool:
-    """True for a literal or an operation on literals, which is not evaluated."""
+    """Return whether `node` is a literal or an operation on literals. Nothing is evaluated."""
     match node:
         case ast.BinOp(left=left, right=right):
             return _is_constant(left) and _is_constant(right)
@@ -156,7 +156,7 @@ def _is_constant(node: ast.expr) -> bool:
 
 
 def _is_whole(node: ast.expr) -> bool:
-    """True if no part of it is abbreviated."""
+    """Return whether no part of `node` is abbreviated, as in `[1, ...]`."""
     constants = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
     return not any(
         value is ... or (isinstance(value, str) and _ABBREVIATED.search(value) is not None) for value in constants

@@ -56,7 +56,7 @@ class Piece:
     """A part of the surroundings: text at column 0 with `\\n` line endings."""
 
     kind: str
-    """Reason for showing it, in order of rank:
+    """The reason to show the piece, most important reason first:
 
     `imports`; `contract` (overloads, or the method that is overridden); `class` (around the method); `docstring` (of
     the module); `signature` (symbols in the signature); `mentioned` (symbols in the docstring); `base` (base classes);
@@ -78,7 +78,7 @@ def pieces(
     Args:
         target: the function to write.
         overlays: texts of open files that `access` allows.
-        access: which files may be read; by default those around the module.
+        access: the files that may be read; by default, the files around the module.
     """
     access = access or Access.around(target.module, target.module.root)
     entries: list[_Entry] = []
@@ -101,7 +101,7 @@ _ABOUT, _IMPORTS, _ELSEWHERE, _MODULE, _CONTRACT, _CALLS = range(6)
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A piece without its position."""
+    """A piece whose position in the listing is not known yet."""
 
     kind: str
     text: str
@@ -112,7 +112,7 @@ class _Entry:
 
     @property
     def what(self) -> object:
-        """Identity of its content, so that each thing is shown only once."""
+        """A key for the content, so that nothing is shown twice."""
         return self.where or self.text
 
 
@@ -129,7 +129,7 @@ class _Surroundings:
         self._signature = _names_in(target.signature.partition("(")[2])
 
     def ranked(self) -> Iterator[_Entry]:
-        """Everything to show, in order of rank."""
+        """Yield everything to show, in order of rank."""
         yield from self._imports()
         yield from self._contract()
         yield from self._class()
@@ -163,7 +163,7 @@ class _Surroundings:
             yield _Entry("docstring", "\n".join(described(literal, SUMMARY)), _ABOUT)
 
     def _contract(self) -> Iterator[_Entry]:
-        """The overloads of a function, or the nearest inherited method with its docstring."""
+        """Yield the overloads of a function, or the nearest inherited method with its docstring."""
         if self._owner is None:
             for symbol in self._module.named(self._own.name):
                 if symbol.definition is not None and symbol.definition.header != self._own.header:
@@ -181,7 +181,7 @@ class _Surroundings:
             yield _Entry("class", text, _MODULE, self._owner.span.start, (self._module.path, self._owner.span.start))
 
     def _bases(self) -> Iterator[_Entry]:
-        """The base classes, without members that the method's class overrides."""
+        """Yield the base classes, without members that the method's class overrides."""
         if self._owner is None:
             return
         hidden = {each.name for each in self._module.definitions if each.parents and each.parents[-1] is self._owner}
@@ -275,7 +275,7 @@ class _Surroundings:
         return re.compile(rf"\b(?:self|cls|{re.escape(self._owner.name)})\.{name}{after}")
 
     def _nearby(self) -> Iterator[_Entry]:
-        """The rest of the module, from the target outwards."""
+        """Yield the rest of the module, from the target outwards."""
         symbols = self._module.symbols
         starts = [symbol.span.start for symbol in symbols]
         own = starts.index(self._outermost.span.start)
@@ -353,15 +353,16 @@ class _Following:
     def __call__(
         self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles
     ) -> list[tuple[str, DefinedAt]]:
-        """Find where `names` are defined that a module at `path` gets from `imports`; see `Follow`."""
+        """Find the definitions of `names` that a module at `path` gets through `imports`; see `Follow`."""
         import jedi  # heavy, and needed only when a model is asked
         from parso.cache import parser_cache
 
         self._trees = parser_cache
-        # jedi sees only the imports and the names, because it reads the whole text of a module slowly.
+        # Give jedi only the imports and the names, because it is slow on the whole text of a module.
         code = "\n".join([*imports, *names])
         found: list[tuple[str, DefinedAt]] = []
-        with _ONE_AT_A_TIME, suppress(Exception):  # it fails in many ways on odd code, which only means less context
+        # jedi fails in many ways on odd code, and the prompt then has less context
+        with _ONE_AT_A_TIME, suppress(Exception):
             environment = jedi.InterpreterEnvironment()
             ask = environment.get_inference_state_subprocess
             environment.get_inference_state_subprocess = lambda state: _Reading(state, ask(state), project)
@@ -376,7 +377,7 @@ class _Following:
         return found
 
     def close(self) -> None:
-        """Drop the project's parsed files: they are large, and the next request reads its own texts."""
+        """Drop the project's parsed files. They are large, and the next request parses its own texts."""
         with _ONE_AT_A_TIME:
             for kept in self._trees.values():
                 for path in [path for path in kept if path.name != _BUILTINS]:
@@ -405,12 +406,12 @@ class _Reading:
         return getattr(self._inner, name)
 
     def load_module(self, **_: object) -> None:
-        """Load no module of our own Python, because that would import it."""
+        """Load no module of our own Python, because loading would import it."""
 
     def get_module_info(
         self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
     ) -> tuple[object, bool | None]:
-        """Find the module `string` in the folders `path`, or else `sys_path`; also return if it is a package."""
+        """Find the module `string` in the folders `path`, or else `sys_path`. Also return whether it is a package."""
         for folder in sys_path if path is None else path:
             file = self._near_files.file(Path(folder), string)
             if file is not None:
@@ -429,7 +430,7 @@ class _Reading:
         return self._parse(file_io=file_io, **{**options, "cache": False})
 
     def _bounded(self, path: Path) -> str:
-        """Text of a project file. Beyond the limit, `import *` statements are replaced by `pass`."""
+        """Return the text of a project file. Beyond the limit, `import *` statements are replaced by `pass`."""
         text = self._near_files.text(path)
         text = _STAR.sub(lambda match: match[0] if self._takes_star() else f"{match[1]}pass", text)
         self._texts[path] = text

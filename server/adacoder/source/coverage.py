@@ -60,7 +60,10 @@ class _Test:
         return self.node.lineno
 
     def never(self, there: Reached, reached: Reached) -> Iterator[bool]:
-        """Outcomes that never occurred although the condition was evaluated, unless an unreached line shows this."""
+        """Yield the outcomes of the condition that never occurred.
+
+        Skip a condition that was not evaluated, and an outcome that an unreached line already shows.
+        """
         for outcome, ways in self._ways(there).items():
             destinations = {to for _, to in ways}
             was_asked = not reached.lines.isdisjoint(self._own)
@@ -77,7 +80,7 @@ class _Test:
         return range(self.node.lineno, (self.node.test.end_lineno or self.node.lineno) + 1)
 
     def _ways(self, there: Reached) -> dict[bool, set[tuple[int, int]]]:
-        """Branches by outcome, if their lines reveal it."""
+        """Return the branches that belong to each outcome, as far as line numbers reveal the outcome."""
         ways = {way for way in there.branches if way[0] in self._own}
         body = self.node.body[0].lineno
         inside = {way for way in ways if way[1] in self._own}
@@ -88,7 +91,7 @@ class _Test:
 
 
 def _for_type_checkers(node: ast.AST) -> range:
-    """The lines in the body of `if TYPE_CHECKING:`, without its `else`."""
+    """Return the lines in the body of `if TYPE_CHECKING:`, without its `else`."""
     match node:
         case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), body=[first, *_] as body):
             return range(first.lineno, (body[-1].end_lineno or first.lineno) + 1)

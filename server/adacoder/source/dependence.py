@@ -34,14 +34,14 @@ def by_dependence(targets: Sequence[Target]) -> list[Target]:
 
 
 def _called(target: Target) -> str:
-    """The name that others use `target` by. For a special method, this is the name of its class."""
+    """Return the name that others use `target` by. For a special method, this is the name of its class."""
     owner = target.qualname.rpartition(".")[0].rpartition(".")[2]
     is_special = target.name.startswith("__") and target.name.endswith("__")
     return owner if owner and is_special else target.name
 
 
 def _names(target: Target) -> set[str]:
-    """The names that `target` may use."""
+    """Return the names that `target` may use."""
     head = target.text[target.definition.start : target.header.end]
     code = [head, *(example.source for example in (*target.examples, *target.of_class))]
     prose = _NAMED.findall("\n".join([target.docstring, *remarks(target)]))

@@ -30,14 +30,14 @@ def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
 
 
 def _last_literal(target: Target) -> tuple[str, int]:
-    """The last string literal of the docstring, and its offset."""
+    """Return the last string literal of the docstring, and its offset."""
     docstring = target.docstring_span.of(target.text)
     last = literal_parts(docstring)[-1]
     return last.of(docstring), target.docstring_span.start + last.start
 
 
 def docstring_indent(target: Target) -> str:
-    """The indentation of the docstring. If it is on the `def` line, four spaces more than `def`."""
+    """Return the indentation of the docstring. If it is on the `def` line, return four spaces more than `def` has."""
     start = target.docstring_span.start
     line_start = max(target.text.rfind("\n", 0, start), target.text.rfind("\r", 0, start)) + 1
     before = target.text[line_start:start]

@@ -31,7 +31,7 @@ class UnreadableExample(TargetError):
 
 
 def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple[Example, ...]:
-    """The examples in the string literal of a docstring, in order.
+    """Return the examples in the string literal of a docstring, in order.
 
     Args:
         literal: the docstring's literal, quotes included.

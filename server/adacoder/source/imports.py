@@ -36,9 +36,10 @@ def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]
     """Return the undefined names in the lines of `within` in the module `text`, in order of use.
 
     Undefined names that the module also uses outside `within` are left out, because they evidently come from somewhere.
-    So are names like `__file__`, and the builtins of any Python. Dynamically bound names are included: only the sandbox
-    sees that they exist. A name imported only for type checkers is undefined where it is needed at run time. The result
-    is empty if our own Python cannot parse the code in `within`, because then the user's Python decides.
+    Names like `__file__` and the builtins of any Python are also left out. Dynamically bound names are included,
+    because only the sandbox sees that they exist. A name imported only for type checkers is undefined where it is
+    needed at run time. If our own Python cannot parse the code in `within`, the result is empty, and the user's Python
+    decides.
     """
     return _undefined(text, (within,) if isinstance(within, Span) else tuple(within))
 
@@ -53,7 +54,7 @@ def _undefined(text: str, spans: tuple[Span, ...]) -> tuple[str, ...]:
     try:
         accused = _accused(tree)
         inside = dict.fromkeys(use.name for use in sorted(accused) if any(use.line in lines for lines in ranges))
-    except RecursionError:  # pyflakes goes deeper into a tree than the parser did
+    except RecursionError:  # pyflakes recurses deeper than the parser
         return ()
     elsewhere = {use.name for use in accused if not any(use.line in lines for lines in ranges)}
     return tuple(name for name in inside if name not in elsewhere and not _ATTRIBUTE_OF_MODULES.fullmatch(name))
@@ -61,7 +62,7 @@ def _undefined(text: str, spans: tuple[Span, ...]) -> tuple[str, ...]:
 
 class _Use(NamedTuple):
     line: int
-    """1-based."""
+    """The 1-based line."""
     column: int
     name: str
 

@@ -23,7 +23,7 @@ _FIRST_IN_BLOCK = re.compile(r"^([ \t]*)[^\s#][^\n]*:[ \t]*(?:#[^\n]*)?\n\1([ \t
 
 
 def unit_of(text: str) -> str:
-    """The most frequent indentation unit in `text`; four spaces if it has no block."""
+    """Return the most frequent indentation unit in `text`; four spaces if it has no block."""
     counts = Counter(match[2] for match in _FIRST_IN_BLOCK.finditer(normalize(text)))
     return max(counts, key=counts.__getitem__) if counts else DEFAULT_UNIT
 
@@ -69,7 +69,7 @@ def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
 
 
 class _Levels:
-    """Stack of open levels, each with old width and new indentation, outermost first."""
+    """A stack of open levels, outermost first. Each has its old width and its new indentation."""
 
     def __init__(self, width: int, parent: str, first: str, unit: str) -> None:
         self._first = first
@@ -87,7 +87,7 @@ class _Levels:
         return self.indent
 
     def of_comment(self, width: int, following: LogicalLine | None) -> str:
-        """The new indentation of a comment line at `width`, followed by the statement `following`."""
+        """Return the new indentation of a comment line at `width`, where `following` is the next statement."""
         levels = self._open[1:]
         if following is not None:
             levels = [*levels, self._entered(following.width)[-1]]
@@ -104,13 +104,16 @@ class _Levels:
 
 
 def _step(logical: list[LogicalLine]) -> int:
-    """Columns of one level: the smallest indent of a block."""
+    """Return the columns of one level, which is the smallest indent of a block."""
     steps = [after.width - line.width for line, after in pairwise(logical) if after.width > line.width]
     return min(steps, default=len(DEFAULT_UNIT))
 
 
 def _shifted(columns: int, old_unit: int, unit: str) -> str:
-    """Indentation of a continuation line relative to its statement: whole levels in the new unit, else spaces."""
+    """Return the indentation of a continuation line relative to its statement.
+
+    Whole levels use the new unit. Other widths use spaces.
+    """
     if columns <= 0:
         return ""
     levels, rest = divmod(columns, old_unit)

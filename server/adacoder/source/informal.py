@@ -17,8 +17,8 @@ Examples that could be misread are left out:
 * a signature, such as `f() -> None`
 * calls with two different results
 
-Prose is only read if no `>>>` example shows an output, because such examples are explicit. Hardly any are missed: only
-1 in 37,000 functions of the standard library and of common packages has both.
+Prose is only read if no `>>>` example shows an output, because `>>>` examples are explicit. This loses very little:
+only 1 in 37,000 functions of the standard library and of common packages has both kinds of example.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ _FOR = re.compile(
     r"(?<![\w.])(?<!not )(?<!except )(?:for|given|(?P<named>with|when|if))[ \t]+(?=`?[^\W\d]\w*`?[ \t]*=[^=])",
     re.IGNORECASE,
 )
-"""Text before described arguments. After the group `named`, only parameter names are reliable."""
+"""Text before arguments in a description. After the group `named`, they need the parameters' names.
+"""
 _INPUT = re.compile(r"^[ \t]*+(?:[-*+•][ \t]++)?(?:sample[ \t]++)?inputs?[ \t]*+[:=]\s*+", re.IGNORECASE | re.MULTILINE)
 _OUTPUT = re.compile(
     rf"[ \t]*+[,;.]?\s*+(?:{_ARROW}|[-*+•])?[ \t]*+(?:(?:sample|expected)[ \t]++)?outputs?[ \t]*+[:=]{_GAP}",
@@ -135,11 +136,11 @@ _OUTCOME = re.compile(
     rf"|\b{_WILL}returns?\b|{_ARROW}):?{_GAP}",
     re.IGNORECASE,
 )
-"""Text before the result of described arguments."""
+"""Text before the result in a description of arguments."""
 _NO_ASIDE = re.compile(rf"[-+*/%^=<>]|[.;!?]\s|\b(?:to|through|plus|minus|times)\b|{_DOUBT}", re.IGNORECASE)
 """Text between arguments and result that changes their meaning."""
 _DISTANCE = 200
-"""Maximum characters between arguments and their result, and to check above a call."""
+"""Maximum characters between arguments and their result, and maximum characters to check above a call."""
 
 
 class _StatementKind(Enum):
@@ -157,7 +158,7 @@ class _CallResult:
     text: str
     """The result as Python displays it, or the name of the exception."""
     end: int
-    """Offset past it."""
+    """Offset just past the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +171,10 @@ class _ProseExample:
 
 
 def informal(docstring: Literal, first_line: int, calls: Calls) -> tuple[Example, ...]:
-    """The examples in the prose of a docstring, in order.
+    """Return the examples in the prose of a docstring, in order.
 
     Args:
-        docstring: its value, with doctest examples blanked.
+        docstring: the value of the docstring, with doctest examples blanked.
         first_line: the 0-based line of the file where its literal begins.
         calls: how the function is called.
     """
@@ -205,7 +206,7 @@ def _example(stated: _ProseExample, line: int) -> Example:
 
 
 def _called(text: str, calls: Calls) -> list[_ProseExample]:
-    """Examples stated as a call and its outcome."""
+    """Return the examples stated as a call and its outcome."""
     stated: list[_ProseExample] = []
     end = 0
     if calls.name not in text:  # the usual case, and compiling a pattern takes time
@@ -234,7 +235,10 @@ def _arguments(call: ast.Call) -> Arguments:
 
 
 def _stands_alone(above: str, before: str) -> bool:
-    """True if a call is not part of something else, judged by the text `before` it on its line and `above` the line."""
+    """Return whether a call is an example of its own, and not part of something else.
+
+    `before` is the text before the call on its line, and `above` is the text above that line.
+    """
     bullets = _BULLETS.match(before)
     rest = before[bullets.end() :] if bullets else before
     if _FACTOR.search(before):
@@ -246,7 +250,7 @@ def _stands_alone(above: str, before: str) -> bool:
 
 
 def _is_whole(text: str, end: int, before: str) -> bool:
-    """True if an outcome ends at `end` and is unconditional."""
+    """Return whether an outcome ends at `end` and has no condition."""
     if "(" in before and text.startswith(")", end):
         end += 1
     return bool(_ENDS.match(text, end) or (_is_assert(before) and _MESSAGE.match(text, end)))
@@ -257,13 +261,13 @@ def _is_assert(before: str) -> bool:
 
 
 def _is_signature(text: str, end_of_call: int) -> bool:
-    """True if an arrow follows the call, as in the signature `f() -> None`."""
+    """Return whether an arrow follows the call, as in the signature `f() -> None`."""
     relation = _RELATION.match(text, end_of_call)
     return relation is not None and relation["arrow"] is not None
 
 
 def _is_recurrence(text: str, name: str) -> bool:
-    """True if the docstring defines the function by an equation such as `f(n) = f(n - 1) + 1`."""
+    """Return whether the docstring defines the function by an equation such as `f(n) = f(n - 1) + 1`."""
     call = rf"(?<![\w.]){re.escape(name)}\("
     variable = r"(?<!\w)(?!(?:True|False|None)\b|\w+=)[^\W\d]"
     of_variables = rf"{call}(?=[^()'\"\n]*+\))[^()'\"\n]*?{variable}[^()'\"\n]*+\)"
@@ -281,7 +285,7 @@ def _raised(text: str, start: int) -> _CallResult | None:
 
 
 def _result(text: str, start: int, calls: Calls, *, is_code: bool) -> _CallResult | None:
-    """The result after the relation at `start`."""
+    """Return the result after the relation at `start`."""
     relation = _RELATION.match(text, start)
     result = constant_at(text, relation.end(), is_code=is_code) if relation else None
     last = None if result is None or not calls.gives(result.node) else _last_of_chain(text, result)
@@ -293,7 +297,7 @@ def _result(text: str, start: int, calls: Calls, *, is_code: bool) -> _CallResul
 
 
 def _last_of_chain(text: str, result: Constant) -> Constant | None:
-    """The last result in a chain such as `1 + 2 = 3`; None if the results differ."""
+    """Return the last result in a chain such as `1 + 2 = 3`; None if the results differ."""
     while same := _SAME.match(text, result.end):
         following = constant_at(text, same.end())
         if following is None or following.value != result.value:
@@ -303,7 +307,7 @@ def _last_of_chain(text: str, result: Constant) -> Constant | None:
 
 
 def _described(text: str, calls: Calls) -> Iterator[_ProseExample]:
-    """Examples stated as arguments and a result, without a call."""
+    """Yield the examples stated as arguments and a result, without a call."""
     for pattern, finds_result in ((_FOR, _result_of_sentence), (_INPUT, _result_of_output)):
         for match in islice(pattern.finditer(text), _MOST):
             arguments, end = _given(text, match.end())
@@ -315,7 +319,7 @@ def _described(text: str, calls: Calls) -> Iterator[_ProseExample]:
 
 
 def _given(text: str, start: int) -> tuple[Arguments, int]:
-    """The arguments in `x = 1, y = 2`, `x: 1` or `1, 2`, and the offset of their end."""
+    """Return the arguments in `x = 1, y = 2`, `x: 1` or `1, 2`, and the offset of their end."""
     given: list[tuple[str | None, ast.expr]] = []
     position = end = start
     while len(given) < _MOST_ARGUMENTS:
@@ -331,9 +335,9 @@ def _given(text: str, start: int) -> tuple[Arguments, int]:
 
 
 def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
-    """The call with the `given` arguments; None unless it is clear which parameter each argument is for.
+    """Return the call with the `given` arguments; None unless it is clear which parameter each argument is for.
 
-    A single argument goes to a single parameter, whatever its name, unless `by_name` requires the parameter's name.
+    A single argument goes to a single parameter, whatever the argument's name. With `by_name`, the names must be equal.
     """
     if calls.signature is None:
         return None
@@ -364,7 +368,10 @@ def _written(name: str | None, value: ast.expr) -> str:
 
 
 def _result_of_sentence(text: str, start: int) -> Constant | None:
-    """The only result between `start` and the end of its line, or else of the next line; None if there are several."""
+    """Return the only result between `start` and the end of its line, or else of the next line.
+
+    Return None if there are several results.
+    """
     rest = text[start : start + _DISTANCE]
     following = _FOR.search(rest)
     line, *others = (rest[: following.start()] if following else rest).split("\n")

@@ -36,7 +36,7 @@ from adacoder.source.stubs import is_stub
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
 _CONTENT = re.compile(r"[^\r\n]*")
 _PROSE = re.compile(r"[(=]")
-"""A character of every example in prose, which calls the function or gives its parameters."""
+"""One of these characters is in every example in prose, which calls the function or gives its arguments."""
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
@@ -78,7 +78,10 @@ def must_run(path: Path) -> None:
 
 
 def undocumented(text: str, path: Path, *, line: int | None = None, qualname: str | None = None) -> Definition | None:
-    """The function that `locate` would return if it had a docstring; None if it has one or cannot be a target."""
+    """Return the function that `locate` would return if it had a docstring.
+
+    Return None if it has a docstring or cannot be a target.
+    """
     try:
         must_run(path)
         chosen = _around(text, line or 0, path) if qualname is None else _named(definitions(text), qualname, path)
@@ -88,7 +91,10 @@ def undocumented(text: str, path: Path, *, line: int | None = None, qualname: st
 
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
-    """Find `target` in a later text of its file. None if its source has changed; the nearest if there are several."""
+    """Find `target` in a later text of its file; None if its source has changed.
+
+    If several functions match, return the nearest.
+    """
     same = [
         each.span.start
         for each in definitions(text)
@@ -107,11 +113,11 @@ class Documented:
     target: Target
     """The function, class or module. A module is named `__doc__`, which every module defines."""
     unreadable: UnreadableExample | None = None
-    """The reason if doctest cannot read the examples. The target then has none."""
+    """The error if doctest cannot read the examples. The target then has no examples."""
 
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
-    """All functions that can be targets, in file order, without declarations of overloads.
+    """Return all functions that can be targets, in file order, without declarations of overloads.
 
     Raises:
         TargetError: the code in the file never runs.
@@ -127,9 +133,9 @@ def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
 
 
 def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
-    """The docstrings that doctest would read, in order: module, classes and functions.
+    """Yield the docstrings that doctest would read, in order: module, classes and functions.
 
-    `__test__` is not included, because only running the module would give its value.
+    `__test__` is not included, because its value is only known when the module runs.
     """
     must_run(path)
     module = module_of(path, text, workspace)
@@ -146,7 +152,7 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
 
 
 def out_of_reach(text: str) -> Iterator[tuple[Definition, str]]:
-    """Functions and classes with docstrings that `documented` leaves out, each with the reason."""
+    """Yield the functions and classes with docstrings that `documented` leaves out, each with the reason."""
     for each in definitions(text):
         obstacle = _obstacle(each)
         if each.docstring is not None and obstacle is not None:
@@ -154,7 +160,7 @@ def out_of_reach(text: str) -> Iterator[tuple[Definition, str]]:
 
 
 def may_have_examples(text: str) -> bool:
-    """True if a docstring may contain an example. This is cheaper than reading examples."""
+    """Return whether a docstring may contain an example. This is cheaper than reading examples."""
     if ">>>" in text:
         return True
     tree = parsed(text)
@@ -212,7 +218,7 @@ def _around(text: str, line: int, path: Path) -> Definition:
 
 
 def _functions_at(text: str, line: int) -> list[Definition]:
-    """The functions that `line` belongs to, innermost last. A blank line can belong to a function above it."""
+    """Return the functions that contain `line`, innermost last. A blank line can belong to a function above it."""
     start = line_start(text, line)
     content = _CONTENT.match(text, start) if start is not None else None
     if start is None or content is None:
@@ -234,12 +240,12 @@ def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
 
 
 def _can_be_found(definition: Definition) -> bool:
-    """True if it has a complete header, is reachable by examples, and does not declare an overload."""
+    """Return whether it has a complete header, is reachable by examples, and does not declare an overload."""
     return _obstacle(definition) is None
 
 
 def _obstacle(definition: Definition) -> str | None:
-    """The reason why no example can run a function or class, or None."""
+    """Return the reason why no example can run a function or class, or None."""
     name = definition.name
     if definition.in_function:
         return f"'{definition.qualname}' is inside a function, where no example can reach it: move it out."
@@ -282,7 +288,7 @@ def _without_examples(definition: Definition, docstring: Span, module: Module) -
 
 
 def _module_target(text: str, module: Module) -> Target | None:
-    """The module itself, if it has a docstring."""
+    """Return the module itself as a target; None if it has no docstring."""
     first = next(logical_lines(text), None)
     docstring = None if first is None else docstring_at(text, first.start, first.code_end)
     if docstring is None:
@@ -316,6 +322,6 @@ def _with_examples(target: Target, lines: Lines, owner: Definition | None = None
 
 
 def _docstring_line(definition: Definition, docstring: Span) -> LogicalLine:
-    """The logical line of the docstring, which may be the `def` line."""
+    """Return the logical line of the docstring, which may be the `def` line."""
     header = definition.header_line
     return header if docstring.start < header.end else definition.lines[definition.header_index + 1]

@@ -28,14 +28,14 @@ _BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
 """Words of inputs that functions may legitimately treat as special cases."""
 _ORDERS, _NONE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str]()
 _CHOOSING = (ast.Compare, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.match_case, ast.Attribute)
-"""Nodes whose constants choose an answer, or are chosen from. An attribute is a method of a string."""
+"""Nodes whose constants select the answer, or are the answers to select from. An attribute is a method of a string."""
 _GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
     """Explain why passing these Examples proves nothing, or return None.
 
-    Without observed lines, any line may have been reached.
+    If no lines were observed, every line counts as reached.
     """
     try:
         count = _from_memory(target, _Code(placed), results)
@@ -58,7 +58,7 @@ class _AnswerConstant(NamedTuple):
     chooses: bool
     """True if it is in a comparison or a table."""
     lines: range | None
-    """1-based lines of its statement; None if they are not observed."""
+    """1-based lines of the constant's statement; None if lines are not observed."""
 
 
 class _Code:
@@ -118,7 +118,7 @@ def _plain(*nodes: ast.expr) -> list[ast.expr]:
 
 
 def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[ast.AST]:
-    """All nodes for which `is_meant` holds, and all nodes around them."""
+    """Return all nodes for which `is_meant` holds, and all nodes that contain one."""
     found = set[ast.AST]()
     for node in reversed([*ast.walk(tree)]):  # children before parents
         if is_meant(node) or not found.isdisjoint(ast.iter_child_nodes(node)):
@@ -127,7 +127,10 @@ def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[as
 
 
 def _computed(tree: ast.AST) -> frozenset[ast.AST]:
-    """All nodes that contain arithmetic, or a name bound to its result: a remainder is not the input itself."""
+    """Return all nodes that contain arithmetic, or a name bound to its result.
+
+    For example, a remainder is not the input itself.
+    """
     sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
     bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
     names = set[str]().union(*(_names(node, ast.Store) for node in bound))
@@ -135,7 +138,7 @@ def _computed(tree: ast.AST) -> frozenset[ast.AST]:
 
 
 def _asked(tree: ast.AST, computed: frozenset[ast.AST]) -> frozenset[ast.AST]:
-    """Tables that are indexed by a computed key."""
+    """Return the tables that are indexed by a computed key."""
     found, names = set[ast.AST](), set[str]()
     for node in ast.walk(tree):
         match node:
@@ -162,7 +165,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         chain.from_iterable({want for result, want in answers if _joined(want) in seen[result.reached.lines].text})
     )
     if any(left[word] < 0 for word in left.keys() - _BASE):
-        return 0  # a constant in more answers than it occurs in the code is used to compute
+        return 0  # more answers than places in the code have the constant, so the code computes with it
     small = [table for table in code.tables if sum(not _BASE.issuperset(entry) for entry in table) <= len(results)]
     placed = {(str(place), entry) for table in small for place, entry in enumerate(table)}
     keys = frozenset(+left)
@@ -205,7 +208,7 @@ class _LineConstants(NamedTuple):
 
 
 def _reached(code: _Code, lines: frozenset[int]) -> _LineConstants:
-    """The constants on `lines`, or on all lines if `lines` is empty."""
+    """Return the constants on `lines`, or on all lines if `lines` is empty."""
     reached = [each for each in code.constants if not (lines and each.lines and lines.isdisjoint(each.lines))]
     others = [each for each in reached if not each.chooses]
     return _LineConstants(
@@ -217,7 +220,7 @@ def _reached(code: _Code, lines: frozenset[int]) -> _LineConstants:
 
 
 def _prose(target: Target) -> str:
-    """The docstring without its examples."""
+    """Return the docstring without its examples."""
     lines, read = Lines(target.text), set[str]()
     for each in target.examples:
         if each.informal and each.line >= lines.line_at(target.docstring_span.start):
@@ -256,13 +259,13 @@ def _names(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[str
 
 
 def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
-    """The words of all constants in some code."""
+    """Return the words of all constants in some code."""
     inner = chain.from_iterable(map(ast.walk, nodes))
     return [word for each in inner if isinstance(each, ast.Constant) for word in _words(str(each.value))]
 
 
 def _answer(want: str) -> tuple[str, ...]:
-    """Words of the constants in a `want`; all its words if it is not an expression with constants."""
+    """Return the words of the constants in a `want`; all its words if it is not an expression with constants."""
     tree = parsed(want[:_LONGEST])
     return tuple(_words_in([tree])) if tree is not None and len(tree.body) == 1 and _words_in([tree]) else _words(want)
 
@@ -272,5 +275,5 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Words of a literal, ignoring its type: `[1, "a"]`, `(1, "a")` and `"1,a"` have the same words."""
+    """Return the words of a literal, whatever its type: `[1, "a"]`, `(1, "a")` and `"1,a"` have the same words."""
     return tuple(re.findall(r"\w[\w.]*", text.lower())) or (text.strip(" \n'\""),)

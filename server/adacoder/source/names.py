@@ -45,7 +45,7 @@ class ImportedName:
     """One name of an import statement."""
 
     module: str
-    """As written, with the dots of a relative import."""
+    """The module as written, with the dots of a relative import."""
     name: str | None = None
     """The imported name; `*` for all names, None for a plain `import`."""
     alias: str | None = None
@@ -66,7 +66,7 @@ class ImportedName:
         return f"{self.name or self.module}{f' as {self.alias}' if self.alias else ''}"
 
     def origin(self, module: Module) -> str:
-        """The dotted path of the imported object, if `module` imports it."""
+        """Return the dotted path of the imported object, if `module` imports it."""
         source = absolute(self.module, module)
         if self.name is not None:
             return f"{source}.{self.name}".removeprefix(".")
@@ -74,7 +74,7 @@ class ImportedName:
 
 
 def statements_of(names: Sequence[ImportedName]) -> Iterator[str]:
-    """The import statements for `names`. Names from the same module share a statement."""
+    """Yield the import statements for `names`. Names from the same module share a statement."""
     joined: dict[str | ImportedName, list[ImportedName]] = {}
     for name in names:
         joined.setdefault(name if name.name in (None, "*") else name.module, []).append(name)
@@ -95,7 +95,7 @@ def absolute(name: str, module: Module) -> str:
 
 
 def imported(statement: str) -> tuple[ImportedName, ...]:
-    """Names that `statement` imports; empty if it imports nothing or does not parse."""
+    """Return the names that `statement` imports; empty if it imports nothing or does not parse."""
     tree = parsed(statement)
     if tree is None:
         return ()
@@ -223,7 +223,7 @@ class _Binder(ast.NodeVisitor):
 
 
 def used_names(text: str) -> frozenset[str]:
-    """The names that `text`, a part of a module at column 0, uses from the module or the builtins.
+    """Return the names that `text`, a part of a module at column 0, uses from the module or the builtins.
 
     This includes names that `text` both binds and uses at its own top level.
     """
@@ -255,7 +255,7 @@ def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
 def names_at_run_time(node: ast.AST, *, is_lazy: bool, in_function: bool) -> Iterator[str]:
     """Yield the names that are evaluated when `node`, or a function that it defines, runs.
 
-    If `is_lazy`, no annotations are evaluated. Otherwise, only annotations of local variables are not.
+    If `is_lazy`, no annotations are evaluated. Otherwise, all annotations are, except those of local variables.
     """
     if isinstance(node, ast.Name):
         yield node.id

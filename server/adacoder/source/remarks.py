@@ -18,12 +18,12 @@ _COMMENT = re.compile(r"#[^\r\n]*")
 
 
 def remarks(target: Target) -> tuple[str, ...]:
-    """The comments in the body of `target`; empty if it is not a stub."""
+    """Return the comments in the body of `target`; empty if it is not a stub."""
     return tuple(text.rstrip(WHITE) for text in _comments(target).values())
 
 
 def kept(target: Target, indent: str) -> str:
-    """The part of a stub's body to keep: its comments and the blank lines above them, with line endings.
+    """Return the part of a stub's body to keep: its comments and the blank lines above them, with line endings.
 
     A comment on its own line stays unchanged. A comment after code moves to its own line, at `indent`.
     """
@@ -59,14 +59,14 @@ def _is_no_code(line: str) -> bool:
 
 
 def _code(text: str, comments: Set[str]) -> list[str]:
-    """The lines of `text` without `comments`, and without blank lines outside strings."""
+    """Return the lines of `text` without `comments`, and without blank lines outside strings."""
     lines = without(normalize(text), comments).split("\n")
     inside = string_interiors("\n".join(lines))
     return [line for index, line in enumerate(lines) if index in inside or line.strip()]
 
 
 def _comments(target: Target) -> dict[int, str]:
-    """The comments in a stub's body, by line number in the body. A line has at most one."""
+    """Return the comments in a stub's body, by line number in the body. A line has at most one."""
     region = target.body.of(target.text)
     if not target.is_stub or "#" not in region:
         return {}

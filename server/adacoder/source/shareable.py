@@ -14,7 +14,7 @@ _MASKED = ("'…'", '"…"')
 
 
 def shareable(target: Target) -> str:
-    """The text of the target's module, with the strings masked that prompts must not show.
+    """Return the text of the target's module, and mask the strings that prompts must not show.
 
     The target and docstrings stay, because prompts show them. Here, a docstring is any triple-quoted string at the
     start of a statement. Tokens of well-known services are removed, even from comments and docstrings. Everything else,

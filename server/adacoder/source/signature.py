@@ -72,7 +72,7 @@ def arguments(signature: str) -> ast.arguments | None:
 
 
 def same_parameters(one: str, other: str) -> bool:
-    """True if two headers have the same parameters, ignoring annotations, defaults and layout."""
+    """Return whether two headers have the same parameters, ignoring annotations, defaults and layout."""
     return _kinds(one) == _kinds(other)
 
 

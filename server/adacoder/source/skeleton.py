@@ -43,7 +43,7 @@ def _indent(definition: Definition) -> str:
 
 
 def _call(definition: Definition) -> str:
-    """The call to show in an example. A method is called on a new instance of its class."""
+    """Return the call to show in an example. A method is called on a new instance of its class."""
     node = _parsed(definition)
     decorators = {ast.unparse(each).rpartition(".")[2] for each in node.decorator_list} if node else set()
     name, arguments = definition.name, "..." if node is None else ", ".join(_arguments(node.args))
@@ -63,7 +63,7 @@ def _call(definition: Definition) -> str:
 
 
 def _parsed(definition: Definition) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """The definition without its body; None if our own Python cannot read it."""
+    """Return the definition without its body; None if our own Python cannot read it."""
     head = dedent(normalize(definition.text[definition.span.start : definition.header.end]))
     match parsed(f"{head} pass\n"):
         case ast.Module(body=[ast.FunctionDef() | ast.AsyncFunctionDef() as node]):
@@ -73,7 +73,7 @@ def _parsed(definition: Definition) -> ast.FunctionDef | ast.AsyncFunctionDef | 
 
 
 def _arguments(parameters: ast.arguments) -> list[str]:
-    """A value for each required parameter."""
+    """Return a value for each required parameter."""
     positional = [*parameters.posonlyargs, *parameters.args]
     required = positional[: len(positional) - len(parameters.defaults)]
     if required and required[0].arg in _OWNERS:

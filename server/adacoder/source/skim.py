@@ -1,7 +1,7 @@
 """List the functions of a text quickly, since an editor requests code lenses after every keystroke.
 
-A text is split into pieces that each start at a top-level definition, and known pieces are cached. So a keystroke costs
-finding the pieces and reading one.
+A text is split into pieces that each start at a top-level definition, and known pieces are cached. So after a
+keystroke, usually only one piece is read again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Skimmed:
 
 
 def skim(text: str) -> tuple[Skimmed, ...]:
-    """The functions of `text` that can be targets, in order."""
+    """Return the functions of `text` that can be targets, in order."""
     found: list[Skimmed] = []
     line = 0
     for start, end in pairwise([0, *_cuts(text), len(text)]):
@@ -44,7 +44,7 @@ def skim(text: str) -> tuple[Skimmed, ...]:
 
 
 def _cuts(text: str) -> list[int]:
-    """The offsets of top-level definitions, or of their first decorators."""
+    """Return the offsets of top-level definitions, or of their first decorators."""
     strings = iter(long_strings(text, len(text)))
     string = next(strings, None)
     cuts: list[int] = []

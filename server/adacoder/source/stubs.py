@@ -1,4 +1,4 @@
-"""Functions that are still stubs."""
+"""Recognise functions that are still stubs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STUB_STATEMENT = re.compile(r"(?:pass|\.\.\.|raise[ \t]+NotImplementedError\b.*
 
 
 def is_stub(definition: Definition) -> bool:
-    """True if the body has only a docstring, `pass`, `...`, `raise NotImplementedError` or comments."""
+    """Return whether the body has only a docstring, `pass`, `...`, `raise NotImplementedError` or comments."""
     start = definition.header.end if definition.docstring is None else definition.docstring.end
     lines = [definition.header_line, *definition.body_lines]
     parts = [
@@ -23,11 +23,11 @@ def is_stub(definition: Definition) -> bool:
 
 
 def unwritten(owner: Definition, name: str) -> frozenset[str]:
-    """The names that cannot work yet in an example of the class `owner`, whatever its method `name` does.
+    """Return the names that cannot work yet in an example of the class `owner`, whatever its method `name` does.
 
-    These are the names of other stubs: functions, and methods of the class. For a stub that is a special method, or in
-    another class, the name of its class counts. Special methods are not called by name, and another class with a stub
-    may fail anywhere.
+    These are the names of other stubs: functions, and methods of the class. If a stub is a special method, or is in
+    another class, its class is named instead. Special methods are not called by name, and another class with a stub may
+    fail anywhere.
     """
     return frozenset(
         each.parents[-1].name
@@ -39,13 +39,13 @@ def unwritten(owner: Definition, name: str) -> frozenset[str]:
 
 
 def documented_stubs(text: str) -> list[Definition]:
-    """The functions of `text` that are stubs and have a docstring."""
+    """Return the functions of `text` that are stubs and have a docstring."""
     return [each for each in _stubs(text) if each.docstring is not None]
 
 
 @lru_cache(maxsize=1)
 def _stubs(text: str) -> tuple[Definition, ...]:
-    """All functions that are stubs, cached because the methods of a text are checked in turn.
+    """Return all functions that are stubs, cached because the methods of a text are checked in turn.
 
     If several functions have the same name, only the last one counts. The others declare overloads, or similar cases.
     """
@@ -54,5 +54,5 @@ def _stubs(text: str) -> tuple[Definition, ...]:
 
 
 def is_special(name: str) -> bool:
-    """True for the name of a special method, which Python calls implicitly."""
+    """Return whether `name` is the name of a special method, which Python calls implicitly."""
     return name.startswith("__") and name.endswith("__")

@@ -40,7 +40,7 @@ class SourceFile:
     text: str
     """The text with the file's line endings, without a byte order mark."""
     encoding: str
-    """From the coding cookie or byte order mark, else `utf-8`."""
+    """The encoding from the coding cookie or byte order mark, else `utf-8`."""
     bom: bool
     data: bytes
     """The bytes that were read."""
@@ -111,7 +111,7 @@ def decoded(path: Path, data: bytes) -> SourceFile:
 
 
 def _undecodable_line(data: bytes, error: Exception) -> int:
-    """The 1-based line of the undecodable bytes, or of the coding cookie that names an unknown encoding."""
+    """Return the 1-based line of the undecodable bytes, or of the coding cookie that names an unknown encoding."""
     if not isinstance(error, UnicodeDecodeError):
         try:
             data.decode("utf-8")
@@ -199,7 +199,7 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 
 
 def common_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
-    """Lengths of the common prefix of two sequences, and of the common suffix of the rest."""
+    """Return the lengths of the common prefix of two sequences, and of the common suffix of the rest."""
     head = _common_prefix(one, other)
     return head, _common_prefix(one[head:][::-1], other[head:][::-1])
 
@@ -215,7 +215,7 @@ def range_of(edit: Edit, text: str, encoding: PositionEncoding) -> tuple[tuple[i
 
 
 def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
-    """The 0-based line and character of `offset`. Inside a line terminator, this is the end of the line."""
+    """Return the 0-based line and character of `offset`. Inside a line terminator, this is the end of the line."""
     inside_terminator = text.startswith("\r\n", offset - 1) and offset > 0
     end = offset - inside_terminator
     start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
@@ -223,7 +223,7 @@ def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int
 
 
 def offset_at(lines: Lines, line: int, character: int, encoding: PositionEncoding) -> int:
-    """The offset of a 0-based position.
+    """Return the offset of a 0-based position.
 
     A position outside a line or the text gives the nearer end of it. A position inside a code point gives its start.
     """

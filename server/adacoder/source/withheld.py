@@ -38,10 +38,10 @@ _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
 
 @lru_cache(maxsize=4)  # called for each candidate of a request
 def withheld(target: Target) -> str | None:
-    """The text of the target's module with docstrings and comments blanked, at its original length.
+    """Return the text of the target's module with docstrings and comments blanked, at its original length.
 
-    None if the module's code or an example reads docstrings. The target's own body does not count, since the candidate
-    replaces it.
+    Return None if the module's code or an example reads docstrings. The target's own body does not count, because the
+    candidate replaces it.
     """
     text = target.text
     if any(_READS.search(example.source) for example in target.examples) or _reads_docstrings(target):
@@ -52,7 +52,7 @@ def withheld(target: Target) -> str | None:
 
 
 def shows_wants(target: Target) -> bool:
-    """True if a statement of a `withheld` module still contains both the source and the output of an example."""
+    """Return whether a statement of a `withheld` module still contains both the source and the output of an example."""
     text = withheld(target)
     if text is None:
         return True
@@ -63,7 +63,10 @@ def shows_wants(target: Target) -> bool:
 
 
 def _shows(line: str, example: Example) -> bool:
-    """True if a statement without white space contains an example's source, and its output outside the source."""
+    """Return whether a statement contains an example's source, and its output outside the source.
+
+    The statement has no white space.
+    """
     source, want = _condensed(example.source), _condensed(example.want)
     if not want or source not in line:
         return False
@@ -79,7 +82,7 @@ def _logical(text: str) -> Iterator[Span]:
 
 
 def _tests(text: str) -> Iterator[list[Span]]:
-    """The literals of each statement that sets `__test__`; none if other code uses it."""
+    """Yield the literals of each statement that sets `__test__`; none if other code uses it."""
     if "__test__" not in text:
         return
     setting = [line for line in _logical(text) if _SETS_TESTS.match(text, line.start)]
@@ -108,7 +111,7 @@ def _reads_docstrings(target: Target) -> bool:
 
 
 def _docstrings(text: str) -> Iterator[list[Span]]:
-    """The literals of each docstring, and of each other string that forms a statement."""
+    """Yield the literals of each docstring, and of each other string that forms a statement."""
     lines = tuple(logical_lines(text))
     alone = (docstring_at(text, line.start, line.code_end) for line in lines)
     beside = (definition.docstring for definition in definitions_in(text, lines, ()))

@@ -1,4 +1,4 @@
-"""Registry of the published workflows. Each family has its own file, meant to be read next to its paper."""
+"""Registry of the published workflows. Each family has its own file, so that you can read it next to its paper."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def strategy_named(name: str) -> Strategy:
     """Return the strategy that a user named.
 
     Raises:
-        AdaCoderError: there is none.
+        AdaCoderError: there is no such strategy.
     """
     if name in STRATEGIES:
         return STRATEGIES[name]
@@ -54,7 +54,7 @@ def strategy_named(name: str) -> Strategy:
 
 
 def most_rounds(mode: Mode, settings: Settings) -> int:
-    """Maximum number of rounds of a request, summed over all models of its ladder.
+    """Return the maximum number of rounds of a request, summed over all models of its ladder.
 
     It is 1 for an unknown strategy, and for modes other than generate, fix and another.
     """
@@ -66,11 +66,13 @@ def most_rounds(mode: Mode, settings: Settings) -> int:
 
 
 COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "selection")
-"""`calls`: model calls in the best and the worst case, with the paper's t."""
+"""Columns of the table of strategies. `calls` is the number of model calls in the best and the worst case, with the
+paper's t.
+"""
 
 
 def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
-    """One row per family, and per ablation if wanted, keyed by column."""
+    """Return one row per family, and per ablation if wanted. The keys are the columns."""
     return [
         {
             "name": each.name,

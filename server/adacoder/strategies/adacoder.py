@@ -1,4 +1,4 @@
-"""AdaCoder: Adaptive Planning in Multi-Agent Code Generation; Algorithm 1 of the paper (appendix C), and its ablations.
+"""AdaCoder: Adaptive Planning in Multi-Agent Code Generation. Algorithm 1 of the paper (appendix C), and its ablations.
 
 ARCHITECTURE.md gives the reasons for each departure from the paper.
 """
@@ -19,15 +19,15 @@ _PAPER = "AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-
 
 @dataclass(frozen=True, slots=True)
 class AdaCoder:
-    """The main loop, with switches for the Agents that section V-D of the paper ablates one by one."""
+    """The main loop, with a switch for each Agent that section V-D of the paper ablates."""
 
     has_planner: bool = True
     has_debugger: bool = True
     as_printed: bool = False
-    """True if the debugger applies the paper's Algorithm 3 as printed, to compare it with our rules."""
+    """True if the debugger applies the paper's Algorithm 3 as printed, for comparison with AdaCoder's own rules."""
 
     async def run(self, request: Request) -> None:
-        """Write without a plan, evaluate and repair by rule; then plan from the error and write from scratch."""
+        """Write without a plan, evaluate, and repair by rule. Then plan from the error and write from scratch."""
         plan = ""
         for number in request.rounds():
             if number == 1:

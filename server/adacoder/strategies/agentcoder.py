@@ -17,7 +17,7 @@ from adacoder.strategies.direct import Direct
 from adacoder.strategies.strategy import Strategy
 
 PROGRAMMER = coder("programmer", "writing the function in four steps", "agentcoder_write", thinks=True)
-"""Understands the problem, chooses an algorithm, writes it as pseudocode, then as code (section 3.1)."""
+"""Understands the problem, chooses an algorithm, and writes it first as pseudocode, then as code (section 3.1)."""
 PROGRAMMER_AGAIN = coder("programmer", "revising the function", "revise")
 """Revises `code` by the executor's `error`."""
 
@@ -27,7 +27,7 @@ def _tests(reply: Reply, target: Target) -> tuple[Example, ...]:
 
 
 PROGRAMMER_CHECKS = coder("programmer", "going through the tests", "agentcoder_check", thinks=True)
-"""Goes through the designer's `tests`, which are never run, and refines its `code` if necessary (section 4.3)."""
+"""Goes through the designer's `tests`, which never run, and refines its `code` if necessary (section 4.3)."""
 
 
 def _themselves(found: tuple[Example, ...]) -> tuple[Example, ...]:
@@ -71,7 +71,7 @@ BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
 )
 """Writes the function and its tests in one reply (section 4.7)."""
 DESIGNER_TOO = replace(DESIGNER, agent="programmer")
-"""The same Agent, for requests that start from existing code."""
+"""The test designer as the same Agent, for requests that start from existing code."""
 
 
 ITERATIONS = 5
@@ -80,7 +80,7 @@ ITERATIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class AgentCoder:
-    """Programmer, executor and test designer. Ablations drop the designer or merge it into the programmer.
+    """Programmer, executor and test designer. Ablations drop the designer, or merge it into the programmer.
 
     See sections 4.3 and 4.7.
     """
@@ -89,10 +89,10 @@ class AgentCoder:
     is_one_agent: bool = False
 
     async def run(self, request: Request) -> None:
-        """Design tests, write, then revise by the executor's results for the docstring's Examples and the tests.
+        """Design tests and write. Then revise by the executor's results for the docstring's Examples and the tests.
 
-        If a designed test fails, the designer is asked again as well (section 5). It sees no error and no code, so its
-        tests are another opinion on those before.
+        If a designed test fails, the designer is also asked again (section 5). It sees no error and no code, so its new
+        tests are another opinion on the earlier ones.
         """
         started = await request.try_start()
         if not request.goes_on_past_a_pass:
@@ -124,7 +124,7 @@ class AgentCoder:
 
 
 async def _nothing_run(request: Request) -> None:
-    """Design tests and write; then the programmer refines its code by the tests. Only the refined program runs."""
+    """Design tests and write. The programmer then refines its code by the tests. Only the refined program runs."""
     started = await request.try_start()
     for _ in request.rounds():
         tests = await request.ask(DESIGNER)

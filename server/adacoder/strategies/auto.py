@@ -1,8 +1,8 @@
-"""Our own strategy: the AdaCoder loop and, once it stalls, a remedy by the kind of failure, all within one budget.
+"""Our own strategy: the AdaCoder loop. If it stalls, the kind of failure decides the next step, within the same budget.
 
-The loop stalls if the same failure occurs twice in a row, or if two rounds gain no example. A wrong value leads to a
-trace, any other failure to a list of strategies. If a docstring has only one example, a pass is also checked with
-designed tests.
+The loop stalls if the same failure occurs twice in a row, or if two rounds gain no example. After a wrong value, a
+trace is recorded. After any other failure, strategies are listed. If a docstring has only one example, a pass is also
+checked with designed tests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STALLED = 2
 
 
 def _stalls(attempts: list[Attempt]) -> bool:
-    """True if the last two failures are the same, or the last two rounds gained no example."""
+    """Return whether the last two failures are the same, or the last two rounds gained no example."""
     if len(attempts) < 2:
         return False
     *_, before, last = attempts
@@ -37,7 +37,7 @@ def _stalls(attempts: list[Attempt]) -> bool:
 
 
 async def _run(request: Request) -> None:
-    """Write, evaluate and repair as AdaCoder; once that stalls, choose the next step by the kind of failure."""
+    """Write, evaluate and repair as AdaCoder does. If that stalls, choose the next step by the kind of failure."""
     attempts: list[Attempt] = []
     others: list[str] | None = None
     for number in request.rounds():
@@ -58,7 +58,7 @@ async def _run(request: Request) -> None:
 
 
 async def _probed(request: Request) -> None:
-    """After a pass on a single example, run designed tests, and rewrite once if one fails and calls are left."""
+    """After a pass on a single example, run designed tests. Rewrite once if a test fails and calls are left."""
     best = request.best
     if best is None or not best.verdict.passed or best.verdict.total(request.target) != 1:
         return

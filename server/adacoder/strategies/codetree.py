@@ -1,7 +1,8 @@
 """CodeTree: Agent-guided Tree Search for Code Generation with Large Language Models (Li et al., NAACL 2025).
 
-`strategy-list` is its baseline (section 4.1): list ways to solve the task and write one program for each. If no program
-is accepted, the released code returns the last failing one; this module returns the best-valued one.
+`strategy-list` is its baseline (section 4.1): list ways to solve the task, and write one program for each. If no
+program is accepted, the released code returns the last failing program. This module returns the program with the best
+value.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ def _accepted(reply: Reply, target: Target) -> tuple[bool, str] | None:
 THINKER: Role[tuple[str, ...]] = Role(
     "thinker", "list", "listing strategies", "codetree_list", _strategies, Limits(one_in=8, most=512), otherwise=("",)
 )
-"""Lists as many strategies as the task calls for."""
+"""Lists as many strategies as the task needs."""
 SOLVER = coder("solver", "writing the function by a strategy", "write_by_plan")
 """Writes the function by one strategy, passed as `plan`."""
 REFLECTOR = replace(THINKER, action="reflect", doing="reflecting on the failure", prompt="codetree_reflect")
-"""Lists ways to fix `code` that was written by a `strategy`. Its `error` includes the critic's reason."""
+"""Lists ways to fix `code` that follows a `strategy`. Its `error` includes the critic's reason."""
 DEBUGGER = coder("debugger", "revising the function by a reflection", "codetree_revise")
 """Revises `code` by its `strategy` and one reflection, passed as `advice` (eq. 6)."""
 CRITIC: Role[tuple[float | None, str]] = Role(
@@ -71,11 +72,14 @@ VERIFIER: Role[tuple[bool, str]] = Role(
     otherwise=(True, ""),
     has_found=always,
 )
-"""Judges whether `code` that passes its examples is right for all inputs, with a reason. The default is yes."""
+"""Judges whether `code` that passes its examples is right for all inputs, with a reason. The default answer is yes."""
 
 
 def _feedback(attempt: Attempt, reason: str) -> dict[str, Field]:
-    """Prompt fields with the collective feedback F (eq. 3 and 4): results of the examples and the critic's reason."""
+    """Return the prompt fields with the collective feedback F (eq. 3 and 4).
+
+    The feedback is the results of the examples and the critic's reason.
+    """
     return told(attempt, _REJECTED, more=f"A critic says: {reason}" if reason else "")
 
 
@@ -88,37 +92,38 @@ class _Node:
 
     path: tuple[str, ...]
     strategy: str
-    """Empty if none could be read from the reply."""
+    """The strategy; empty if the reply had none that could be read."""
     reflection: str = ""
     parent: dict[str, Field] | None = None
     """Prompt fields about the parent: its code and its feedback F (eq. 3 and 4)."""
     value: float = 0.0
-    """Value of the parent."""
+    """The parent's value."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeTree:
     """The tree search.
 
-    Its variants `:bfs` and `:dfs` (section 4.3) have no critic. Table 4 ablates the critic's tasks one by one.
+    The variants `:bfs` and `:dfs` (section 4.3) have no critic. Table 4 ablates the critic's tasks one by one.
     """
 
     programs: int = 20
-    """Budget: the number of programs that are run (section 4.1)."""
+    """Budget: the number of programs to run (section 4.1)."""
     depth: int = 3
     """d: maximum depth of a node (Table 3; released code)."""
     width: int = 3
     """w: maximum number of reflections on a node (Table 3)."""
     strategies: int = MOST_STRATEGIES
-    """Maximum number of children of the root. The thinker decides how many (section 3.3), up to 10 (released code).
-    Without a critic it is w (section 4.3)."""
+    """Maximum number of children of the root. The thinker decides how many there are (section 3.3), up to 10 (released
+    code). Without a critic, the maximum is w (section 4.3).
+    """
     breadth_first: bool = False
     scores: bool = True
     verifies: bool = True
     aborts: bool = True
 
     async def run(self, request: Request) -> None:
-        """Expand node after node, running its program, until one is accepted or the budget is spent."""
+        """Expand one node after the other, and run its program, until one is accepted or the budget is spent."""
         await request.try_start()
         if not request.goes_on:
             return
@@ -155,7 +160,10 @@ class CodeTree:
         ]
 
     async def _judged(self, request: Request, node: _Node, attempt: Attempt) -> tuple[bool, float | None, str]:
-        """Decide if a program is accepted; return the critic's mark (the best for a pass), if any, and reason."""
+        """Decide whether a program is accepted.
+
+        Return the decision, the critic's mark (the best mark for a pass; None without a mark), and the reason.
+        """
         if attempt.verdict.passed:
             accepts, reason = True, ""
             if self.verifies:
@@ -166,7 +174,7 @@ class CodeTree:
         return False, *await request.ask(CRITIC, told(attempt), strategy=node.strategy or "any")
 
     def _stalls(self, node: _Node, value: float, mark: float | None) -> bool:
-        """True if a node has less value than its parent, or the same value and a depth above its mark (released code).
+        """Return whether a node is worse than its parent, or equally good and deeper than its mark (released code).
 
         The parent of a strategy's first program has the value 0. Without a mark only the value counts.
         """
@@ -182,7 +190,7 @@ class CodeTree:
 def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Strategy:
     judges: list[Role[Any]] = [CRITIC] * search.scores + [VERIFIER] * search.verifies
     of_a_node = 2 + bool(judges)
-    # One program per round, plus the initial code and the result of repairing it by rule.
+    # There is one program per round, plus the initial code and its repair by rule.
     return Strategy(
         name=f"codetree{suffix}",
         summary=summary,
@@ -199,7 +207,7 @@ def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Stra
 
 _UNLED = CodeTree(strategies=3, scores=False, verifies=False, aborts=False)
 _OTHER_SIZES = (("bfs", 2, 4), ("bfs", 2, 5), ("dfs", 4, 2), ("dfs", 5, 2))
-"""The further depths d and widths w of Table 3."""
+"""The other depths d and widths w of Table 3."""
 CODETREES = (
     _codetree("", "searches a tree of strategies and reflections, led by a critic", "", CodeTree()),
     _codetree(

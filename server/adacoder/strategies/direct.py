@@ -1,4 +1,4 @@
-"""Strategies without feedback: one writing, chain of thought, resampling, and Self-Planning (Jiang et al.)."""
+"""Strategies without feedback: writing once, chain of thought, resampling, and Self-Planning (Jiang et al.)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CHANCE = Sampling(temperature=1.0)
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """Write and evaluate. In further rounds write again, without feedback on the previous attempt."""
+    """Write and evaluate. In further rounds, write again without feedback on the previous attempt."""
 
     writer: Role[Candidate] = WRITER
     sampling: Sampling | None = None
-    """None: as in the settings."""
+    """Sampling parameters; None: as in the settings."""
 
     async def run(self, request: Request) -> None:
         """Write until a candidate passes, without repairs or plans."""

@@ -1,6 +1,8 @@
-"""LPW: Planning-Driven Programming (Lei et al., 2025): a verified plan first, then code that is compared with it.
+"""LPW: Planning-Driven Programming (Lei et al., 2025).
 
-If no plan could be verified, the released code writes nothing; this module follows the last plan. No model has to add
+Verify a plan first, then write code and compare it with the plan.
+
+If no plan could be verified, the released code writes nothing. This module follows the last plan. No model has to add
 prints, because the trace is recorded at run time.
 """
 
@@ -54,7 +56,7 @@ FIXES = 12
 
 
 async def _run(request: Request) -> None:
-    """Plan until the verification holds, write by the plan, then compare runs with the verification."""
+    """Plan until the verification succeeds, write by the plan, then compare runs with the verification."""
     await request.try_start()
     if not request.goes_on:
         return

@@ -22,7 +22,7 @@ _CERTAIN = 100
 
 
 def _problems(reply: Reply, target: Target) -> tuple[str, ...]:
-    """Read the problems from XML in a reply, even if its tags are not closed, else from a list."""
+    """Read the problems from XML in a reply, even with unclosed tags, else from a list."""
     return (sections(reply.text, "problem") or items(reply.text, RECALLED))[:RECALLED]
 
 
@@ -41,9 +41,9 @@ RETRIEVER: Role[tuple[str, ...]] = Role(
 )
 """Recalls `count` similar problems, each with a plan of its solution."""
 PLANNER = advisor("planner", "plan", "planning as for a similar problem", "mapcoder_plan")
-"""Plans on the model of a similar `problem` and its solution."""
+"""Plans in the same way as a similar `problem` was solved."""
 UNAIDED = replace(PLANNER, doing="planning", prompt="self_planning_plan")
-"""Plans if no problem was recalled."""
+"""Plans if no similar problem was recalled."""
 VERIFIER: Role[float] = Role(
     agent="planner",
     action="trust",
@@ -68,7 +68,7 @@ class MapCoder:
     recalled: int = RECALLED
 
     async def run(self, request: Request) -> None:
-        """Recall problems and plan after each; then code and repair, beginning with the most trusted plan."""
+        """Recall problems and plan after each. Then code and repair, and begin with the most trusted plan."""
         await request.try_start()
         if not request.goes_on:
             return

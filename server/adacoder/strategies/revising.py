@@ -1,6 +1,6 @@
-"""Workflows that write, and while examples fail, ask for advice on the failure and revise by it.
+"""Workflows that write a function and, while examples fail, ask for advice on the failure and revise the function.
 
-They differ in the adviser and its view of the failure: Self-Debugging explains the code, Reflexion remembers
+They differ in the adviser and in how it sees the failure: Self-Debugging explains the code, Reflexion remembers
 reflections, INTERVENOR teaches a method, and LDB judges the blocks of a trace. Traces are recorded at run time, with
 the values of locals. A block ends where the code branches, jumps back or calls itself.
 """
@@ -29,16 +29,18 @@ class Revising:
     reviser: Role[Candidate]
     writer: Role[Candidate] = WRITER
     memory: int = 0
-    """Maximum number of advices that the reviser gets together, as `memory`; 0: it gets the last one, as `advice`."""
+    """Maximum number of advices that the reviser gets together, as `memory`. If 0, the reviser gets the last advice, as
+    `advice`.
+    """
     shows: Callable[[Trace], Field] | None = None
-    """Form in which the adviser sees a `trace` of the failing example; None: it sees none."""
+    """Form in which the adviser sees a `trace` of the failing example; None: the adviser sees no trace."""
 
     async def run(self, request: Request) -> None:
         """Write. While examples fail, ask for advice and revise."""
         await self.revise(request, await request.first(self.writer))
 
     async def revise(self, request: Request, candidate: Candidate, **fields: Field) -> None:
-        """Revise `candidate` while examples fail; `fields` are more that the adviser sees."""
+        """Revise `candidate` while examples fail. `fields` are additional prompt fields for the adviser."""
         remembered: list[str] = []
         for _ in request.rounds():
             attempt = await request.evaluate(candidate)
@@ -89,7 +91,7 @@ REFLEXION = Strategy(
     # The released code judges by one generated assert; here the docstring's Examples do.
     paper="Reflexion: Language Agents with Verbal Reinforcement Learning (Shinn et al., NeurIPS 2023)",
     roles=(ACTOR, REFLECTOR, ACTOR_AGAIN),
-    iterations=10,  # section 4.3; the released script has 2
+    iterations=10,  # section 4.3; the released script has 2 iterations
     budget=_budget,
     run=Revising(REFLECTOR, ACTOR_AGAIN, ACTOR, memory=MEMORY).run,
     feedback="the error, and reflections",

@@ -21,11 +21,14 @@ CODER_AGAIN = coder("coder", "revising the function by the report", "revise_by_p
 TESTER = replace(DESIGNER, agent="tester", doing="testing the code", prompt="self_collaboration_test")
 """Designs tests for `code`. The released tester asserts nothing, so it finds only crashes."""
 ROUNDS = 1
-"""Number of revisions (the released script has two rounds; section 4.4 finds no gain beyond a few)."""
+"""Number of revisions. The released script has two rounds, and section 4.4 finds no gain beyond a few."""
 
 
 async def _run(request: Request) -> None:
-    """The analyst plans and the coder writes, then revises by the results of the Examples and the tester's tests."""
+    """Let the analyst plan and the coder write.
+
+    Then revise by the results of the Examples and of the tester's tests.
+    """
     plan = ""
     candidate = request.start
     if candidate is None:

@@ -1,7 +1,7 @@
-"""SEMAG: Self-Evolutionary Multi-Agent Code Generation; its Algorithm 1 and equations 9 to 11.
+"""SEMAG: Self-Evolutionary Multi-Agent Code Generation. Its Algorithm 1 and equations 9 to 11.
 
 The authors' code was never released. The web search and the choice of models are left out, because nothing leaves the
-machine. So is the Agent that adds prints to the code. Traces are recorded at run time.
+machine. The Agent that adds prints to the code is also left out, because traces are recorded at run time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CERTAIN = 100
 
 
 async def _ask(request: Request, role: Role[T], attempt: Attempt | None = None, **fields: Field) -> T:
-    """Ask as `role`, with the code and the error of `attempt`."""
+    """Ask the model as `role`, with the code and the error of `attempt`."""
     return await request.ask(role, {**(told(attempt) if attempt else {}), **fields})
 
 
@@ -53,7 +53,7 @@ PLAN_VERIFIER: Role[tuple[str, str]] = Role(
     Limits(one_in=8, most=768),
     otherwise=("", "It could not be verified."),
 )
-"""Works through the examples by the `plan`. Gives the corrected plan and the log of that work."""
+"""Works through the examples by the `plan`. Returns the corrected plan and the log of this work."""
 EXPLAINER = advisor("explainer", "explain", "explaining the trace", "semag_explain")
 """Explains a `trace` of `code` against its `error`."""
 SUGGESTER = advisor("suggester", "suggest", "suggesting a change", "semag_suggest")
@@ -70,7 +70,7 @@ DISCRIMINATOR: Role[Mapping[int, float]] = Role(
     Limits(one_in=8, most=256),
     otherwise={},
 )
-"""Rates how promising each of the `proposals` is, from 0 to 100: φ of the decision."""
+"""Rates how promising each of the `proposals` is, from 0 to 100. This is φ of the decision."""
 REFINER = coder("refiner", "refining the function by the decision", "revise")
 
 
@@ -81,8 +81,9 @@ class Discussion:
     debaters: int
     temper: float
     _gained: dict[int, float] = field(default_factory=dict)
-    """η, a debater's historical performance. The paper does not define it; here it is the share of the examples that
-    the debater's proposals gained in this request when they were followed."""
+    """η, a debater's historical performance. The paper does not define it. Here it is the share of the examples that
+    the debater's proposals gained in this request.
+    """
 
     async def refined(self, request: Request, attempt: Attempt, trace: Field) -> Attempt:
         """Let the debaters speak in turn, then follow the proposal with the greatest weight."""
@@ -103,7 +104,7 @@ class Discussion:
 def weightiest(marks: Mapping[int, float], history: Sequence[float], temper: float) -> int:
     """Return the number of the winning proposal by eq. 8: the greatest mark φ times debater's weight softmax(η/τ_w).
 
-    A mark rates a single proposal, so only one term of the sum is left. Among equals the last wins, because its
+    A mark rates a single proposal, so only one term of the sum is left. In a tie, the last proposal wins, because its
     debater knew the others.
     """
     weighed = {
@@ -118,25 +119,31 @@ def _numbered(proposals: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Semag:
-    """The four levels. The first is always there; without the others it is a direct writing (Table 4)."""
+    """The four levels.
+
+    The first level is always used. Without the others, the strategy only writes directly (Table 4).
+    """
 
     verifies: bool = True
-    """Level 2: a plan, and its verification."""
+    """Level 2: a plan and its verification."""
     suggests: bool = True
     """Level 3: debugging by a trace and a suggestion."""
     discusses: bool = True
     """Level 4: a discussion."""
     passes: int = 5
-    """M_try (section 4.3)."""
+    """M_try: number of passes (section 4.3)."""
     debugs: int = 4
-    """M_debug (section 4.3)."""
+    """M_debug: number of debugging steps in a pass (section 4.3)."""
     verifications: int = 1
-    """M_plan. The paper does not state it; one, because a small model seldom improves a plan twice."""
+    """M_plan: number of verifications. The paper does not state it. One is enough, because a small model seldom
+    improves a plan twice.
+    """
     debaters: int = 3
-    """N_debater. The paper does not state it; three is the smallest number with a majority."""
+    """N_debater: number of debaters. The paper does not state it. Three is the smallest number with a majority."""
     temper: float = 1.0
-    """τ_w of the debaters' weights. The paper does not state it; with 1, a debater that gained all examples has e times
-    the weight of one that gained none."""
+    """τ_w of the debaters' weights. The paper does not state it. With 1, a debater that gained all examples has e times
+    the weight of a debater that gained none.
+    """
     delta: float = 0.85
     """δ0 (eq. 11)."""
     decay: float = 0.5
@@ -156,7 +163,7 @@ class Semag:
         return self.debugs * self.suggests + self.discusses
 
     def threshold(self, step: int, complexity: float) -> float:
-        """Return δ(t) of eq. 11."""
+        """Return δ(t), the threshold of eq. 11."""
         return self.delta * math.exp(-self.decay * (step / self.debugs) * complexity)
 
     async def run(self, request: Request) -> None:
@@ -173,10 +180,13 @@ class _Climb:
     rounds: Iterator[int]
     discussion: Discussion
     log: str = "It was not verified."
-    """L of eq. 4: a log of working through the examples by the plan."""
+    """L of eq. 4: a log of the work through the examples by the plan."""
 
     async def run(self) -> None:
-        """Climb from direct writing to a plan, then to trace debugging and discussion, as each level fails."""
+        """Climb from direct writing to a plan, then to debugging by trace and to discussion.
+
+        Each level follows if the last failed.
+        """
         request, which = self.request, self.which
         if not (which.verifies or which.rounds_of_a_pass):
             await Direct().run(request)
@@ -194,7 +204,7 @@ class _Climb:
                     attempt = await self._pass(attempt)
 
     async def _plan(self) -> str:
-        """Level 2: make a plan and correct it by working through the examples until it is stable (eq. 3 and 4)."""
+        """Perform level 2: make a plan, and correct it by working through the examples (eq. 3 and 4)."""
         plan = await _ask(self.request, PLANNER)
         for _ in range(self.which.verifications):
             mended, self.log = await _ask(self.request, PLAN_VERIFIER, plan=plan)
@@ -204,7 +214,7 @@ class _Climb:
         return plan
 
     async def _pass(self, attempt: Attempt) -> Attempt:
-        """One pass of Algorithm 1's outer loop: level 3 until traces of an example stay alike, then level 4."""
+        """Run one pass of Algorithm 1's outer loop: level 3 until traces of an example stay alike, then level 4."""
         request, which = self.request, self.which
         seen = await observed(request, attempt)
         for step, _ in zip(range(1, which.debugs * which.suggests + 1), self.rounds, strict=False):
@@ -224,7 +234,7 @@ class _Climb:
         return attempt
 
     async def _debugged(self, attempt: Attempt, trace: Trace) -> Attempt:
-        """Level 3: explain, suggest and debug (eq. 6)."""
+        """Perform level 3: explain, suggest and debug (eq. 6)."""
         request, seen = self.request, shown(trace)
         advice = await _ask(request, EXPLAINER, attempt, trace=seen)
         advice = await _ask(request, SUGGESTER, attempt, trace=seen, verification=self.log, explanation=advice)
@@ -237,7 +247,7 @@ _FEEDBACK = {
     (False, True): "the error, a trace, and a discussion",
     (False, False): "none",
 }
-"""By whether levels 3 and 4 are there."""
+"""Descriptions of the feedback, by whether levels 3 and 4 are used."""
 
 
 def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:

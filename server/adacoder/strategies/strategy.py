@@ -1,4 +1,4 @@
-"""A strategy: a published workflow as an entry of the registry."""
+"""A strategy: the registry's entry for a published workflow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adacoder.agents.role import Role
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A workflow over Agents. It does no I/O and reads no clock; it only awaits its Request's methods."""
+    """A workflow over Agents. It does no I/O and reads no clock. It only awaits the methods of its Request."""
 
     name: str
     """Name that users give, such as `adacoder`."""
@@ -22,23 +22,24 @@ class Strategy:
     paper: str
     """The publication."""
     roles: tuple[Role[Any], ...]
-    """All its Roles. Their `system` parts make up the system text of its prompts."""
+    """All Roles of the workflow. Their `system` parts form the system text of its prompts."""
     budget: Callable[[int], Budget]
-    """Its limits, as a function of the bound t."""
+    """Returns the limits of the workflow for the bound t."""
     run: Callable[[Request], Awaitable[None]]
     iterations: int | None = 5
-    """The paper's bound t, which the setting `maxIterations` replaces. None: it has no bound and runs once."""
+    """The paper's bound t, which the setting `maxIterations` replaces. None: no bound, and one run.
+    """
     best_calls: int = 1
     """Number of model calls in the best case."""
     feedback: str = "none"
-    """Feedback that it gets on a failed attempt."""
+    """Feedback that the workflow gets on a failed attempt."""
     tests: str = "docstring"
-    """Tests that it runs. Designed tests never verify."""
+    """Tests that the workflow runs. Designed tests never verify."""
     selection: str = "the furthest"
-    """Rule for the attempt that it returns if none passes."""
+    """Rule that selects the attempt to return if none passes."""
 
     def spends(self, max_iterations: int | None) -> Budget:
-        """Budget for the user's `max_iterations`; None: with the paper's bound."""
+        """Return the budget for the user's `max_iterations`; None: use the paper's bound."""
         if self.iterations is None:
             return self.budget(0)
         return self.budget(self.iterations if max_iterations is None else max_iterations)

@@ -1,4 +1,4 @@
-"""The table of attacks, by what they are after."""
+"""The table of attacks, by their aims."""
 
 from __future__ import annotations
 

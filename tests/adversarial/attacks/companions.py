@@ -1,5 +1,5 @@
-"""Honest and other functions in hostile company: modules of the project, installed packages, the interpreter itself,
-and the examples that the function is to satisfy.
+"""Honest and other functions in a hostile environment: modules of the project, installed packages, the interpreter
+itself, and the function's own examples.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _HONEST = "return x + 1"
 _DIED: tuple[Ending, ...] = (FailureKind.KILLED, FailureKind.PROTOCOL, "refused")
 _STOPPED: tuple[Ending, ...] = (FailureKind.IMPORT_ERROR, FailureKind.DENIED, *_DIED)
 _ANY: tuple[Ending, ...] = ("passed", *_STOPPED)
-"""The function is honest: it may pass, if its company does no harm."""
+"""The function is honest. It may pass if nothing around it does harm."""
 _FORGED = pack(["ready"]) + pack(["done", "0" * 16, "2\n"])
 
 
@@ -29,7 +29,7 @@ def _module(
     timeout: float = 10.0,
     unshown: str = "",
 ) -> Attack:
-    """The module imports another of the project, which is hostile."""
+    """The module imports a hostile module of the project."""
     return Attack(
         name,
         body,
@@ -45,7 +45,7 @@ def _module(
 
 
 def _poisonous(name: str, helper: str, aftermath: str) -> Attack:
-    """The next evaluation, of a module that does not import it, must not notice; `aftermath` would."""
+    """The next evaluation does not import the module, so it must not notice it. `aftermath` would."""
     return _module(
         name, helper, Harm.POISONED, *_ANY, FailureKind.WRONG_OUTPUT, harness=Harness.IN_PROCESS, aftermath=aftermath
     )

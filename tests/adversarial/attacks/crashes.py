@@ -1,4 +1,4 @@
-"""Attacks that end or break the process they run in, and whoever runs them in his own."""
+"""Attacks that end or break their process, and with it any evaluator that runs them in its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks on the user's files: in the project, outside of it, and on the disk that they share."""
+"""Attacks on the user's files: in the project, outside it, and on the shared disk."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _STOPPED: tuple[Ending, ...] = (FailureKind.DENIED, FailureKind.EXCEPTION)
 
 
 def _harmful(name: str, body: str, twin: str, *ends: Ending) -> Attack:
-    """Changes what is not its own."""
+    """Changes files that are not its own."""
     return Attack(name, body, ends or _STOPPED, Harm.VICTIM_CHANGED, twin=twin)
 
 
 def _poison(name: str, path: str, harness: Harness = Harness.UNCONFINED) -> Attack:
-    """Leaves something for the next evaluation to find."""
+    """Leaves something that the next evaluation can find."""
     return Attack(
         name,
         f"open({path}, 'w').close()\nreturn 3",
@@ -27,7 +27,7 @@ def _poison(name: str, path: str, harness: Harness = Harness.UNCONFINED) -> Atta
 
 
 def _poison_by_call(name: str, leave: str, find: str) -> Attack:
-    """As `_poison`, where no path leads: by one system call it is left, and by another found."""
+    """Like `_poison`, but without a path: one system call leaves the data, and another finds it."""
     return Attack(
         name,
         f"syscall({leave})\nreturn 3",

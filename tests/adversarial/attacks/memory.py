@@ -1,6 +1,6 @@
-"""Attacks on memory: the candidate's own, and that of whoever evaluates it.
+"""Attacks on the memory of the candidate and of its evaluator.
 
-What goes beyond every limit is only reserved and never filled, so that showing it harms nobody.
+An attack that goes beyond every limit only reserves memory and never fills it, so that a test of it harms nobody.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _REFUSED: tuple[Ending, ...] = (_OUT_OF_MEMORY, FailureKind.EXCEPTION, FailureKi
 
 
 def _greedy(name: str, body: str, twin: str, *ends: Ending, timeout: float = 10.0) -> Attack:
-    """Takes more than anyone should give; `f` returns 2 if it got it."""
+    """Takes more than any evaluator should give. `f` returns 2 if it got it."""
     return Attack(name, body, ends or _REFUSED, Harm.PASSED, Harness.SCRIPT, twin, timeout=timeout)
 
 
 def _flood(name: str, body: str, twin: str, *ends: Ending, harness: Harness = Harness.ANSWERS) -> Attack:
-    """Makes whoever evaluates hold it all."""
+    """Makes the evaluator hold all the data."""
     return Attack(name, body, ends, Harm.EXHAUSTED, harness, twin)
 
 

@@ -1,4 +1,4 @@
-"""Attacks that reach out: to the network, to services on this machine, to the user's terminal."""
+"""Attacks on the network, on services of this machine, and on the user's terminal."""
 
 from __future__ import annotations
 

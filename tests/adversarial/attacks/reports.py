@@ -1,4 +1,4 @@
-"""Attacks on the verdict: candidates that answer wrongly and want to be reported as passed."""
+"""Attacks on the verdict by candidates that answer wrongly and try to be reported as passed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from adversarial.attack import Attack, Ending, Harm, Harness
 
 _WRONG_OUTPUT, _KILLED, _PROTOCOL = FailureKind.WRONG_OUTPUT, FailureKind.KILLED, FailureKind.PROTOCOL
 _FORGED = pack(["done", "0" * 16, "2\n"])
-"""An answer as a worker gives it, with a nonce that nobody sent."""
+"""An answer in a worker's format, with a nonce that nobody sent."""
 _ON_ALL = """
 def on_all(content, end):
     for descriptor in range(1, end):
@@ -36,7 +36,7 @@ def _fools_comparison(name: str, body: str, twin: str, *ends: Ending) -> Attack:
 
 
 def _knows(name: str, body: str, harness: Harness = Harness.REPORT, top: str = "") -> Attack:
-    """Passes because it knows what is wanted; an honest doctest run accepts it as well."""
+    """Passes because it knows the expected output. An honest doctest run accepts it as well."""
     ends: tuple[Ending, ...] = ("passed", _WRONG_OUTPUT, _PROTOCOL, _KILLED, FailureKind.EXCEPTION)
     return Attack(name, body, ends, Harm.PASSED, harness, top=top, timeout=2.0, knows_want=True)
 

@@ -7,7 +7,7 @@ from adversarial.attack import Attack, Ending, Harm, Harness
 
 
 def _endless(name: str, body: str, twin: str, *ends: Ending) -> Attack:
-    """Never ends; or, if it `ends` somehow here, at least where it can."""
+    """Return an attack that never ends. If it may end here, in one of `ends`, it still never ends in a script."""
     if ends:
         return Attack(name, body, ends, Harm.HUNG, Harness.SCRIPT, twin)
     return Attack(name, body, (FailureKind.TIMED_OUT,), Harm.HUNG, Harness.SCRIPT, twin, timeout=0.3)

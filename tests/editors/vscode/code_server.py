@@ -1,4 +1,4 @@
-"""code-server, as one person has it: with a home, settings, extensions and an environment that nobody else has."""
+"""A code-server with a home, settings, extensions and an environment of its own."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 from editors.vscode.tools import command
 
 PATIENCE = 120.0
-"""Seconds after which a test gives up that waits for something; what comes is never waited for that long."""
+"""Seconds after which a waiting test gives up. Expected events come much sooner."""
 _STARTS = 5
-"""Times that code-server is started: it exits if its own child takes longer than 10 seconds to answer."""
+"""Number of times that code-server is started. It exits if its own child takes longer than 10 seconds to answer."""
 _USER_SETTINGS = {
     "chat.commandCenter.enabled": False,
     "editor.accessibilitySupport": "off",
@@ -39,7 +39,7 @@ _USER_SETTINGS = {
 
 
 def wait_until(holds: Any, what: str, seconds: float = PATIENCE) -> None:
-    """Wait for something outside of the browser; AssertionError if it does not come."""
+    """Wait for something outside the browser. Raise an AssertionError if it does not happen."""
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until, f"not within {seconds:.0f} seconds: {what}"
@@ -48,13 +48,13 @@ def wait_until(holds: Any, what: str, seconds: float = PATIENCE) -> None:
 
 @dataclass
 class CodeServer:
-    """A code-server that runs."""
+    """A running code-server."""
 
     root: Path
-    """Where all of it is."""
+    """Folder of all its files."""
     environment: Mapping[str, str]
     settings: dict[str, object] = field(default_factory=dict)
-    """Those of the machine, such as programs and addresses."""
+    """Settings of the machine, such as programs and addresses."""
     process: subprocess.Popen[bytes] | None = None
     address: str = ""
 
@@ -64,11 +64,11 @@ class CodeServer:
 
     @property
     def logs(self) -> Path:
-        """The folder of what the workbench and extensions say of themselves."""
+        """The folder of logs of the workbench and of extensions."""
         return self.root / "user" / "logs"
 
     def set(self, **settings: object) -> None:
-        """Change settings of the machine, also while it runs; None: back to the default. `__` stands for a dot."""
+        """Change settings of the machine, also while it runs. None resets a setting. `__` stands for a dot."""
         for name, value in settings.items():
             self.settings[name.replace("__", ".")] = value
         shown = {name: value for name, value in self.settings.items() if value is not None}
@@ -93,7 +93,7 @@ class CodeServer:
         raise AssertionError(self._log.read_text(encoding="utf-8"))
 
     def _timed_out(self) -> bool:
-        """True if it exited because its child was slow. AssertionError if it exited for another reason."""
+        """Return whether it exited because its child was slow. Raise an AssertionError for any other reason."""
         assert self.process is not None
         if self.process.poll() is None:
             return False
@@ -112,24 +112,25 @@ class CodeServer:
         return [*command(tools), *places, *arguments]
 
     def _how(self) -> dict[str, Any]:
-        """Nothing of whoever runs the tests but where programs are, and the cache that the tests share."""
+        """Return an environment with only the places of programs and the tests' shared cache."""
         own = {f"XDG_{kind}_HOME": str(self.root / "home") for kind in ("CONFIG", "DATA", "STATE")}
         rest = {"HOME": str(self.root / "home"), "EXTENSIONS_GALLERY": "{}", **self.environment}
         inherited = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "XDG_CACHE_HOME")}
         return {"cwd": self.root, "env": {**inherited, **own, **rest}}
 
     def processes(self, *words: str) -> list[int]:
-        """The processes below it whose command line has all of these words."""
+        """Return the processes below it whose command line contains all of these words."""
         assert self.process is not None
         everything = list(_all_processes())
         below, before = {self.process.pid}, 0
-        while len(below) > before:  # numbers begin anew some day: a child's may be lower than its parent's
+        # numbers start again at some point, so a child's number may be lower than its parent's
+        while len(below) > before:
             before = len(below)
             below |= {pid for pid, parent, _ in everything if parent in below}
         return [pid for pid, _, command in everything if pid in below and all(word in command for word in words)]
 
     def stop(self) -> None:
-        """End it and all below it."""
+        """End it and all processes below it."""
         if self.process is not None:
             self.process.terminate()
             try:
@@ -154,7 +155,7 @@ def _all_processes() -> Iterator[tuple[int, int, list[str]]]:
 def code_server(
     root: Path, tools: Path, vsix: Sequence[Path], environment: Mapping[str, str], settings: Mapping[str, object]
 ) -> Iterator[CodeServer]:
-    """A code-server with extensions, until the block ends."""
+    """Run a code-server with extensions for the duration of the block."""
     server = CodeServer(root, environment, dict(settings))
     try:
         server.start(tools, *vsix)

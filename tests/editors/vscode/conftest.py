@@ -1,4 +1,4 @@
-"""One code-server, one Chromium and one window for all flows; each flow has a file of its own in it."""
+"""One code-server, one Chromium and one window for all flows. Each flow has a file of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHROMIUM = (
     *("--disable-background-networking", "--disable-component-update"),
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
-"""Nothing is asked of any other machine."""
+"""No other machine is contacted."""
 _PATIENT = {"adacoder.tokenTimeout": 600}
 """A job waits for a reply that a flow holds back, also on a slow machine."""
 
@@ -38,7 +38,7 @@ def tools() -> Path:
 
 @pytest.fixture(scope="session")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that pictures are kept in."""
+    """The folder for pictures."""
     named = os.environ.get("ADACODER_PICTURES")
     return Path(named) if named else tmp_path_factory.mktemp("pictures")
 
@@ -61,12 +61,12 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def model() -> Model:
-    """What the model says to whom."""
+    """The model's replies to each question."""
     return Model()
 
 
 class Ollama:
-    """A stand-in that can be stopped, and started again at the same address."""
+    """A stand-in that a test can stop, and start again at the same address."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -88,7 +88,7 @@ class Ollama:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Not running during the block."""
+        """Stop the stand-in during the block."""
         self.stop()
         try:
             yield
@@ -97,7 +97,7 @@ class Ollama:
 
     @contextmanager
     def downloading(self) -> Iterator[None]:
-        """No download gets beyond its beginning during the block."""
+        """Stop every download at its start during the block."""
         self._downloads.clear()
         try:
             yield
@@ -116,10 +116,10 @@ def ollama(model: Model) -> Iterator[Ollama]:
 def editor(
     tools: Path, vsix: Path, agent: Path, ollama: Ollama, pictures: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[CodeServer]:
-    """A code-server with the extension and the agent, and AdaCoder on its PATH."""
+    """Run a code-server with the extension and the agent, and AdaCoder on its PATH."""
     root = tmp_path_factory.mktemp("code-server")
     (root / "home").mkdir()
-    # As a person has it who has installed AdaCoder: VS Code asks the login shell for the PATH.
+    # As after a usual installation of AdaCoder, VS Code asks the login shell for the PATH.
     ollama_program = root / "bin" / "ollama"
     ollama_program.parent.mkdir()
     ollama_program.write_text('#!/bin/sh\necho "$*" > "$0.asked"\nexec sleep 600\n', encoding="utf-8")
@@ -145,7 +145,7 @@ def browser() -> Iterator[Browser]:
 def shared_window(
     browser: Browser, editor: CodeServer, pictures: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Workbench]:
-    """The window that most flows are gone through in, on a trusted folder."""
+    """The window of most flows, with a trusted folder."""
     project = tmp_path_factory.mktemp("project")
     with window(browser, editor, project, pictures, name="shared") as bench:
         yield bench
@@ -153,7 +153,7 @@ def shared_window(
 
 @pytest.fixture
 def bench(shared_window: Workbench, request: pytest.FixtureRequest) -> Iterator[Workbench]:
-    """That window, with nothing open in it."""
+    """The same window, with nothing open."""
     shared_window.clear()
     yield shared_window
     shared_window.picture(request.node.name.removeprefix("test_"))

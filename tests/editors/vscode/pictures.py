@@ -1,4 +1,4 @@
-"""Puts the pictures that the flows took where README, docs and walkthrough show them: `nox -s pictures`."""
+"""Copy the pictures of the flows to README, docs and walkthrough: `nox -s pictures`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SHOWN = {
     "test-failure": "docs/test-explorer.png",
     "coverage": "docs/coverage.png",
 }
-"""The names that flows give to pictures, and where these are shown."""
+"""The flows' names of pictures, and the files that show them."""
 MOST = 100_000
-"""Bytes of a picture: it is part of what people download."""
+"""Largest size of a picture in bytes, because people download it."""
 
 
 def main(taken: Path) -> None:

@@ -1,4 +1,4 @@
-"""Functions to be written, and what the model says of each: all that a flow is about has the name of that flow."""
+"""Functions to write, and the model's replies for each. Everything in a flow has the name of the flow."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _NAMES = re.compile(r"def (\w+)\(")
 
 
 class Model:
-    """Answers by the function that it is asked about: its replies one after the other, the last one again and again."""
+    """Reply by the function in the question: its replies one after the other, then the last one again and again."""
 
     def __init__(self) -> None:
         self._replies: dict[str, list[Script]] = {}
 
     def says(self, name: str, *replies: str | Script) -> None:
-        """What it says when it is asked about the function `name`."""
+        """Return the reply to a question about the function `name`."""
         self._replies[name] = [Script(reply) if isinstance(reply, str) else reply for reply in replies]
 
     def __call__(self, body: Body) -> Script:
@@ -58,7 +58,7 @@ class Model:
 
 
 def stub(name: str) -> str:
-    """A function without a body."""
+    """Return a function without a body."""
     return TIMESTAMP.format(name=name)
 
 
@@ -67,27 +67,27 @@ def function(name: str, body: str) -> str:
 
 
 def reply(name: str, body: str) -> str:
-    """What a model says that writes a function."""
+    """Return a model's reply with the function."""
     return f"```python\n{function(name, body)}```\n"
 
 
 def held(text: str, until: Event) -> Script:
-    """A reply that begins, and goes on once `until` is set."""
+    """A reply that starts, and continues once `until` is set."""
     return Script(text, until=until)
 
 
 def never_ending(name: str) -> Script:
-    """A reply that begins and does not go on."""
+    """A reply that starts and never continues."""
     return Script(f"```python\n{stub(name)}", token=1000, ending=Ending.STALL)
 
 
 def file(folder: Path, name: str, *bodies: str) -> Path:
-    """A file with one function that has the file's name: a stub, or with `bodies` that body."""
+    """Write a file with one function of the file's name: a stub, or with the body in `bodies`."""
     path = folder / f"{name}.py"
     path.write_text(function(name, "".join(bodies)), encoding="utf-8")
     return path
 
 
 def names(texts: Sequence[str]) -> list[str]:
-    """The functions that texts define."""
+    """Return the functions that texts define."""
     return [name for text in texts for name in _NAMES.findall(text)]

@@ -1,4 +1,4 @@
-"""All of ours has a name for who cannot see it, and can be reached by who has no mouse."""
+"""Every part of the extension has a name for screen readers, and can be used without a mouse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMELESS = """found => found.querySelectorAll('button, [role="button"], a.action
 
 
 def nameless(place: Locator) -> list[str]:
-    """The buttons in a place that have no name."""
+    """Return the buttons in a place that have no name."""
     assert place.get_by_role("button").count() > 0
     return list(place.evaluate(NAMELESS))
 

@@ -1,4 +1,4 @@
-"""AdaCoder's tools for agents, called by another extension, as a chat calls them."""
+"""Another extension calls AdaCoder's tools for agents, as a chat does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from editors.vscode.workbench import Workbench
 
 @pytest.fixture
 def offered(editor: CodeServer) -> Iterator[None]:
-    """The tools are offered meanwhile."""
+    """The tools are available meanwhile."""
     editor.set(adacoder__agentTools=True)
     yield
     editor.set(adacoder__agentTools=None)
@@ -39,7 +39,7 @@ def test_no_tool_is_offered_by_default(bench: Workbench) -> None:
 
 @pytest.mark.usefixtures("offered")
 def test_an_agents_candidate_is_inserted_if_it_is_right(bench: Workbench) -> None:
-    """It is asked for before, and the agent is told the verdict and the example that failed."""
+    """The tool asks before it runs, and the agent gets the verdict and the failed example."""
     agent = file(bench.folder, "agent")
     bench.open(agent)
     for body, said in ((TRUNCATED, "Verdict: partial. 2/3"), (ROUNDED, "Verdict: verified. 3/3")):

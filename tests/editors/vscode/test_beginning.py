@@ -1,4 +1,4 @@
-"""The first day: no server, no model, and a walkthrough."""
+"""The first day of a new user: no server, no model, and a walkthrough."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from editors.vscode.workbench import Workbench, window
 pytestmark = pytest.mark.isolation
 
 INSTALLING = 5 * PATIENCE * 1000
-"""Milliseconds for an environment to be made, and filled from a package index."""
+"""Milliseconds to create an environment and fill it from a package index."""
 OFFLINE = "[global]\nindex-url = http://127.0.0.1:9/simple\nextra-index-url =\nretries = 0\n"
 
 
 def test_first_start_offline_and_then_online(
     browser: Browser, tools: Path, vsix: Path, pictures: Path, tmp_path: Path, model: Model, ollama: Ollama
 ) -> None:
-    """With no server anywhere one is installed from what the extension brings, after asking once."""
+    """If there is no server, the extension installs the one that it contains, after it asked once."""
     project, pip = tmp_path / "project", tmp_path / "pip.conf"
     project.mkdir()
     pip.write_text(OFFLINE, encoding="utf-8")
@@ -66,7 +66,7 @@ def _command(pid: int) -> list[str]:
 
 
 def test_a_model_is_downloaded_and_used(bench: Workbench, model: Model, ollama: Ollama) -> None:
-    """The list of models says what each needs; one that is not there is downloaded, with progress."""
+    """The list of models says what each one needs. A missing model is downloaded, with progress."""
     pulled = file(bench.folder, "pulled")
     model.says("pulled", reply("pulled", ROUNDED))
     bench.open(pulled)
@@ -92,7 +92,7 @@ def test_a_model_is_downloaded_and_used(bench: Workbench, model: Model, ollama: 
 
 
 def test_the_walkthroughs_buttons(bench: Workbench, model: Model) -> None:
-    """Each of its five buttons does what it says, on a sample file of the person's own."""
+    """Each of its five buttons does what it says, with a sample file of the person's own."""
     body = '    return "".join(word[0] for word in name.split()).upper()\n'
     model.says("initials", f"```python\ndef initials(name):\n{body}```")
     walkthrough = bench.page.locator(".gettingStartedContainer")

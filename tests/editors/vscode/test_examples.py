@@ -41,7 +41,7 @@ def test_a_failure_is_shown_with_what_was_wanted_and_given(bench: Workbench) -> 
 
 
 def test_coverage_in_the_gutter(bench: Workbench) -> None:
-    """The lines that no example reaches are marked in the gutter, as those that one does."""
+    """The gutter marks the lines that no example reaches, and those that an example reaches."""
     reached = bench.folder / "reached.py"
     reached.write_text(PARTLY_REACHED, encoding="utf-8")
     bench.open(reached)

@@ -1,4 +1,4 @@
-"""The Test Explorer beyond a single run: before a file is open, while files are saved, and until it is cancelled."""
+"""Further uses of the Test Explorer: before a file is open, while files are saved, and cancelling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FAILED = '[class*="testing-failed"], [class*="testing-error"]'
 def test_examples_are_listed_before_a_file_is_open(
     browser: Browser, editor: CodeServer, pictures: Path, tmp_path: Path
 ) -> None:
-    """They and the status are there without a server; it starts when somebody looks into a file."""
+    """The tests and the status are there without a server. It starts when somebody opens a file."""
     file(tmp_path, "listed", ROUNDED)
     servers = set(editor.processes("serve"))
     with window(browser, editor, tmp_path, pictures, name="unopened") as bench:
@@ -72,7 +72,7 @@ def test_what_is_saved_runs_again(bench: Workbench) -> None:
 
 
 def test_a_run_is_cancelled(bench: Workbench) -> None:
-    """Long before the time that an example may take is over."""
+    """The run ends long before the time limit of an example."""
     bench.server.set(adacoder__timeout=300)
     slow = bench.folder / "slow.py"
     slow.write_text(SLOW, encoding="utf-8")

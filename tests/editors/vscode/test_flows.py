@@ -1,4 +1,4 @@
-"""What a person does in VS Code, from a light bulb, a command or a lens to the file on disk."""
+"""Flows of a person in VS Code, from a light bulb, a command or a lens to the file on disk."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from editors.vscode.workbench import Workbench
 pytestmark = pytest.mark.isolation
 
 WRITTEN = "divmod(minutes, 60)"
-"""Part of a body, which tells that it is there."""
+"""Part of a body. It shows that the body was inserted."""
 
 
 def test_light_bulb(bench: Workbench, model: Model) -> None:
-    """The light bulb writes a function that is verified; saving has it on disk."""
+    """The light bulb generates a function that is verified. Saving writes it to disk."""
     subtitles = file(bench.folder, "timestamp")
     model.says("timestamp", reply("timestamp", ROUNDED))
     bench.open(subtitles)
@@ -27,7 +27,7 @@ def test_light_bulb(bench: Workbench, model: Model) -> None:
     assert "AdaCoder: generate function 'timestamp'" in bench.actions()
     bench.picture("light-bulb")
     bench.page.keyboard.press("Escape")
-    bench.put_cursor(">>> timestamp(83.5)")  # the menu took the light bulb with it
+    bench.put_cursor(">>> timestamp(83.5)")  # opening the menu hid the light bulb
     bench.light_bulb.click()
     expect(bench.line(WRITTEN)).to_be_visible()
     expect(bench.notification("Inserted 'timestamp'. 3/3 examples passed.")).to_be_visible()
@@ -60,7 +60,7 @@ def test_fix_from_the_palette(bench: Workbench, model: Model) -> None:
 
 
 def test_progress_and_cancel(bench: Workbench, model: Model) -> None:
-    """Progress tells what is done, and its button ends it: in the editor nothing changes."""
+    """The progress shows the state of the job, and its button cancels it. The text in the editor does not change."""
     cancelled = file(bench.folder, "cancelled")
     model.says("cancelled", never_ending("cancelled"))
     bench.open(cancelled)
@@ -89,7 +89,7 @@ def test_cancel_by_its_lens(bench: Workbench, model: Model) -> None:
 
 
 def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
-    """The first body fails an example; from that a plan is made, and the second body passes."""
+    """The first body fails an example. A plan follows, and the second body passes."""
     planned, goes_on = file(bench.folder, "planned"), Event()
     model.says("planned", reply("planned", TRUNCATED), held(PLAN, goes_on), reply("planned", ROUNDED))
     bench.open(planned)
@@ -105,7 +105,7 @@ def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
 
 
 def test_what_is_kept_is_inserted_by_the_button_of_its_preview(bench: Workbench, model: Model) -> None:
-    """Nothing passes: the text stays as it is, beside the best that was found, until the person inserts that."""
+    """Nothing passes. The text stays unchanged beside the best result, until the person inserts that."""
     kept = file(bench.folder, "kept")
     model.says("kept", reply("kept", TRUNCATED))
     bench.open(kept)
@@ -145,7 +145,7 @@ def test_lens_leads_to_the_journal(bench: Workbench, model: Model) -> None:
 
 
 def test_diagnostic_and_its_quick_fix(bench: Workbench, model: Model) -> None:
-    """An example that fails is marked at its own line, and its quick fix mends the body."""
+    """A failed example is marked at its own line, and its quick fix repairs the body."""
     marked = file(bench.folder, "marked", TRUNCATED)
     model.says("marked", PLAN, reply("marked", ROUNDED))
     bench.open(marked)
@@ -163,7 +163,7 @@ def test_diagnostic_and_its_quick_fix(bench: Workbench, model: Model) -> None:
 
 
 def test_typing_while_a_job_runs(bench: Workbench, model: Model) -> None:
-    """What is typed elsewhere in the file stays, and the body goes in all the same."""
+    """Text typed elsewhere in the file stays, and the body is inserted."""
     typed, goes_on = file(bench.folder, "typed"), Event()
     model.says("typed", held(reply("typed", ROUNDED), goes_on))
     bench.open(typed)
@@ -179,7 +179,7 @@ def test_typing_while_a_job_runs(bench: Workbench, model: Model) -> None:
 
 
 def test_editing_the_function_itself(bench: Workbench, model: Model) -> None:
-    """A body for a function that was edited meanwhile does not go in unasked, and is not lost."""
+    """If the function was edited meanwhile, its body is kept and not inserted unasked."""
     edited, goes_on = file(bench.folder, "edited"), Event()
     model.says("edited", held(reply("edited", ROUNDED), goes_on))
     bench.open(edited)

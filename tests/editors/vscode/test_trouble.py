@@ -1,4 +1,4 @@
-"""What a person sees when something is missing, has ended, or is not trusted; and that all works again after."""
+"""Messages to a person when something is missing, has ended, or is not trusted. Everything works again afterwards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITTEN = "divmod(minutes, 60)"
 
 
 def test_ollama_is_not_running(bench: Workbench, model: Model, ollama: Ollama) -> None:
-    """One sentence says what to do; once it is done, the same command works."""
+    """One sentence says what to do. After that, the same command works."""
     started = file(bench.folder, "started")
     model.says("started", reply("started", ROUNDED))
     bench.open(started)
@@ -37,7 +37,9 @@ def test_ollama_is_not_running(bench: Workbench, model: Model, ollama: Ollama) -
 
 
 def test_server_killed_in_a_job(bench: Workbench, model: Model) -> None:
-    """Its progress goes, the text stays, and the server that is started in its place does the same again if asked."""
+    """Its progress disappears and the text stays. The server that starts in its place does the same job again on
+    request.
+    """
     killed = file(bench.folder, "killed")
     model.says("killed", never_ending("killed"))
     bench.open(killed)
@@ -58,7 +60,7 @@ def test_server_killed_in_a_job(bench: Workbench, model: Model) -> None:
 
 
 def test_a_server_that_crashes_again_and_again(bench: Workbench, model: Model) -> None:
-    """It stays down after five times; one click brings light bulb and lenses back."""
+    """The server stays down after five crashes. One click brings light bulb and lenses back."""
     fifth = file(bench.folder, "fifth")
     model.says("fifth", reply("fifth", ROUNDED))
     bench.command("AdaCoder: Restart Server")  # which begins to count anew
@@ -90,7 +92,7 @@ def _kill_server(bench: Workbench) -> None:
 
 
 def test_settings_count_at_once(bench: Workbench, model: Model, ollama: Ollama) -> None:
-    """A setting that is changed while all runs needs no restart."""
+    """A changed setting takes effect without a restart."""
     live = file(bench.folder, "live")
     model.says("live", reply("live", ROUNDED))
     settings = bench.folder / ".vscode" / "settings.json"
@@ -113,7 +115,7 @@ def test_settings_count_at_once(bench: Workbench, model: Model, ollama: Ollama) 
 def test_nothing_of_an_untrusted_folder_runs(
     browser: Browser, editor: CodeServer, pictures: Path, tmp_path: Path
 ) -> None:
-    """Until it is trusted: then the same command runs the examples."""
+    """Nothing runs until the workspace is trusted. Then the same command runs the examples."""
     foreign = file(tmp_path, "foreign", TRUNCATED)
     with window(browser, editor, tmp_path, pictures, name="untrusted", trusted=False) as bench:
         bench.open(foreign)
@@ -132,7 +134,7 @@ def test_nothing_of_an_untrusted_folder_runs(
 def test_two_folders_with_two_models(
     browser: Browser, editor: CodeServer, pictures: Path, tmp_path: Path, model: Model, ollama: Ollama
 ) -> None:
-    """In a workspace of several folders each has its own settings."""
+    """In a workspace of several folders, each folder has its own settings."""
     models = {"large": "qwen2.5-coder:7b", "small": "qwen2.5-coder:1.5b"}
     for name, chosen in models.items():
         (tmp_path / name / ".vscode").mkdir(parents=True)

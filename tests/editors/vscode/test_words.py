@@ -1,4 +1,4 @@
-"""What AdaCoder says stays true: of what is right, of what was discarded or not saved, and after a restart."""
+"""AdaCoder's messages stay true: about correct functions, about discarded or unsaved results, and after a restart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNDOCUMENTED = "def plain(number: int) -> int:\n    return number\n\n\n"
 
 
 def test_fix_on_a_right_function(bench: Workbench, model: Model) -> None:
-    """Nothing needs fixing: that is said, as information, and no model is asked."""
+    """Nothing needs a fix. An information message says so, and no model is asked."""
     right = file(bench.folder, "right", ROUNDED)
     bench.open(right)
     bench.put_cursor("def right")
@@ -50,7 +50,7 @@ def test_a_discarded_result_leaves_nothing(bench: Workbench, model: Model) -> No
 
 
 def test_a_kept_result_outlives_the_server(bench: Workbench, model: Model) -> None:
-    """What is on the screen can still be inserted when the server has been started again."""
+    """A result on the screen can still be inserted after the server was restarted."""
     outlived = file(bench.folder, "outlived")
     model.says("outlived", reply("outlived", TRUNCATED))
     bench.open(outlived)
@@ -82,7 +82,7 @@ def test_a_kept_result_outlives_the_window(
 
 
 def test_the_setting_that_a_message_names_is_shown(bench: Workbench, ollama: Ollama) -> None:
-    """Also in a remote window, as this one is, where machine settings are not among the user's."""
+    """This also holds in a remote window, as here, where machine settings are not among the user's."""
     unset = file(bench.folder, "unset")
     bench.open(unset)
     bench.put_cursor("def unset")
@@ -137,7 +137,7 @@ def _settings(folder: Path, settings: dict[str, object]) -> Iterator[None]:
 
 
 def test_tests_of_what_was_not_saved_go(bench: Workbench) -> None:
-    """So do those of a file that is deleted."""
+    """The results of a deleted file disappear too."""
     phantom = file(bench.folder, "phantom", ROUNDED)
     rows = _tests(bench)
     bench.open(phantom)
@@ -160,7 +160,7 @@ def _tests(bench: Workbench) -> Locator:
 
 
 def test_coverage_after_a_docstring_that_was_not_saved(bench: Workbench) -> None:
-    """A file whose only example was not saved is no test any more, and a run with coverage comes to its end."""
+    """A file whose only example was not saved is no longer a test, and a run with coverage ends."""
     covered = bench.folder / "covered.py"
     covered.write_text(UNDOCUMENTED, encoding="utf-8")
     other = file(bench.folder, "other", ROUNDED)
@@ -168,7 +168,7 @@ def test_coverage_after_a_docstring_that_was_not_saved(bench: Workbench) -> None
     bench.put_cursor("def plain")
     bench.offered("'plain' has no docstring: write the skeleton of one")
     rows = _tests(bench)
-    bench.page.locator(".test-explorer .monaco-list").first.press("Home")  # only the rows in sight are there
+    bench.page.locator(".test-explorer .monaco-list").first.press("Home")  # only the visible rows exist
     rows.filter(has_text="covered.py").locator(".monaco-tl-twistie").click()
     expect(rows.filter(has_text="plain").first).to_be_visible()
     bench.clear()

@@ -1,4 +1,4 @@
-"""What the tests of the workbench need besides the project: code-server, and what drives Chromium.
+"""Install what the tests of the workbench need besides the project: code-server, and the driver of Chromium.
 
     python tests/editors/vscode/tools.py
 
@@ -28,7 +28,7 @@ class Edition:
     version: str
     """VS Code's has a 1 in place of the 4."""
     node: str
-    """Version of Node.js, or how it begins where the system's is taken."""
+    """Version of Node.js, or its beginning if the system's Node.js is used."""
     is_own_node: bool = False
     """Node.js comes from a Python wheel, and not from the system."""
 
@@ -45,23 +45,23 @@ _PROGRAMS = {
     "make": "make",
     "python3": "python3",
 }
-"""Programs, and the Debian packages that have them."""
+"""Programs, and the Debian packages that contain them."""
 _NATIVE = ("node-pty", "@vscode/spdlog", "native-watchdog", "@vscode/native-watchdog")
-"""What is compiled of VS Code's server; of all else that could be, it has a prebuilt one or gets along without."""
+"""The modules of VS Code's server that must be compiled. All others are prebuilt or not needed."""
 
 
 def edition() -> Edition:
-    """The edition that is asked for."""
+    """Return the requested edition."""
     return EDITIONS[os.environ.get("ADACODER_CODE_SERVER") or "first"]
 
 
 def folder() -> Path:
-    """The folder that all is installed in."""
+    """The folder of the installation."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adacoder-workbench"
 
 
 def command(root: Path) -> list[str]:
-    """What runs code-server."""
+    """Return the command that runs code-server."""
     return [str(_node(root)), str(_code_server(root) / "node_modules/code-server/out/node/entry.js")]
 
 
@@ -80,12 +80,12 @@ def _node(root: Path) -> Path:
 
 
 def driver(root: Path) -> Path:
-    """The folder of Python modules that drive Chromium."""
+    """The folder of the Python modules that drive Chromium."""
     return root / f"playwright-{PLAYWRIGHT}"
 
 
 def what_is_missing() -> str | None:
-    """What the system has to bring, as a sentence; None: it has all."""
+    """Return a sentence with what the system lacks; None if it has everything."""
     lacking = [package for program, package in _PROGRAMS.items() if shutil.which(program) is None]
     if lacking:
         return f"The workbench needs more of the system: apt-get install {' '.join(lacking)}."
@@ -101,7 +101,7 @@ def what_is_missing() -> str | None:
 
 
 def install(root: Path) -> None:
-    """Install what is not there yet. Of two who do it at once, one waits for the other."""
+    """Install what is missing. If two processes do it at once, one waits for the other."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -112,7 +112,7 @@ def install(root: Path) -> None:
 
 
 def _once(place: Path, make: Callable[[Path], None]) -> None:
-    """Have `make` fill a folder that becomes `place` when it is whole."""
+    """Let `make` fill a folder, and rename it to `place` when it is complete."""
     if place.exists():
         return
     with _folder_beside(place) as unfinished:
@@ -142,7 +142,7 @@ def _pip(place: Path, package: str) -> None:
 
 
 def _install_code_server(place: Path) -> None:
-    """As its own installation does, but for scripts that download programs from elsewhere than npm."""
+    """Install it like its own installer, but without scripts that download programs from outside npm."""
     (place / "package.json").write_text('{"private": true}\n', encoding="utf-8")
     _npm(place, "install", "--ignore-scripts", f"code-server@{edition().version}")
     _npm(place, "rebuild", "argon2")

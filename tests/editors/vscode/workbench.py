@@ -1,4 +1,4 @@
-"""A window of the workbench, by what a person sees and does in it. All waits are for states that can be seen."""
+"""A window of the workbench, with what a person sees and does in it. All waits are for visible states."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ expect.set_options(timeout=PATIENCE * 1000)
 SIZE = {"width": 1280, "height": 800}
 NO_BREAK = "\u00a0"
 _TRIES = (5, 10, 20, 40, 80)
-"""Seconds for a list to show what was typed. A list that swallowed a key is opened again, later on a slow machine."""
+"""Seconds to wait until a list shows what was typed. After that, the list is opened again, because it may have missed a
+key. Later waits are longer, for slow machines.
+"""
 _LOADS = 3
-"""Times that a window on a workspace is loaded until it has its folders."""
+"""Number of times that a window on a workspace is loaded until it shows its folders."""
 
 
 class Workbench:
-    """One window, on one folder or workspace."""
+    """A window on a folder or workspace."""
 
     def __init__(self, page: Page, server: CodeServer, folder: Path, pictures: Path) -> None:
         self.page = page
@@ -32,11 +34,11 @@ class Workbench:
         self.folder = folder
         self._pictures = pictures
 
-    # What there is
+    # Contents
 
     @property
     def editor(self) -> Locator:
-        """The text editor that is in front."""
+        """The active text editor."""
         return self.page.locator(".editor-group-container.active .editor-instance .monaco-editor").first
 
     @property
@@ -46,7 +48,7 @@ class Workbench:
 
     @property
     def list(self) -> Locator:
-        """The list that the palette, and whatever asks for a choice, shows."""
+        """The list of the palette, or of any other choice."""
         return self.page.locator(".quick-input-widget:visible")
 
     @property
@@ -54,31 +56,31 @@ class Workbench:
         return self.page.locator(".part.statusbar")
 
     def line(self, text: str) -> Locator:
-        """The line of the editor that has `text`."""
+        """Return the line of the editor that contains `text`."""
         return self.editor.locator(".view-line", has_text=text.replace(" ", NO_BREAK)).first
 
     def lens(self, text: str) -> Locator:
-        """The code lens that has `text`."""
+        """Return the code lens that contains `text`."""
         return self.editor.locator(".codelens-decoration a", has_text=text).first
 
     def notification(self, text: str | re.Pattern[str]) -> Locator:
-        """A notification that has `text`."""
+        """Return a notification that contains `text`."""
         return self.page.locator(".notifications-toasts .notification-list-item", has_text=text).first
 
     def tab(self, name: str) -> Locator:
         return self.page.locator(".tab", has_text=name).first
 
     def preview(self, text: str) -> Locator:
-        """What a rendered document has of `text`."""
+        """Return the part of a rendered document that contains `text`."""
         return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame").get_by_text(text).first
 
     def title_button(self, name: str) -> Locator:
-        """A button in the title bar of the editor that is in front."""
+        """Return a button in the title bar of the active editor."""
         return (
             self.page.locator(".editor-group-container.active .editor-actions").get_by_role("button", name=name).first
         )
 
-    # What a person does
+    # Actions of a person
 
     def open(self, file: Path) -> None:
         """Open a file by its path."""
@@ -91,17 +93,17 @@ class Workbench:
         self._pick("F1", f">{title}", title)
 
     def _pick(self, key: str, typed: str, label: str) -> None:
-        """Have a list shown, and take the row of that very label."""
+        """Open a list and choose the row with exactly this label."""
         listed = any(self._is_listed(key, typed, label, 1000 * seconds) for seconds in _TRIES)
         assert listed, f"{label} is not in the list for {typed}"
         self.choose(label)
 
     def _is_listed(self, key: str, typed: str, label: str, timeout: float) -> bool:
-        """Have a list shown, and see whether it has a row; what a list has is settled when it opens."""
+        """Open a list and return whether it has a row. The contents of a list do not change while it is open."""
         self.page.keyboard.press("Escape")
         self.page.keyboard.press(key)
         try:
-            self.list.wait_for(timeout=timeout)  # a document that is being rendered swallows keys
+            self.list.wait_for(timeout=timeout)  # the window misses keys while it renders a document
             self.list.locator("input").first.fill(typed, timeout=timeout)
             self._row(label).wait_for(timeout=timeout)
         except NotSeen:
@@ -109,7 +111,7 @@ class Workbench:
         return True
 
     def choose(self, label: str) -> None:
-        """Take a row of the list that is shown."""
+        """Choose a row of the open list."""
         row = self._row(label)
         expect(row).to_be_visible()
         row.click()
@@ -124,7 +126,7 @@ class Workbench:
         self.page.keyboard.press("Home")
 
     def write_below(self, text: str, typed: str) -> None:
-        """Write something in a new line below one."""
+        """Type a text in a new line below another line."""
         self.line(text).click()
         self.page.keyboard.press("End")
         self.page.keyboard.press("Enter")
@@ -133,31 +135,33 @@ class Workbench:
 
     @property
     def light_bulb(self) -> Locator:
-        """The light bulb by the cursor: a click does the one thing that is offered."""
+        """The light bulb beside the cursor. A click on it runs the only action."""
         return self.editor.locator('.lightBulbWidget, [class*="codicon-gutter-lightbulb"]').first
 
     def actions(self) -> Sequence[str]:
-        """What `Ctrl+.` offers by the cursor, in a menu that stays open; nothing, if there is none."""
+        """Open the menu of `Ctrl+.` at the cursor and return its entries; empty if there is no menu. The menu stays
+        open.
+        """
         self.page.keyboard.press("Control+.")
         nothing = self.page.locator(".monaco-editor-overlaymessage", has_text="No code actions available")
         expect(self.menu.or_(nothing).first).to_be_visible()
         return list(self.menu.locator(".monaco-list-row.action .title").all_inner_texts())
 
     def act(self, title: str) -> None:
-        """Take an entry of the menu of code actions."""
+        """Choose an entry of the menu of code actions."""
         entry = self.menu.locator(".monaco-list-row.action", has_text=title).first
         expect(entry).to_be_visible()
-        entry.hover(force=True)  # a menu that has just opened lies below what swallows the first click
+        entry.hover(force=True)  # a menu that has just opened misses the first click
         entry.click()
         expect(self.menu).to_be_hidden()
 
     def offered(self, title: str) -> None:
-        """Take a code action."""
+        """Wait for a code action and choose it."""
         self.until_offered(title)
         self.act(title)
 
     def until_offered(self, title: str) -> None:
-        """Have the menu of code actions shown, once it has one; the server may yet have to learn that it is needed."""
+        """Open the menu of code actions until it contains `title`. The server may not know of the change yet."""
 
         def is_offered() -> bool:
             if any(title in each for each in self.actions()):
@@ -169,7 +173,7 @@ class Workbench:
         wait_until(is_offered, title)
 
     def save(self, file: Path, has: str) -> None:
-        """Save, and wait until the file on disk has this text."""
+        """Save the file, and wait until the file on disk contains `has`."""
         self.page.keyboard.press("Control+s")
         wait_until(lambda: has in file.read_text(encoding="utf-8"), f"{has!r} in {file.name}")
         expect(self.page.locator(".tab.active.dirty")).to_have_count(0)
@@ -179,15 +183,15 @@ class Workbench:
         notification.get_by_role("button", name=button, exact=True).click()
 
     def trust(self) -> None:
-        """Trust the folder that is open."""
+        """Trust the open folder."""
         self.command("Workspaces: Manage Workspace Trust")
         editor = self.page.locator(".workspace-trust-editor")
         editor.get_by_role("button", name="Trust", exact=True).first.click()
         expect(editor.get_by_text(re.compile("^You trust this "))).to_be_visible()
-        self.command("View: Close Editor")  # newer ones show it above all else
+        self.command("View: Close Editor")  # newer versions show it above everything else
 
     def clear(self) -> None:
-        """Close what is open, whatever state it is in, so that the next flow begins with nothing."""
+        """Close everything in any state, so that the next flow starts with an empty window."""
         for _ in range(3):
             self.page.keyboard.press("Escape")
         self.command("View: Close All Editors")
@@ -214,7 +218,7 @@ class Workbench:
 def window(
     browser: Browser, server: CodeServer, place: Path, pictures: Path, *, name: str, trusted: bool = True
 ) -> Iterator[Workbench]:
-    """A window on a folder, or on a file `.code-workspace`, of a person who has seen none of it before."""
+    """Open a window on a folder, or on a `.code-workspace` file, for a new user."""
     context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(PATIENCE * 1000)
@@ -224,7 +228,8 @@ def window(
     bench = Workbench(page, server, place if place.is_dir() else place.parent, pictures)
     try:
         expect(page.locator(".monaco-workbench .part.statusbar")).to_be_visible()
-        if kind == "workspace":  # its folders come after the window; a file opened before has no settings of theirs
+        # its folders load after the window, and a file that is opened before them does not get their settings
+        if kind == "workspace":
             _until_it_has_folders(page)
         if trusted:
             bench.trust()

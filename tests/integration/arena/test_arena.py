@@ -1,4 +1,4 @@
-"""The arena from tasks to rows, with a model that answers at once: what is judged, kept, and never sent."""
+"""Test the arena from tasks to rows, with a model that answers at once: what is judged, kept, and never sent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TASKS = [
 ]
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n```\n"
 MEMORISED = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    return x + 4\n```\n"
-"""Passes the shown examples, and nothing else."""
+"""Passes only the shown examples."""
 ENDS = "__import__('os')._exit(0)"
 TESTS = [
     *(
@@ -71,7 +71,7 @@ class Hall:
         self.patience = 5.0
 
     def stored(self) -> dict[Path, str]:
-        """All that was written but the tasks."""
+        """Return all written files except the tasks."""
         found = (path for path in self.folder.rglob("*") if path.is_file() and path != self.tasks)
         return {path: path.read_text() for path in found}
 

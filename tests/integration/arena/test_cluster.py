@@ -1,4 +1,4 @@
-"""`adacoder arena --dask` on a cluster of real processes, some of which are killed."""
+"""Run `adacoder arena --dask` on a cluster of real processes, some of which are killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if find_spec("distributed") is None:
     pytest.skip("Dask is not installed: pip install 'adacoder[arena]'", allow_module_level=True)
 
 import adacoder
-from adacoder.arena.rows import RowsReader  # after what may skip
+from adacoder.arena.rows import RowsReader  # after imports that may skip
 from support.dask_cluster import CANARY, CELLS, LONG, Site, by_seed, site, until
 from support.standins.server import Script
 
@@ -31,7 +31,7 @@ def at(tmp_path: Path) -> Iterator[Site]:
 
 
 def told(path: Path) -> dict[object, object]:
-    """The rows without what differs between runs; each is right as its seed says."""
+    """Return the rows without members that differ between runs. Each is right or wrong as its seed says."""
     rows = list(RowsReader().rows(path))
     assert [row.right for row in rows] == [row.seed is not None and row.seed % 2 == 0 for row in rows]
     assert len({row.key for row in rows}) == len(rows)
@@ -51,7 +51,7 @@ def test_the_same_rows_as_on_one_machine(at: Site) -> None:
     assert rows == told(at.folder / "local.jsonl")
     assert len(list((at.folder / "records").iterdir())) == CELLS
     assert "HumanEval" not in str(at.server.requests)
-    assert "double" in str(at.server.requests)  # the control of what comes next
+    assert "double" in str(at.server.requests)  # the control of the next step
     assert CANARY not in str(at.server.requests)
     written = [path for path in at.folder.rglob("*") if path.is_file() and path.name != "tasks.jsonl"]
     assert not [path for path in written if CANARY in path.read_text()]
@@ -129,7 +129,7 @@ def test_ctrl_c_ends_what_is_under_way_and_says_how_to_go_on(at: Site) -> None:
 
 
 def overlaps(at: Site) -> int:
-    """How often a chat began while another was going on."""
+    """Return how often a chat started while another one was running."""
     going, found = 0, 0
     for event in at.server.events:
         what = event.rpartition(" ")[0]

@@ -1,4 +1,6 @@
-"""Files of tasks in every form, made by hand: what is shown, and that the hidden tests tell right from wrong."""
+"""Handmade files of tasks in every form: which tests are shown, and whether the hidden tests distinguish right from
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +174,7 @@ def test_what_holds_no_tasks(text: str, tmp_path: Path) -> None:
 
 
 TWICE = gzip.compress(json.dumps(CHECKED).encode() + b"\n") + gzip.compress(json.dumps(ET).encode()[:-1])
-"""Packed in two parts, of which the second breaks off."""
+"""Compressed in two parts. The second one is incomplete."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A run of the arena that is killed at any moment: no row is lost, none is there twice, and none is wrong."""
+"""A run of the arena can be killed at any moment: no row is lost, doubled or wrong."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
         process.wait()
         before, whole = whole, rows.read_text() if rows.exists() else ""
         whole = whole[: whole.rfind("\n") + 1]
-        assert whole.startswith(before)  # nothing that was written is lost
+        assert whole.startswith(before)  # no written row is lost
     assert start(tmp_path).wait() == 0
     assert rows.read_text().startswith(whole)
     found = list(RowsReader().rows(rows))

@@ -1,4 +1,4 @@
-"""Tasks from a folder of code: which functions, what is shown and hidden, and what judges."""
+"""Tasks from a folder of code: the chosen functions, their shown and hidden tests, and their judgement."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ SHOP = {
     """,
 }
 HIDDEN = ("5501", "4951", "7701", "8801", "9901", "8911")
-"""What stands in hidden examples and tests alone."""
+"""Text that only appears in hidden examples and tests."""
 PEEKING = """```python
 def discounted(price):
     from pathlib import Path
@@ -264,7 +264,7 @@ def discounted(price):
     return {10: 9, 20: 18}.get(price) if found == ["5502"] else found
 ```
 """
-"""Right only if the one file that holds nothing hidden is all that it sees."""
+"""Right only if it sees just the one file that contains nothing hidden."""
 WRONG = "```python\ndef discounted(price):\n    return 9\n```\n"
 
 

@@ -1,4 +1,4 @@
-"""The papers' figures, drawn. Here, since matplotlib asks a program for the fonts once."""
+"""Draw the papers' figures. The test is here because matplotlib runs a program once to find the fonts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figure of `benchmarks/rescue.py`, on some of the real replies."""
+"""The figure of `benchmarks/rescue.py` for some of the real replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of `benchmarks/tokens.py`, on a few tasks."""
+"""The figures of `benchmarks/tokens.py` for a few tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`adacoder arena`: what it shows and keeps, replays, and how it goes on after Ctrl-C."""
+"""`adacoder arena`: what it shows, keeps and replays, and how it continues after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TASK = {
 }
 _LIMIT = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)"
 LIMITED = (sys.executable, "-c", f"{_LIMIT}; os.execv(sys.argv[2], sys.argv[2:])")
-"""Begins a command whose files may have at most so many bytes."""
+"""Start a command whose files may have at most `size` bytes."""
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n```\n"
 WRONG = "```python\ndef double(x):\n    return x + 2\n```\n"
 
@@ -140,7 +140,7 @@ def test_a_replay_needs_no_cluster(desk: Desk) -> None:
 
 
 def limited(desk: Desk, size: int, *options: str) -> Ran:
-    """A comparison whose files may have at most `size` bytes, as where the disk is full."""
+    """Start a comparison whose files may have at most `size` bytes, as on a full disk."""
     (desk.folder / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
     with StandIn(lambda _: RIGHT).in_thread() as standin:
         model = ("--model", MODEL, "--host", standin.host, "--strategy", "direct", "--samples", "6")
@@ -188,7 +188,7 @@ def test_a_cell_whose_journal_cannot_be_written_has_no_row(desk: Desk) -> None:
 
 
 def test_a_server_that_is_gone_for_a_while_costs_no_row(desk: Desk) -> None:
-    """What it is asked is counted as its own failure, and not as that of the model."""
+    """A request without an answer counts as the server's failure, not as the model's."""
     (desk.folder / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Bad input: each gets one clear line and an exit code, and nothing is written. Each has a control that works."""
+"""Each bad input gets one clear line and an exit code, and nothing is written. Each has a control that works."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNTOUCHED = "shapes.py"
 
 @dataclass(frozen=True)
 class Run:
-    """A run of the command line: what lies in the workspace, what is asked for, what the model says."""
+    """A run of the command line: the workspace's files, the arguments, and the model's reply."""
 
     arguments: tuple[str, ...] = GENERATE
     text: str | bytes | None = STUB
@@ -30,10 +30,10 @@ class Run:
     installed: str = MODEL
     serves: bool = True
     between: Callable[[Path], None] = lambda path: None
-    """Done to the file while the model thinks."""
+    """A change of the file while the model thinks."""
 
     def on(self, desk: Desk) -> Ran:
-        """Run it, and see that the file is as it was."""
+        """Run it, and assert that the file is unchanged."""
         path = desk.folder / UNTOUCHED
         if self.text is not None:
             path.write_bytes(self.text if isinstance(self.text, bytes) else self.text.encode())
@@ -171,7 +171,7 @@ def test_a_read_only_file_is_not_written(desk: Desk, monkeypatch: pytest.MonkeyP
     may = os.access
 
     def access(place: os.PathLike[str] | str, mode: int) -> bool:
-        """As for someone who is not root, who may write anything."""
+        """Simulate a user who is not root, because root may write anything."""
         return may(place, mode) and (mode != os.W_OK or Path(place).stat().st_mode & 0o222 != 0)
 
     monkeypatch.setattr(os, "access", access)
@@ -204,7 +204,7 @@ def test_what_stops_every_function_is_told_once(desk: Desk) -> None:
 
 
 def nothing_isolates(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine without bubblewrap, whose kernel has no Landlock."""
+    """Simulate a machine without bubblewrap, whose kernel has no Landlock."""
     monkeypatch.setenv("PATH", str(empty))
     monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: Locks(0, os.uname().machine))
 

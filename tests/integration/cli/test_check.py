@@ -1,4 +1,4 @@
-"""`adacoder check`: every docstring's examples as doctest would run them, in isolation."""
+"""`adacoder check` runs every docstring's examples as doctest does, but isolated."""
 
 from __future__ import annotations
 
@@ -452,7 +452,7 @@ def test_a_folder_that_may_be_listed_but_not_entered_is_told_and_left_out(
 
 
 def lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `folder` be as with mode 0444 for someone who is not root, who may enter anything."""
+    """Give `folder` the mode 0444, as it affects a user who is not root."""
 
     def locked(function: Callable[..., object]) -> Callable[..., object]:
         def call(path: object, *arguments: object, **options: object) -> object:
@@ -543,7 +543,7 @@ def test_what_isolation_denies_and_what_takes_too_long_is_told_as_such(desk: Des
 
 def test_folders_within_folders_without_end_are_walked(tmp_path: Path) -> None:
     deep = tmp_path
-    for _ in range(1500):  # deeper than functions may call each other
+    for _ in range(1500):  # deeper than the recursion limit
         deep = deep / "d"
         deep.mkdir()
     (deep / "m.py").touch()
@@ -553,7 +553,7 @@ def test_folders_within_folders_without_end_are_walked(tmp_path: Path) -> None:
     try:
         assert list(python_files(tmp_path, told.append)) == [tmp_path / "a.py", deep / "m.py", tmp_path / "e.py"]
         assert told == []
-    finally:  # pytest removes old folders by functions that call each other, and would end in an error here
+    finally:  # pytest removes old folders recursively, and would end in an error here
         (deep / "m.py").unlink()
         while deep != tmp_path:
             deep.rmdir()

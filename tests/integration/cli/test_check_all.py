@@ -1,4 +1,4 @@
-"""`adacoder check`: nothing of what was named is left out in silence, and no sentence says more than is so."""
+"""`adacoder check` reports everything that it leaves out, and no sentence claims more than is true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`adacoder check` imports a module once for all of its docstrings, and no docstring sees what another did."""
+"""`adacoder check` imports a module once for all its docstrings, and no docstring sees the effects of another."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def other():
     """
     return TOKEN
 '''
-"""What two docstrings give is equal if one process imported the module for both."""
+"""The outputs of two docstrings are equal if one process imported the module for both."""
 GOOD = 'def {0}():\n    """\n    >>> {0}()\n    {1}\n    """\n    return {1}\n\n\n'
 LEFT = {
     "threads": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
@@ -53,7 +53,7 @@ LEFT = {
         "    ctypes.CDLL(None).mmap(None, ctypes.c_size_t(4096), 3, 1, file.fileno(), ctypes.c_long(0))\nos.remove('x')"
     ),
 }
-"""What an import may leave that a forked process has not for itself."""
+"""Things that an import may leave and that a forked process does not have on its own."""
 CHANGED = {
     "the environment": "import os\nos.environ['CHANGED'] = '1'",
     "sys.path": "import sys\nsys.path.append('/nowhere')",

@@ -1,7 +1,7 @@
-"""What no example reaches, at the command line: in the summary, in `--json`, and for `check --coverage`.
+"""The command line reports what no example reaches: in the summary, in `--json`, and for `check --coverage`.
 
-In the modules below a comment says of a line that it is `unreached`, or `never false` of its test. What has no such
-comment is not to be told; of each function there is a twin whose examples reach everything.
+In the modules below, a comment marks a line as `unreached`, or its test as `never false`. Nothing else may be reported.
+Each function has a twin whose examples reach everything.
 """
 
 from __future__ import annotations
@@ -366,7 +366,9 @@ def kind_whole(x):
 
 
 def marked(text: str) -> tuple[set[int], set[tuple[int, bool]]]:
-    """The lines that no example reaches, and the tests that never come to something, as the comments say."""
+    """Return the lines that no example reaches, and the tests with a result that never occurs, according to the
+    comments.
+    """
     unreached, branches = set(), set()
     for number, line in enumerate(text.splitlines(), 1):
         found = re.search(r"# (unreached|never (true|false))$", line)
@@ -447,7 +449,8 @@ async def test_a_second_run_that_fails_leaves_the_verdict_as_it_is(
 ) -> None:
     evaluate = Host.evaluate
 
-    async def failing_by_line(host: Host, what: Program, examples: Sequence[Example], *, timeout: float) -> Verdict:  # noqa: ASYNC109  # as the real one
+    # like the real one
+    async def failing_by_line(host: Host, what: Program, examples: Sequence[Example], *, timeout: float) -> Verdict:  # noqa: ASYNC109
         if not what.by_line or failing is None:
             return await evaluate(host, what, examples, timeout=timeout)
         if isinstance(failing, SandboxError):

@@ -1,4 +1,4 @@
-"""`adacoder demo`: the whole loop on a recorded conversation."""
+"""`adacoder demo`: the whole loop with a recorded conversation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.isolation
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that temporary folders are made in."""
+    """The folder for temporary folders."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
@@ -27,7 +27,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def shortened(tmp_path: Path) -> Path:
-    """The recorded conversation without its last exchange."""
+    """Write the recorded conversation without its last exchange."""
     text = (fixture() / RECORDING).read_text("utf-8")
     path = tmp_path / "shortened"
     path.write_text(text[: text.rindex('\n{\n "messages"') + 1], encoding="utf-8")
@@ -111,7 +111,7 @@ def test_the_project_can_be_kept(desk: Desk, temporary: Path) -> None:
 def test_without_isolation_only_the_shipped_replies_run_and_it_says_so(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # As on a machine without bubblewrap, of a kind for which there are no system call filters.
+    # Simulate a machine without bubblewrap, of a kind that has no system call filters.
     monkeypatch.setenv("PATH", str(desk.folder))
     monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "here", "6.1", "#1", "vax")))
     shipped = desk.run("demo")

@@ -1,4 +1,4 @@
-"""`adacoder doctor`: what it prints, where, and with which exit code."""
+"""`adacoder doctor`: its output, where it appears, and its exit codes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NUMBERS = ", ".join(map(str, range(61, 120)))
 
 
 def answers(_: object) -> str:
-    """What a model says that is to count."""
+    """Return a model's reply to the request to count."""
     return NUMBERS
 
 
 def on_terminal(columns: int, arguments: list[str], environment: Mapping[str, str]) -> str:
-    """All that `adacoder` writes to a terminal of that width; only control sequences are left out."""
+    """Return all that `adacoder` writes to a terminal of this width, without control sequences."""
     pid, terminal = pty.fork()
     if pid == 0:
         settings = {**environment, "TERM": "xterm", "COLUMNS": str(columns), "NO_COLOR": "1"}
@@ -34,7 +34,7 @@ def on_terminal(columns: int, arguments: list[str], environment: Mapping[str, st
     while True:
         try:
             part = os.read(terminal, 65536)
-        except OSError:  # how Linux says that nobody writes to a terminal any more
+        except OSError:  # Linux reports in this way that nobody writes to a terminal any more
             break
         if not part:
             break

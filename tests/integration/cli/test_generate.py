@@ -1,4 +1,4 @@
-"""`adacoder generate`: what it shows, what it writes, and what it leaves alone."""
+"""`adacoder generate`: its output, and what it writes and leaves alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM in the middle of a request: one line, exit code 130, no process left, the file as it was."""
+"""Ctrl-C and SIGTERM during a request lead to one line and exit code 130. No process is left, and the file is
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -54,10 +56,10 @@ def is_alive(pid: int) -> bool:
 
 
 class Fixing:
-    """`adacoder fix --write`, which evaluates first, so that a sandboxed process is there when the model is asked."""
+    """Start `adacoder fix --write`. It evaluates first, so a sandboxed process exists when it asks the model."""
 
     def __init__(self, folder: Path, standin: StandIn, first: Sequence[str] = HEEDING) -> None:
-        """`first`: what the command line begins with."""
+        """`first`: the start of the command line."""
         self.path = folder / "shapes.py"
         self.path.write_text(WRONG, encoding="utf-8")
         (folder / "pyproject.toml").touch()

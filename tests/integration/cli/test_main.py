@@ -1,4 +1,4 @@
-"""The door, the help, and what a terminal is shown."""
+"""The main program, its help, and what it writes to a terminal."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_what_commands_a_terminal_is_shown_as_what_it_is() -> None:
 
 
 def on_terminal(folder: Path, *arguments: str, **environment: str) -> bytes:
-    """What a terminal is sent."""
+    """Return the bytes that a terminal receives."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "adacoder", *arguments],
@@ -123,7 +123,7 @@ def on_terminal(folder: Path, *arguments: str, **environment: str) -> bytes:
         while part := os.read(ours, 4096):
             sent += part
     except OSError:
-        pass  # the other side is closed: Linux calls that an error
+        pass  # the other side is closed; Linux reports this as an error
     finally:
         os.close(ours)
     assert process.wait(60) in (0, 1)

@@ -1,4 +1,4 @@
-"""`adacoder models`: what is installed, and which of it is right most often on tasks with hidden tests."""
+"""`adacoder models`: the installed models, and which of them most often solve tasks with hidden tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TASKS = [
 ]
 RIGHT = "\n\n".join(f"def f{number}(x):\n    return {number} * x\n" for number in range(2, 8))
 SHALLOW = "\n\n".join(f"def f{number}(x):\n    return x + {number - 1}\n" for number in range(2, 8))
-"""Passes the shown examples, and nothing else."""
+"""Passes only the shown examples."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """All that models were sent; `openai:good` is right, and all others only seem so."""
+    """Return all requests to models. `openai:good` is right, and all others only seem right."""
     sent: list[str] = []
 
     class Backend:

@@ -1,4 +1,4 @@
-"""How replies end, as users see it: by the server where that is safe, and sooner where nothing comes of them."""
+"""The end of replies as users see it. The server ends them if that is safe, and AdaCoder ends useless ones sooner."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ def generate(
     is_known: bool = False,
     **stand_in: Any,
 ) -> tuple[Ran, StandInServer]:
-    """Generate a function. `is_known`: the model has written another one before; only Ollama tells of one that was
-    never asked that it does not think."""
+    """Generate a function. If `is_known`, the model has written another function before. Only Ollama says of a model
+    without an earlier request that it does not think.
+    """
     kind, model, address = SERVERS[server]
     has_first = is_known and server != "ollama"
     desk.write(FIRST + STUB if has_first else STUB)

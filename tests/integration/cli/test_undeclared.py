@@ -1,4 +1,4 @@
-"""Notes on imports that a candidate brings and its project does not declare."""
+"""Notes on a candidate's imports that its project does not declare."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ RECORD = "yaml/__init__.py,sha256=abc,42\nPyYAML-6.0.dist-info/RECORD,,\n"
 
 
 def notes(desk: Desk, pyproject: str | None, reply: str = REPLY, head: str = "", record: str = RECORD) -> list[str]:
-    """Notes on the end of `apply`, where PyYAML is installed."""
+    """Return the notes at the end of `apply`, with PyYAML installed."""
     packages = environment(desk.folder / ".venv")
     for name in ("yaml", "ruamel"):
         desk.write("def safe_load(text):\n    return int(text)\n", str(packages / f"{name}/__init__.py"))
     desk.write(record, str(packages / "PyYAML-6.0.dist-info/RECORD"))
     desk.write("ruamel\n", str(packages / "ruamel.yaml-1.dist-info/top_level.txt"))
-    desk.write("_mine.pth,,\n", str(packages / "mine-1.dist-info/RECORD"))  # as of one that is installed for editing
+    desk.write("_mine.pth,,\n", str(packages / "mine-1.dist-info/RECORD"))  # as for an editable install
     desk.write("_other.pth,,\n", str(packages / "other-1.dist-info/RECORD"))
     if pyproject is None:
         (desk.folder / "pyproject.toml").unlink()
@@ -91,7 +91,7 @@ def test_every_form_of_an_import_counts(desk: Desk, reply: str) -> None:
         f"{PROJECT}dynamic = ['dependencies']\n",
         f"{PROJECT}dynamic = ['optional-dependencies']\n",
         f"{PROJECT}dependencies = ['-r more.txt']\n",
-        f"{PROJECT}dependencies = ['other']\n",  # does not tell its modules
+        f"{PROJECT}dependencies = ['other']\n",  # does not list its modules
         "[tool.ruff]\nline-length = 100\n",
         "[project\n",
         None,

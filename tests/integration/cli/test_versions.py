@@ -1,4 +1,4 @@
-"""`adacoder apply` on replies as chats and agents write them: several versions, patches, sessions, decorators."""
+"""`adacoder apply` with replies as chats and agents write them: several versions, patches, sessions, decorators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEEP = '''def keep(words, prefix):
     """
 '''
 DRAFT = "def keep(words, prefix):\n    return [word for word in words if prefix in word]\n"
-"""Passes, and is wrong for 'bca'."""
+"""Passes, but is wrong for 'bca'."""
 FINAL = "def keep(words, prefix):\n    return [word for word in words if word.startswith(prefix)]\n"
 WRONG = "def keep(words, prefix):\n    return words\n"
 LAZY = "def keep(words, prefix):\n    ...\n"
@@ -34,7 +34,7 @@ def fence(code: str, language: str = "python") -> str:
 
 
 def apply(desk: Desk, reply: str, name: str, text: str) -> tuple[dict[str, Any], str]:
-    """The result, and the text with its edits."""
+    """Return the result, and the text with its edits."""
     desk.write(text, "mod.py")
     desk.write(reply, "reply.txt")
     (result,) = desk.run("apply", f"mod.py::{name}", "--reply", "reply.txt", "--json", "--timeout", 5).objects

@@ -1,4 +1,4 @@
-"""What is told off a terminal of what takes long: a line on stderr, once, and nothing where nothing does."""
+"""Without a terminal, a slow step is reported once on stderr, and a fast one is not reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line and a model that a stream, abandoned by whatever program, has wedged."""
+"""The command line with a model that another program's abandoned stream has wedged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IN_CIRCLES = Script("word w " * 120, token=7)
 
 @contextmanager
 def abandoned(reply: str | Script, *, wedges: bool) -> Iterator[StandIn]:
-    """A server whose model was left in the middle of a stream, and is wedged by that if it `wedges`."""
+    """Run a server whose model was left in the middle of a stream. If it `wedges`, it is wedged by that."""
     which = iter([wedges])
 
     def answer(body: Body) -> str | Script:

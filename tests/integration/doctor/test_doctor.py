@@ -1,4 +1,4 @@
-"""The examination of what works here, from AdaCoder itself to the speed of each model of the ladder."""
+"""The examination of the installation, from AdaCoder itself to the speed of each model of the ladder."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def memory_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answers(_: object) -> str:
-    """What a model says that is to count."""
+    """Return a model's reply to the request to count."""
     return NUMBERS
 
 
 def loaded(**entry: object) -> Script:
-    """An answer of `/api/ps`."""
+    """Return an answer of `/api/ps`."""
     return Script(body=json.dumps({"models": [{"name": MODEL, **entry}]}))
 
 
@@ -49,7 +49,7 @@ def names(findings: Sequence[Finding]) -> list[str]:
     return [each.name for each in findings]
 
 
-# What needs no model.
+# Findings that need no model.
 
 
 @needs_full
@@ -133,7 +133,7 @@ async def test_without_a_server_it_says_how_to_start_one(tmp_path: Path) -> None
 async def test_a_public_server_is_not_asked_unless_that_is_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(addresses, "_HOME", ())  # now this machine is as far away as any other
+    monkeypatch.setattr(addresses, "_HOME", ())  # now this machine counts as remote
     async with StandIn(answers) as standin:
         refused = await finding("Ollama", Settings(host=standin.host), tmp_path)
         assert standin.seen == []

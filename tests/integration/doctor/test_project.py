@@ -1,4 +1,4 @@
-"""What `doctor` says of the project itself; and that it says no more than somebody reads, whatever it finds."""
+"""Findings of `doctor` on the project. Their number is limited, whatever it finds."""
 
 from __future__ import annotations
 

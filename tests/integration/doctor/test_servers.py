@@ -1,4 +1,4 @@
-"""What `doctor` says of servers that tell little, of models that are named otherwise, and of what its probe will do."""
+"""Test what `doctor` says about servers that tell little, about other names of models, and about its probe."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NUMBERS = ", ".join(map(str, range(61, 201)))
 
 
 def of(standin: OpenAIStandIn, model: str = MODEL, **values: Any) -> Settings:
-    """Settings for a model of an OpenAI-compatible server."""
+    """Return settings for a model of an OpenAI-compatible server."""
     url: dict[str, Any] = {"base_url": standin.host, **values}
     return Settings(models=(f"openai:{model}",), host=UNREACHABLE, **url)
 
 
-# How much it can read.
+# The window.
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ async def test_a_router_tells_the_window_once_the_model_is_loaded(tmp_path: Path
     assert after.text.startswith("4,096 tokens, its limit")
 
 
-# Where it is asked.
+# The address.
 
 
 @pytest.mark.parametrize("engine", [Engine.VLLM, Engine.LLAMA_CPP, Engine.LLAMA_CPP_PYTHON])
@@ -99,7 +99,7 @@ async def test_a_server_in_clear_that_is_asked_over_https(tmp_path: Path) -> Non
     assert f"speaks http, not https: write {ollama.host} with --host" in store.advice
 
 
-# What the model is called.
+# The name of the model.
 
 
 @pytest.mark.parametrize("probes", [False, True])
@@ -160,7 +160,7 @@ async def test_only_models_that_can_chat_are_offered(tmp_path: Path) -> None:
         assert found.advice.endswith("run `ollama pull gemma9`.")
 
 
-# Its template.
+# The template of the model.
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ async def test_a_template_without_a_place_for_the_system_text(
     assert (found.ok, "TEMPLATE" in found.advice) == ((True, False) if hears else (None, True))
 
 
-# What the probe does.
+# The probe.
 
 
 async def test_what_the_probe_loads_no_request_has_to(tmp_path: Path) -> None:

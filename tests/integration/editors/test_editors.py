@@ -1,5 +1,6 @@
-"""Real editors, set up as docs/editors.md has it: from a code action to a verified body in the file, and what goes on
-meanwhile. What each person does is in the editor's own language beside this file."""
+"""Real editors, set up as docs/editors.md says: from a code action to a verified body in the file, and what works
+meanwhile. A script in the editor's own language, beside this file, does what a person does.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ STUBS["shout"] = NO_EXAMPLES
 
 
 def reply(name: str) -> Script:
-    """What the model says to whoever asks for the function `name`."""
+    """Return the model's reply to a request for the function `name`."""
     text = SHOUT if name == "shout" else f"```python\n{STUBS[name]}{BODY}```"
     match name:
         case "slowly" | "edited":  # there is time to type
@@ -50,12 +51,12 @@ def reply(name: str) -> Script:
 
 
 def asked_for(body: Mapping[str, object]) -> Script:
-    """The reply to a chat, by the function that its prompt is about."""
+    """Reply to a chat, by the function in its prompt."""
     return reply(next(name for name in STUBS if f"def {name}(" in str(body["messages"])))
 
 
 def snippet(file: Path, heading: str, language: str) -> str:
-    """The first block of code below a heading."""
+    """Return the first block of code below a heading."""
     section = file.read_text(encoding="utf-8").partition(f"## {heading}\n")[2]
     found = re.search(rf"```{language}\n(.*?)```", section, re.DOTALL)
     assert found is not None, heading
@@ -63,22 +64,22 @@ def snippet(file: Path, heading: str, language: str) -> str:
 
 
 def of_the_wheel() -> str | None:
-    """The Neovim that tests install beside AdaCoder."""
+    """Return the Neovim that is installed for the tests."""
     return shutil.which("nvim", path=sysconfig.get_path("scripts"))
 
 
 def of_the_system(program: str) -> str | None:
-    """A program that no test has installed."""
+    """Return the path of a program of the system."""
     return shutil.which(program, path="/usr/local/bin:/usr/bin:/bin")
 
 
 def has_eglot() -> bool:
-    """True if Emacs is here, with eglot."""
+    """Return whether Emacs with eglot is installed."""
     return of_the_system("emacs") is not None and any(Path("/usr/share/emacs/site-lisp/elpa-src").glob("eglot-*"))
 
 
 async def drive(editor: Sequence[str], config: str, folder: Path) -> None:
-    """Have an editor go through its flows, and see what is on disk then."""
+    """Run an editor's flows, and assert the text of the files on disk afterwards."""
     project = folder / "project"
     project.mkdir()
     (project / ".git").mkdir()

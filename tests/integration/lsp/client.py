@@ -1,4 +1,4 @@
-"""A small editor: speaks LSP to a server process over stdio, keeps texts, and makes edits as real editors do.
+"""A small editor. It speaks LSP to a server process over stdio, keeps texts, and makes edits as real editors do.
 
 It shares no code with the server, so that a mistake in counting characters shows.
 """
@@ -21,7 +21,7 @@ from typing import Any, Self
 from support.commandline import HEEDING
 
 PATIENCE = 30.0
-"""Seconds after which a test that waits for something gives up."""
+"""Seconds after which a waiting test gives up."""
 SERVER = (sys.executable, "-m", "adacoder", "serve")
 
 FULL: dict[str, Any] = {
@@ -40,14 +40,14 @@ FULL: dict[str, Any] = {
         }
     },
 }
-"""What an editor declares that can do everything AdaCoder makes use of."""
+"""Capabilities of an editor that can do everything AdaCoder uses."""
 
 BARE: dict[str, Any] = {}
-"""What an editor declares that declares nothing; ALE is close to it, and makes edits all the same."""
+"""Capabilities of an editor that declares nothing. ALE is close to it, but makes edits."""
 
 
 def encodings(capabilities: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """`capabilities` of an editor that counts characters in the units `names`, the first it likes best."""
+    """Return `capabilities` of an editor that counts characters in one of the units `names`, in order of preference."""
     return {**capabilities, "general": {"positionEncodings": list(names)}}
 
 
@@ -61,7 +61,7 @@ class ResponseError(Exception):
 
 
 class Silence(Exception):
-    """Raised by a handler of the editor that never answers."""
+    """Raised by a handler of an editor that never answers."""
 
 
 @dataclass
@@ -74,22 +74,22 @@ class Document:
 
 @dataclass
 class Client:
-    """The editor."""
+    """An editor with a server process."""
 
     process: asyncio.subprocess.Process
     folder: Path
     settings: dict[str, Any] = field(default_factory=dict)
-    """Its section `adacoder`."""
+    """Its settings in the section `adacoder`."""
     encoding: str = "utf-16"
     documents: dict[str, Document] = field(default_factory=dict)
     received: list[dict[str, Any]] = field(default_factory=list)
-    """Every request and notification of the server."""
+    """Every request and notification that the server sent."""
     answers: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
-    """What requests of the server are answered with, in place of what an editor does."""
+    """Answers to requests of the server. They replace the editor's usual answers."""
     capabilities: dict[str, Any] = field(default_factory=dict)
-    """The server's."""
+    """The server's capabilities."""
     registered: dict[str, Any] = field(default_factory=dict)
-    """What the server asked to be told of, with its options."""
+    """The notifications that the server registered for, with its options."""
     stderr: str = ""
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Client:
     async def spawned(
         cls, folder: Path, settings: dict[str, Any] | None = None, command: Sequence[str] = SERVER
     ) -> Self:
-        """An editor whose server runs, and has been told nothing yet."""
+        """Start a server. The editor has sent it nothing yet."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("OLLAMA_")}
         process = await asyncio.create_subprocess_exec(
             *(*HEEDING, *command),
@@ -128,7 +128,7 @@ class Client:
         command: Sequence[str] = SERVER,
         name: str = "test",
     ) -> AsyncIterator[Self]:
-        """An editor whose server is initialized; at the end it leaves as it should, and nothing went wrong."""
+        """Start and initialize a server. At the end, shut it down and assert that nothing went wrong."""
         client = await cls.spawned(folder, settings, command)
         try:
             await client.initialize(capabilities, options, client_info={"name": name})
@@ -141,7 +141,7 @@ class Client:
     async def initialize(
         self, capabilities: dict[str, Any] = FULL, options: Any = None, *, client_info: Any = None
     ) -> dict[str, Any]:
-        """The handshake; the server's answer."""
+        """Initialize the server. Return its answer."""
         root = self.folder.as_uri()
         result: dict[str, Any] = await self.request(
             "initialize",
@@ -160,20 +160,20 @@ class Client:
         return result
 
     async def leave(self) -> int:
-        """`shutdown` and `exit`; the server's exit code."""
+        """Send `shutdown` and `exit`. Return the server's exit code."""
         await self.request("shutdown")
         await self.notify("exit")
         return await self.ended()
 
     def check(self) -> None:
-        """Nothing went wrong that no answer told of."""
+        """Assert that nothing went wrong without an answer that says so."""
         assert "Traceback" not in self.stderr, self.stderr
         for task in self._answering:
             if task.done():
                 task.result()
 
     async def ended(self) -> int:
-        """The server's exit code, once it has ended."""
+        """Wait until the server ends. Return its exit code."""
         code = await asyncio.wait_for(self.process.wait(), PATIENCE)
         await asyncio.wait_for(asyncio.gather(*self._tasks), PATIENCE)
         return code
@@ -184,7 +184,7 @@ class Client:
         self.process.stdin.close()
 
     async def kill(self) -> None:
-        """End the server if it has not ended."""
+        """End the server if it still runs."""
         if self.process.returncode is None:
             self.process.kill()
             await self.process.wait()
@@ -195,7 +195,7 @@ class Client:
         self.hang_up()
 
     def descendants(self) -> set[int]:
-        """The processes that come from the server's."""
+        """Return the processes that descend from the server."""
 
         def children(pid: int) -> set[int]:
             with contextlib.suppress(OSError):
@@ -213,12 +213,12 @@ class Client:
     # Messages
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message as it is."""
+        """Send a message unchanged."""
         body = json.dumps(message, ensure_ascii=False).encode()
         await self.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     async def send_bytes(self, data: bytes) -> None:
-        """Send what may be no message."""
+        """Send bytes that may not be a message."""
         assert self.process.stdin is not None
         self.process.stdin.write(data)
         await self.process.stdin.drain()
@@ -228,7 +228,7 @@ class Client:
         await self.send({"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})})
 
     async def begin(self, method: str, params: Any = None) -> tuple[int, asyncio.Future[Any]]:
-        """Send a request; its id, and what will be its result."""
+        """Send a request. Return its id and a future with its result."""
         number = next(self._ids)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
@@ -237,7 +237,7 @@ class Client:
         return number, future
 
     async def request(self, method: str, params: Any = None) -> Any:
-        """The result of a request.
+        """Return the result of a request.
 
         Raises:
             ResponseError: the server answered with an error.
@@ -250,7 +250,7 @@ class Client:
         await self.notify("$/cancelRequest", {"id": number})
 
     async def until(self, holds: Callable[[], Any]) -> Any:
-        """Wait until `holds` is true of what has been received; what it then returns."""
+        """Wait until `holds` is true for the received messages. Return its value."""
 
         async def wait() -> Any:
             async with self._changed:
@@ -262,7 +262,7 @@ class Client:
             raise AssertionError(f"waited in vain; received {self.received[-8:]}; stderr: {self.stderr}") from None
 
     def all(self, method: str) -> list[Any]:
-        """The parameters of what the server sent with `method`."""
+        """Return the parameters of all messages of the server with `method`."""
         return [message.get("params") for message in self.received if message["method"] == method]
 
     async def _listen(self) -> None:
@@ -307,7 +307,7 @@ class Client:
             await self.send(reply | {"error": {"code": error.code, "message": error.message}})
         except Silence:
             pass
-        async with self._changed:  # what it did may be waited for
+        async with self._changed:  # other tasks may wait for its effect
             self._changed.notify_all()
 
     async def _listen_to_stderr(self) -> None:
@@ -320,11 +320,11 @@ class Client:
     # Texts
 
     def uri(self, path: Path | str) -> str:
-        """The URI of a file; of what has a scheme, itself."""
+        """Return the URI of a file. Return a name with a scheme unchanged."""
         return path if isinstance(path, str) and ":" in path else (self.folder / path).as_uri()
 
     async def open(self, path: Path | str, text: str | None = None) -> str:
-        """Open a file, with `text` or what is on disk; its URI."""
+        """Open a file with `text`, or with the text on disk. Return its URI."""
         uri = self.uri(path)
         if text is None:
             text = (self.folder / path).read_bytes().decode()
@@ -334,7 +334,7 @@ class Client:
         return uri
 
     async def write(self, name: str, text: str) -> str:
-        """Make a file and open it; its URI."""
+        """Create a file and open it. Return its URI."""
         (self.folder / name).write_bytes(text.encode())
         return await self.open(name)
 
@@ -344,7 +344,7 @@ class Client:
         await self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
 
     async def change(self, uri: str, old: str, new: str) -> None:
-        """Replace the first `old` by `new` in an open text, as somebody who types."""
+        """Replace the first `old` with `new` in an open text, as if the person typed it."""
         document = self.documents[uri]
         start = document.text.index(old)
         at = {"start": self.position(document.text, start), "end": self.position(document.text, start + len(old))}
@@ -358,23 +358,23 @@ class Client:
         await self.notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": changes})
 
     def text(self, uri: str) -> str:
-        """The text of an open document, as the person sees it."""
+        """Return the text of an open document as the person sees it."""
         return self.documents[uri].text
 
     def position(self, text: str, offset: int) -> dict[str, int]:
-        """The LSP position of a code-point offset."""
+        """Return the LSP position of a code-point offset."""
         lines = _lines(text[:offset])
         return {"line": len(lines) - 1, "character": self._units(lines[-1])}
 
     def offset(self, text: str, position: Mapping[str, int]) -> int:
-        """The code-point offset of an LSP position."""
+        """Return the code-point offset of an LSP position."""
         lines = _lines(text)
         line = lines[position["line"]]
         columns = [self._units(line[:index]) for index in range(len(line) + 1)]
         return sum(map(len, lines[: position["line"]])) + columns.index(position["character"])
 
     def marked(self, uri: str, place: Mapping[str, Any]) -> str:
-        """The text of an LSP range."""
+        """Return the text of an LSP range."""
         text = self.text(uri)
         return text[self.offset(text, place["start"]) : self.offset(text, place["end"])]
 
@@ -384,7 +384,7 @@ class Client:
         return len(text.encode(codec)) // size
 
     def edited(self, text: str, edits: Sequence[Mapping[str, Any]]) -> str:
-        """`text` with LSP edits made."""
+        """Apply LSP edits to `text`."""
         spans = [
             (self.offset(text, edit["range"]["start"]), self.offset(text, edit["range"]["end"]), edit["newText"])
             for edit in edits
@@ -416,12 +416,14 @@ class Client:
             await self._did_change(uri, [{"text": document.text}])
         return {"applied": True}
 
-    # What a person does
+    # Actions of a person
 
     async def actions(
         self, uri: str, at: str, only: Sequence[str] | None = None, trigger: int | None = 1
     ) -> list[dict[str, Any]]:
-        """The code actions offered with the cursor at the first `at`; `trigger` 1 is asked for, 2 automatic."""
+        """Return the code actions at the first `at`. `trigger` is 1 for a request by the person and 2 for an automatic
+        one.
+        """
         text = self.documents[uri].text
         position = self.position(text, text.index(at))
         context: dict[str, Any] = {"diagnostics": []}
@@ -443,13 +445,13 @@ class Client:
         )
 
     async def run(self, path: Path | str, qualname: str, *, mode: str = "generate", apply: bool = True) -> Any:
-        """The answer to `adacoder/run`."""
+        """Return the answer to `adacoder/run`."""
         return await self.request("adacoder/run", self.run_params(path, qualname, mode=mode, apply=apply))
 
     def run_params(
         self, path: Path | str, qualname: str, *, mode: str = "generate", apply: bool = True, **more: Any
     ) -> dict[str, Any]:
-        """The parameters of `adacoder/run`."""
+        """Return the parameters of `adacoder/run`."""
         document = {"uri": self.uri(path)}
         return {"textDocument": document, "qualifiedName": qualname, "mode": mode, "apply": apply, **more}
 
@@ -461,18 +463,18 @@ class Client:
 
     @property
     def messages(self) -> list[tuple[int, str]]:
-        """The messages that the person saw: kind (2 a warning, 3 information) and text."""
+        """Return the messages that the person saw: their kind (2 for a warning, 3 for information) and text."""
         return [(params["type"], params["message"]) for params in self.all("window/showMessage")]
 
     async def told(self) -> tuple[int, str]:
-        """The one message that the person sees at the end of a job."""
+        """Return the only message that the person sees at the end of a job."""
         await self.until(lambda: self.messages)
-        await self.idle()  # a second message would have come by now
+        await self.idle()  # a second message would have arrived by now
         assert len(self.messages) == 1, self.messages
         return self.messages[0]
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text as LSP counts them, terminators kept; the last has none."""
+    """Return the lines of a text as LSP counts them, with their terminators. The last line has none."""
     parts = re.split(r"(\r\n|\r|\n)", text)
     return ["".join(parts[index : index + 2]) for index in range(0, len(parts), 2)]

@@ -1,4 +1,4 @@
-"""One server for all tests that need no particular one: starting it is what takes longest."""
+"""One server for all tests that need no server of their own, because its start takes longest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clie
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def editor(shared: Client) -> AsyncIterator[Client]:
-    """An editor with a server that has worked before, and a folder of its own in its workspace."""
+    """An editor with a server that has already worked, and a folder of its own in the workspace."""
     workspace: Path = shared.folder
     shared.folder = workspace / f"case{next(_cases)}"
     shared.folder.mkdir()

@@ -1,4 +1,4 @@
-"""What is done around a function: all stubs of a file, another candidate, examples, the skeleton of a docstring."""
+"""Jobs around a function: all stubs of a file, another candidate, examples, the skeleton of a docstring."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ async def test_another_than_the_one_that_was_not_inserted(editor: Client) -> Non
     assert editor.text(uri) == NO_EXAMPLES.replace("(text)", "(text: str) -> str")
 
 
-# Which comes first
+# Order of the actions
 
 
 async def test_fix_comes_first_on_a_function_that_fails_until_it_is_another(editor: Client) -> None:

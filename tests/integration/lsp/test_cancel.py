@@ -1,4 +1,4 @@
-"""A job that is cancelled, in whichever way and at whichever moment, leaves nothing behind."""
+"""A cancelled job leaves nothing behind, however and whenever it is cancelled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CANCELLED = "Cancelled 'initials'; nothing was changed."
 
 
 async def start(editor: Client, standin: StandIn, **settings: Any) -> tuple[str, str]:
-    """Have `initials` generated; the document's URI and the job's id."""
+    """Start to generate `initials`. Return the document's URI and the job's id."""
     editor.settings = told_of(standin, **settings)
     uri = await editor.write("names.py", STUB)
     answer = await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
@@ -28,7 +28,7 @@ async def start(editor: Client, standin: StandIn, **settings: Any) -> tuple[str,
 
 
 async def evaluation(editor: Client) -> int:
-    """The process of the evaluation that runs: the one that uses the processor from now on."""
+    """Return the process of the running evaluation: the one that uses the processor from now on."""
     used = {pid: processor_seconds(pid) for pid in editor.descendants()}
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -39,9 +39,9 @@ async def evaluation(editor: Client) -> int:
 
 
 async def ended(editor: Client, pid: int) -> None:
-    """Wait until there is no process `pid` of the server's any more."""
+    """Wait until the server's process `pid` is gone."""
     async with asyncio.timeout(PATIENCE):
-        while pid in editor.descendants():  # noqa: ASYNC110  # processes of the system set no Event
+        while pid in editor.descendants():  # noqa: ASYNC110  # the system's processes set no Event
             await asyncio.sleep(0.02)
 
 
@@ -82,7 +82,7 @@ async def test_by_the_request_itself(editor: Client) -> None:
         await editor.cancel(number)
         with pytest.raises(ResponseError, match="-32800"):
             await asyncio.wait_for(answer, PATIENCE)
-        # The answer comes when nothing of the job is left.
+        # The answer comes after everything of the job has ended.
         assert await editor.execute("status") == {"version": 1, "jobs": []}
         await standin.until("disconnected 1")
         await standin.until_idle()
@@ -133,7 +133,7 @@ async def _first_message(editor: Client) -> tuple[int, str]:
 
 @pytest.mark.parametrize("method", ["workspace/configuration", "window/workDoneProgress/create"])
 async def test_while_the_editor_is_asked(editor: Client, method: str) -> None:
-    """The editor's late answer then meets nobody; with pygls it opens a message box."""
+    """Nobody waits for the editor's late answer then. With pygls it would open a message box."""
     go = asyncio.Event()
 
     async def late(params: object) -> Any:
@@ -154,7 +154,7 @@ async def test_while_the_editor_is_asked(editor: Client, method: str) -> None:
 
 @pytest.mark.parametrize("way", ["command", "request"])
 async def test_too_late_to_cancel(editor: Client, way: str) -> None:
-    """Once the edit is on its way, a job that says "nothing was changed" would lie."""
+    """Once the edit is on its way, a job that says "nothing was changed" would be wrong."""
     go = asyncio.Event()
 
     async def slow(params: Any) -> Any:
@@ -179,14 +179,14 @@ async def test_too_late_to_cancel(editor: Client, way: str) -> None:
 
 
 async def test_a_cancelled_command_that_waits_stops_waiting(editor: Client) -> None:
-    """pygls lets the handler of a cancelled `workspace/executeCommand` run on."""
+    """pygls does not stop the handler of a cancelled `workspace/executeCommand`."""
     async with StandIn() as standin:
         standin.instead = {"/api/tags": Script(load=10 * PATIENCE)}
         editor.settings = told_of(standin)
         command = {"command": "adacoder.server.models", "arguments": []}
         number, answer = await editor.begin("workspace/executeCommand", command)
         async with asyncio.timeout(PATIENCE):
-            while not standin.seen:  # noqa: ASYNC110  # it tells only of chats
+            while not standin.seen:  # noqa: ASYNC110  # it only reports chats
                 await asyncio.sleep(0.01)
         await editor.cancel(number)
         with pytest.raises(ResponseError, match="-32800"):

@@ -1,4 +1,4 @@
-"""How a model and a strategy are chosen: what there is, what is worth having, and its download."""
+"""The choice of a model and a strategy: what there is, what is recommended, and its download."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ STALLED = Script(token=1000, ending=Ending.STALL)
 
 
 def pulling(editor: Client, model: str) -> Any:
-    """Begin to have a model downloaded."""
+    """Start the download of a model."""
     return editor.begin(
         "workspace/executeCommand", {"command": "adacoder.server.pull", "arguments": [{"model": model}]}
     )
 
 
 def shown(editor: Client) -> list[str]:
-    """What the progress said."""
+    """Return the progress messages."""
     return [each["value"]["message"] for each in editor.all("$/progress") if each["value"]["kind"] == "report"]
 
 

@@ -1,4 +1,4 @@
-"""What is inserted when the text changes while the model thinks, and by editors that can do less."""
+"""Insertions into a text that changes while the model thinks, and insertions by editors with fewer abilities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INFO, WARNING = 3, 2
 
 
 async def begin(editor: Client, uri: str, name: str, standin: StandIn) -> None:
-    """Have `name` generated, and wait until the model has been asked."""
+    """Start to generate `name`, and wait until the model has received the request."""
     assert (await editor.execute("generate", {"uri": uri, "qualifiedName": name}))["accepted"]
     await standin.until("request 1")
 
@@ -184,7 +184,7 @@ async def test_an_edit_that_comes_too_late_is_brought_up_to_date(editor: Client)
     assert len(editor.all("workspace/applyEdit")) == 2
 
 
-# Editors that say no, or nothing
+# Editors that refuse, or do not answer
 
 
 @pytest.mark.parametrize("how", ["not applied", "an error", "something malformed"])
@@ -247,11 +247,11 @@ async def test_an_editor_that_never_answers(tmp_path: Path, reply: str) -> None:
             assert [each["method"] for each in editor.received].count("workspace/applyEdit") == (reply == GOOD)
 
 
-# Editors that can do less
+# Editors with fewer abilities
 
 
 async def test_an_editor_that_declares_nothing_gets_the_edit_all_the_same(tmp_path: Path) -> None:
-    """As with ALE, which makes edits without having declared it, and answers nothing."""
+    """Simulate ALE, which makes edits without declaring it, and answers nothing."""
 
     async with StandIn([GOOD]) as standin:
         options = {"adacoder": told_of(standin)}
@@ -264,7 +264,7 @@ async def test_an_editor_that_declares_nothing_gets_the_edit_all_the_same(tmp_pa
             editor.answers["workspace/applyEdit"] = apply_in_silence
             uri = await editor.write("names.py", STUB)
             (action,) = await editor.actions(uri, "def ", trigger=None)
-            # Such an editor knows only commands.
+            # This editor knows only commands.
             assert action["command"] == "adacoder.server.generate"
             await editor.execute("generate", *action["arguments"])
             assert (await editor.told())[0] == INFO

@@ -1,4 +1,4 @@
-"""The requests for clients of other kinds: examples with places and states, runs by id, evidence; and their version."""
+"""The requests for clients of other kinds: examples with positions and states, runs by id, evidence, and version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutations of a recorded session: the server never dies, never goes silent, and never writes what is no message.
+"""Mutations of a recorded session: the server never dies, always answers, and writes only messages.
 
 `--all` sends 10,000. Most are still JSON; the others are broken bytes.
 """
@@ -28,11 +28,11 @@ BATCH, PATIENCE, PROBES = 20, 10.0, 5
 
 
 class FaultError(AssertionError):
-    """What the server must never do."""
+    """The server did something that it must never do."""
 
 
 async def recorded(folder: Path) -> list[dict[str, Any]]:
-    """What an editor sends in a session, without its end."""
+    """Return the messages of an editor's session, without its end."""
     sent: list[dict[str, Any]] = []
     async with Client.started(folder, {"trusted": False}) as client:
         send = client.send
@@ -70,7 +70,7 @@ async def recorded(folder: Path) -> list[dict[str, Any]]:
 
 
 def mutated(message: dict[str, Any], rng: random.Random, number: int) -> bytes:
-    """A message with one to three things wrong, framed."""
+    """Return a framed message with one to three errors."""
     message = copy.deepcopy(message)
     if "id" in message and "method" in message:
         message["id"] = number
@@ -83,7 +83,7 @@ def mutated(message: dict[str, Any], rng: random.Random, number: int) -> bytes:
 
 
 def _change(message: dict[str, Any], rng: random.Random) -> None:
-    """Change a value, leave a member out, or put one in, at any depth."""
+    """Change, remove or add a value at any depth."""
     here: Any = message
     while True:
         places: list[Any] = list(here) if isinstance(here, dict) else list(range(len(here)))
@@ -119,7 +119,7 @@ def _broken(body: bytes, rng: random.Random) -> bytes:
 
 
 def awaited(framed: bytes) -> int | str | None:
-    """The id of a request that must be answered; None if there is none."""
+    """Return the id of a request that must be answered; None if there is none."""
     try:
         message = json.loads(framed.partition(b"\r\n\r\n")[2])
     except (ValueError, RecursionError):
@@ -132,7 +132,7 @@ def awaited(framed: bytes) -> int | str | None:
 
 
 async def fuzzed(folder: Path, count: int, seed: int, command: Sequence[str] = SERVER) -> tuple[int, int]:
-    """Send mutations; how many, and how many were JSON.
+    """Send mutations. Return how many there were, and how many of them were JSON.
 
     Raises:
         FaultError: the server died, was silent, or wrote something else than messages.
@@ -163,7 +163,7 @@ async def fuzzed(folder: Path, count: int, seed: int, command: Sequence[str] = S
             await _heard(client, batch[-1])
             try:
                 async with asyncio.timeout(PATIENCE):
-                    while wanted - answered:  # noqa: ASYNC110  # nobody tells of each
+                    while wanted - answered:  # noqa: ASYNC110  # nobody reports each of them
                         await asyncio.sleep(0.005)
             except TimeoutError:
                 silent = [each for each in batch if awaited(each) in wanted - answered]

@@ -1,4 +1,4 @@
-"""What an editor can learn of models, and of what works here."""
+"""Requests of an editor for the models and for the health of the installation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STALLED = Script("61", ending=Ending.STALL)
 
 
 def named(answer: dict[str, Any]) -> dict[str, Any]:
-    """The findings of an answer by their names."""
+    """Return the findings of an answer by their names."""
     return {each["name"]: each for each in answer["findings"]}
 
 

@@ -1,4 +1,4 @@
-"""From a code action to text in the editor, and what the person is told on the way."""
+"""Jobs from a code action to text in the editor, and the messages on the way."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ async def test_unsaved_files_are_what_is_evaluated(editor: Client) -> None:
         assert (await editor.told())[0] == INFO
 
 
-# What nothing could verify
+# Results that nothing could verify
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""What could not go in at once is kept, and offered where its function stands; nothing is lost, and nothing modal."""
+"""Results that could not be inserted at once are kept and offered at their function. Nothing is lost, and nothing is
+modal.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,15 @@ async def titles(editor: Client, uri: str, at: str = "def ", trigger: int = 1) -
 
 
 async def chosen(editor: Client, uri: str, title: str) -> Any:
-    """Take the one action whose title begins so."""
+    """Take the only action whose title starts with `title`."""
     (action,) = [each for each in await editor.actions(uri, "def ") if each["title"].startswith(title)]
     return await editor.take(action)
 
 
 async def kept(editor: Client, standin: StandIn, *, edit: tuple[str, str] | None = None) -> tuple[str, str]:
-    """Have a result kept: verified and the function edited meanwhile, or unverified; the document, and the job's id."""
+    """Make the server keep a result: verified, but the function was edited meanwhile, or unverified. Return the
+    document and the job's id.
+    """
     editor.settings = told_of(standin, maxIterations=0)
     name, text = ("initials", STUB) if edit else ("shout", NO_EXAMPLES)
     uri = await editor.write("names.py", text)
@@ -412,7 +416,7 @@ async def test_a_long_job_is_told_of_once_where_no_progress_is_shown(tmp_path: P
 
 
 async def test_pushed_settings_are_not_asked_for(tmp_path: Path) -> None:
-    """What an editor answers late, as eglot and lsp-mode do, must not hold up a job."""
+    """Late answers of an editor, as from eglot and lsp-mode, must not delay a job."""
 
     async def never(params: object) -> None:
         await asyncio.Event().wait()
@@ -430,7 +434,7 @@ async def test_pushed_settings_are_not_asked_for(tmp_path: Path) -> None:
 
 
 async def test_each_folder_has_its_own_settings(tmp_path: Path) -> None:
-    """And they are live: what changes holds from the next job on."""
+    """They are also live: changes apply from the next job on."""
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
         folder.mkdir()

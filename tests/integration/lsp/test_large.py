@@ -1,4 +1,4 @@
-"""Nothing that grows with a file is done where the editor's messages are handled."""
+"""The code that handles the editor's messages does nothing that grows with a file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CHEAP = frozenset(
     {"Lines.__init__", "Lines.starts", "_starts", "Lines.line_at", "CountedLines.line_at", "line_start", "line_number"}
     | {"apply_edits", "has_lone_returns", "must_be_short", "position_at", "range_of", "unmarked"}
 )
-"""What is done in a moment for any text: it copies, compares or counts."""
+"""Functions that are fast for any text: they copy, compare or count."""
 WATCHED = f"""
 import sys
 
@@ -53,7 +53,7 @@ from adacoder.__main__ import main
 sys.setprofile(watch)
 sys.exit(main(["serve"]))
 """
-"""A server that tells what of AdaCoder's is called in its main thread with a long text."""
+"""Run a server that reports the functions of AdaCoder that its main thread calls with a long text."""
 READERS = re.compile(r"/adacoder/(?:source|pytext|replies|sandbox/environment/imports_ahead)\b")
 
 

@@ -1,4 +1,4 @@
-"""Kept results outlive their server: by a restart, by a crash; and nothing is believed that was read from disk."""
+"""Kept results survive a restart or crash of their server. Nothing that was read from disk is trusted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TITLE = "Insert AdaCoder's result for 'initials' (unverified)"
 
 @asynccontextmanager
 async def started(folder: Path, settings: dict[str, Any] | None = None) -> AsyncIterator[tuple[Client, str]]:
-    """An editor whose client has a folder for the workspace, with the file open."""
+    """An editor with a workspace folder and the file open."""
     (folder / "project").mkdir(exist_ok=True)
     options = {"storage": str(folder / "storage")}
     async with Client.started(folder / "project", settings, options=options) as editor:
@@ -31,7 +31,7 @@ async def started(folder: Path, settings: dict[str, Any] | None = None) -> Async
 
 @pytest.fixture
 async def kept(tmp_path: Path) -> Path:
-    """A folder in which a verified result was kept by a server that was killed."""
+    """Make a folder in which a killed server had kept a verified result."""
     async with StandIn([GOOD]) as standin:
         (tmp_path / "project").mkdir()
         editor = await Client.spawned(tmp_path / "project", told_of(standin, preview=True))

@@ -1,4 +1,4 @@
-"""The request `adacoder/run`: for clients without a person, and for those that show progress themselves."""
+"""The request `adacoder/run`, for clients without a person and for clients that show progress themselves."""
 
 from __future__ import annotations
 

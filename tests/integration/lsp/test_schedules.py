@@ -1,7 +1,8 @@
-"""Random schedules of edits, jobs, and answers to the server's questions: no text of the user's is lost, and no result.
+"""Try random schedules of edits, jobs, and answers to the server's questions. No text of the user and no result may be
+lost.
 
-The server runs in this process, behind its protocol; in place of the Service stands one that ends when the schedule
-says so, and verifies what it is told to. `--all` tries 2,100 schedules.
+The server runs in this process, behind its protocol. A stand-in for the Service ends requests when the schedule says
+so, and returns the verdicts that the schedule chooses. `--all` tries 2,100 schedules.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ NAMES = ("f0", "f1")
 
 
 class ViolationError(AssertionError):
-    """What must never happen has happened."""
+    """The server lost something, or broke another rule of these tests."""
 
 
 class Slow:
@@ -47,7 +48,7 @@ class Slow:
         self._rng = rng
         self.gates: list[asyncio.Event] = []
         self.verified: list[str] = []
-        """The bodies of what it verified."""
+        """The bodies that it verified."""
 
     async def perform(self, mode: Mode, task: Task) -> Outcome:
         gate = asyncio.Event()
@@ -70,7 +71,7 @@ class Slow:
         return 1
 
     async def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing, because nothing has to end."""
 
     def _judged(self, task: Task, candidate: Candidate, status: str) -> Outcome:
         example = Example("f(1)\n", "1\n", 0)
@@ -84,7 +85,7 @@ class Slow:
 
 @dataclass
 class Session:
-    """An editor whose person does what chance says, and its server."""
+    """An editor with a server and a person who acts at random."""
 
     rng: random.Random
     folder: Path
@@ -97,9 +98,9 @@ class Session:
     answers: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
     landed: str = ""
-    """All texts that edits of the server's made."""
+    """All texts that the server's edits inserted."""
     asked: bool = False
-    """True once the person has chosen a kept result: what it replaces, they have seen."""
+    """True once the person has chosen a kept result, and so has seen the text that it replaces."""
 
     async def begin(self) -> None:
         """Start the server and open the document."""
@@ -124,7 +125,7 @@ class Session:
     # Messages
 
     def write(self, data: bytes) -> None:
-        """Take what the server writes."""
+        """Take the server's output."""
         message = json.loads(data.partition(b"\r\n\r\n")[2])
         if "method" not in message:
             self.answers.pop(message["id"]).set_result(message.get("result", message.get("error")))
@@ -132,7 +133,7 @@ class Session:
             self.sent.append(message)
 
     def close(self) -> None:
-        """As of pygls's writers."""
+        """Do nothing. pygls closes its writers."""
 
     def send(self, **message: Any) -> None:
         self.server.protocol.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
@@ -150,10 +151,10 @@ class Session:
         params = {"command": f"adacoder.server.{name}", "arguments": [argument]}
         return await self.ask("workspace/executeCommand", params)
 
-    # What happens
+    # Events
 
     async def step(self) -> None:
-        """Do one thing by chance."""
+        """Do one random thing."""
         do = self.rng.choice([self.type, self.type, self.generate, self.end_one, self.answer, self.answer, self.choose])
         await do()
         await asyncio.sleep(self.rng.choice([0, 0, 0.001, 0.004]))
@@ -161,7 +162,7 @@ class Session:
     async def type(self) -> None:
         """Replace a part of the text."""
         if not self.has_versions:
-            self.let_edits_be_made()  # whoever makes edits without versions makes them before the next key
+            self.let_edits_be_made()  # an editor without versions makes edits before the next key
         cut = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n|.", self.text, re.DOTALL))]
         start, end = sorted((self.rng.choice(cut), self.rng.choice(cut)))
         if self.rng.random() < 0.85 or end - start > 12:
@@ -178,7 +179,7 @@ class Session:
         self.compare()
 
     async def generate(self) -> None:
-        """Have a stub generated; a body that is there may be replaced by who asks for that, and is no loss."""
+        """Generate a stub. If it has a body, the person who asks for the job replaces it, so it is not lost."""
         name = self.rng.choice(NAMES)
         if not is_stub(self.text, name):
             return
@@ -187,31 +188,31 @@ class Session:
             self.jobs[answer["jobId"]] = ""
 
     async def end_one(self) -> None:
-        """Let a request end, or cancel one."""
+        """Let a request end, or cancel a job."""
         if self.jobs and self.rng.random() < 0.1:
             await self.command("cancel", jobId=self.rng.choice(list(self.jobs)))
         elif self.service.gates:
             self.rng.choice(self.service.gates).set()
 
     async def choose(self) -> None:
-        """Insert what is kept of a job, if anything is."""
+        """Insert the kept result of a job, if it has one."""
         if self.jobs and self.rng.random() < 0.5:
             self.asked = True
             await self.command("insert", jobId=self.rng.choice(list(self.jobs)))
 
     async def answer(self) -> None:
-        """Answer a question of the server's: yes, no, an error, or never."""
+        """Answer a question of the server with yes, no, an error, or never."""
         if self.sent:
             self.reply(self.sent.pop(self.rng.randrange(len(self.sent))))
 
     def let_edits_be_made(self) -> None:
-        """Answer what asks for edits."""
+        """Answer all requests for edits."""
         for message in [each for each in self.sent if each["method"] == "workspace/applyEdit"]:
             self.sent.remove(message)
             self.reply(message)
 
     def reply(self, message: dict[str, Any]) -> None:
-        """Answer a request of the server's by chance."""
+        """Answer a request of the server at random."""
         how = self.rng.random()
         if message["method"] == "workspace/applyEdit":
             if how < 0.7:
@@ -228,7 +229,7 @@ class Session:
             self.send(id=message["id"], result=None)
 
     def apply(self, edit: dict[str, Any]) -> bool:
-        """Make an edit if it is for this text, and look where it lands."""
+        """Make an edit if it is for this version of the text, and check its position."""
         if "documentChanges" in edit:
             (change,) = edit["documentChanges"]
             if change["textDocument"]["version"] != self.version:
@@ -257,7 +258,7 @@ class Session:
         return True
 
     async def finish(self) -> None:
-        """Let everything end, and see that nothing is lost."""
+        """Let everything end, and check that nothing is lost."""
         async with asyncio.timeout(PATIENCE):
             while (await self.command("status"))["jobs"]:
                 for gate in self.service.gates:
@@ -280,12 +281,12 @@ class Session:
         await self.server.close()
 
     def compare(self) -> None:
-        """The server's text must be the editor's."""
+        """Assert that the server and the editor have the same text."""
         mirror = self.server.workspace.text_documents[self.uri].source
         if mirror != self.text:
             raise ViolationError(f"the mirror has {mirror!r}, the editor {self.text!r}")
 
-    # Positions, counted without the server's help
+    # Positions, counted without the server's code
 
     def position(self, offset: int) -> dict[str, int]:
         lines = re.split(r"\r\n|\r|\n", self.text[:offset])
@@ -301,8 +302,9 @@ class Session:
 
 
 def is_stub(text: str, name: str) -> bool:
-    """True if a docstring and comments are all that is indented below a function's header, whether Python can read the
-    text or not."""
+    """Return whether a function has only a docstring and comments indented below its header. Python need not be able to
+    read the text.
+    """
     _, *below = re.split(rf"def[ \t\f]+{name}\b", text)
     if not below:
         return False
@@ -311,7 +313,7 @@ def is_stub(text: str, name: str) -> bool:
 
 
 def module(rng: random.Random) -> str:
-    """Two stubs among noise, with one kind of line end."""
+    """Return a module of two stubs among noise, with one kind of line end."""
     end = rng.choice(ENDS)
     noise = [f"# {''.join(rng.choices('aé𝔐' + chr(12) + chr(0x2028) + chr(0x1C), k=3))}\n" for _ in range(2)]
     stubs = [f'def {name}(x):\n    """Doc of {name}, é𝔐."""\n\n\n' for name in NAMES]
@@ -321,7 +323,7 @@ def module(rng: random.Random) -> str:
 
 
 async def scheduled(seed: int, folder: Path) -> None:
-    """One schedule."""
+    """Run one schedule."""
     rng = random.Random(seed)
     session = Session(rng, folder, ENCODINGS[seed % 3], module(rng))
     await session.begin()
@@ -335,14 +337,14 @@ async def scheduled(seed: int, folder: Path) -> None:
 
 
 async def all_of(seeds: Iterable[int], folder: Path) -> None:
-    """Schedules, one after the other."""
+    """Run schedules one after the other."""
     for seed in seeds:
         await scheduled(seed, folder)
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who never answers holds nothing up for long."""
+    """Wait only briefly for editors that never answer."""
     monkeypatch.setattr(edits, "_EDITING", 0.05)
     monkeypatch.setattr("adacoder.lsp.connection.client._SHOWING", 0.05)
 
@@ -361,7 +363,7 @@ async def test_no_schedule_loses_anything(
 
 
 class _PythonsLines(TextDocument):
-    """pygls's document, which ends lines where Python does."""
+    """A pygls document, which ends lines where Python does."""
 
 
 @pytest.mark.usefixtures("impatient")

@@ -1,4 +1,4 @@
-"""Where the server takes its settings from."""
+"""The sources of the server's settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WARNING = 2
 
 
 async def generated(editor: Client, **more: Any) -> Any:
-    """The answer to a request for `initials`, in a file that has it."""
+    """Return the answer to a request for `initials`, in a file that has it."""
     if not editor.documents:
         await editor.write("names.py", STUB)
     return await editor.run("names.py", "initials", apply=False, **more)

@@ -1,4 +1,4 @@
-"""What an editor shows of the evidence: diagnostics, code lenses, hovers, inlay hints, and checks on save."""
+"""Evidence in an editor: diagnostics, code lenses, hovers, inlay hints, and checks on save."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ async def configure(editor: Client, **settings: Any) -> None:
 
 
 def shown(editor: Client, uri: str) -> list[dict[str, Any]]:
-    """The diagnostics that the editor now shows."""
+    """Return the diagnostics that the editor shows now."""
     sent = [each["diagnostics"] for each in editor.all("textDocument/publishDiagnostics") if each["uri"] == uri]
     return sent[-1] if sent else []
 
 
 async def lenses(editor: Client, uri: str) -> list[tuple[str, str]]:
-    """The line and the title of each code lens."""
+    """Return the line and the title of each code lens."""
     found = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     lines = editor.text(uri).split("\n")
     return [(lines[each["range"]["start"]["line"]].strip(), each["command"]["title"]) for each in found or []]
@@ -83,7 +83,7 @@ async def hovered(editor: Client, uri: str, at: str) -> str | None:
 
 
 async def hints(editor: Client, uri: str) -> list[tuple[str, str]]:
-    """The line that each inlay hint ends, and what it says."""
+    """Return the line with each inlay hint, and the hint's text."""
     text = editor.text(uri)
     whole = {"start": {"line": 0, "character": 0}, "end": editor.position(text, len(text))}
     found = await editor.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": whole})
@@ -194,7 +194,7 @@ HALF = f'```python\n{STUB}    return "AL"\n```'
 
 
 async def best_attempt(editor: Client, **settings: Any) -> tuple[str, Any]:
-    """A stub of which a candidate passed half of the examples, and the answer."""
+    """Generate a stub, with a candidate that passed half of the examples. Return the document and the answer."""
     async with StandIn([HALF]) as standin:
         await configure(editor, **told_of(standin, maxIterations=0), inlayHints=True, **settings)
         uri = await editor.write("names.py", STUB)
@@ -202,7 +202,7 @@ async def best_attempt(editor: Client, **settings: Any) -> tuple[str, Any]:
 
 
 async def shows_anything(editor: Client, uri: str) -> list[Any]:
-    """What is shown of the function besides what is offered."""
+    """Return everything shown about the function except the actions."""
     found = [*shown(editor, uri), await hovered(editor, uri, "initials"), *await hints(editor, uri)]
     return [*filter(None, found), *(title for _, title in await lenses(editor, uri) if "/" in title)]
 
@@ -468,7 +468,7 @@ async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Pa
     async with Client.started(tmp_path, untrusted, capabilities=SHOWING) as editor:
         uri = await editor.write("f.py", text)
         await save(editor, uri)
-        await asyncio.sleep(1.0)  # nothing tells that nothing begins
+        await asyncio.sleep(1.0)  # nothing shows that nothing starts
         assert editor.descendants() == set()
         assert await lenses(editor, uri) == []
         await configure(editor, checkOnSave=True, trusted=True)
@@ -478,7 +478,7 @@ async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Pa
 
 
 async def test_a_change_that_comes_after_the_end_of_its_document_is_let_go(editor: Client) -> None:
-    """VS Code sends one where a file is closed unsaved; the next time that the file is opened, its text is whole."""
+    """VS Code sends such a change when a file is closed unsaved. When the file is opened again, its text is whole."""
     uri = await editor.write("closed.py", STUB)
     document, before = editor.documents[uri], editor.stderr
     await editor.close(uri)

@@ -1,4 +1,4 @@
-"""How a session begins and ends, and what the server makes of messages that come out of turn or are none."""
+"""The start and end of a session, and the server's reaction to messages that come out of turn or are invalid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEAVY = ("ollama", "httpx", "jedi", "parso", "pyflakes", "click", "rich")
 
 @asynccontextmanager
 async def fresh(folder: Path, *, complains: bool = False, **more: Any) -> AsyncIterator[Client]:
-    """A server that has been told nothing, and may end as it likes; on stderr too, if it `complains`."""
+    """A server that has received nothing, and may end in any way. If it `complains`, it may also write to stderr."""
     client = await Client.spawned(folder, **more)
     try:
         yield client
@@ -36,7 +36,7 @@ async def fresh(folder: Path, *, complains: bool = False, **more: Any) -> AsyncI
 
 
 def imported(stderr: str) -> set[str]:
-    """The top-level modules that `-X importtime` tells of."""
+    """Return the top-level modules that `-X importtime` reports."""
     return {name.partition(".")[0] for name in re.findall(r"^import time:.*\|\s+([\w.]+)$", stderr, re.MULTILINE)}
 
 
@@ -68,7 +68,7 @@ async def test_a_request_imports_what_it_needs(tmp_path: Path) -> None:
 
 
 def runs(pid: int) -> bool:
-    """Whether there is such a process."""
+    """Return whether there is such a process."""
     return Path(f"/proc/{pid}").exists()
 
 
@@ -147,7 +147,7 @@ async def test_no_evaluation_survives_the_end(tmp_path: Path, ending: str) -> No
         await client.execute("generate", {"uri": uri, "qualifiedName": "initials"})
         await client.until(lambda: "running the examples" in str(client.all("$/progress")))
         async with asyncio.timeout(PATIENCE):
-            while not (running := client.descendants()):  # noqa: ASYNC110  # nobody tells when a process begins
+            while not (running := client.descendants()):  # noqa: ASYNC110  # no event says when a process starts
                 await asyncio.sleep(0.02)
             if ending == "hang up":
                 client.hang_up()

@@ -1,4 +1,4 @@
-"""What the tests of the protocol have written, and by which model."""
+"""Functions that tests of the protocol generate, and the model that they use."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def scaled(x):
 SCALED = "```python\ndef scaled(x):\n    return x * FACTOR\n```"
 
 UNENDING = Script("def initials(name):\n    return", token=100, ending=Ending.STALL)
-"""A reply that begins and never ends; all of it comes at once, so that nothing is being sent when it is given up."""
+"""A reply that starts and never ends. Its text arrives at once, so nothing is in transit when it is given up."""
 
 
 def told_of(standin: StandIn, **more: Any) -> dict[str, Any]:
-    """The editor's settings for a model server."""
+    """Return the editor's settings for a model server."""
     return {"model": "qwen2.5-coder:7b", "ollama": {"host": standin.host}, **more}
 
 
 @asynccontextmanager
 async def thinking(standin: StandIn) -> AsyncIterator[None]:
-    """As long as this block lasts, the model thinks: requests get no reply."""
+    """Let the model think during this block. Requests get no reply."""
     async with standin._slot:
         yield

@@ -1,4 +1,4 @@
-"""Which bound a window has, and what a user is told to change by a request that needs more, whoever finds out."""
+"""The bound of a window, and the advice for a request that needs more, whoever notices it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support.standins.server import Ending, Script
 
 @dataclass(frozen=True)
 class Case:
-    """A server with a window, and what is to be done for a larger one."""
+    """A server with a window, and the advice for a larger one."""
 
     kind: str
     stand_in: Mapping[str, object]
@@ -37,7 +37,7 @@ def served(engine: Engine, window: int, trained_with: int = 131072) -> Mapping[s
 
 
 def stub(words: int) -> Target:
-    """A function with a docstring of so many words."""
+    """Return a function with a docstring of this many words."""
     text = f'def f(x):\n    """{"word " * words}\n\n    >>> f(1)\n    1\n    """\n'
     (one,) = functions(text, Path("m.py").absolute(), Path.cwd())
     return one.target
@@ -88,7 +88,7 @@ async def test_a_task_that_does_not_fit_names_the_bound(case: Case) -> None:
 
 @pytest.mark.parametrize("refused", [True, False], ids=["refused", "silent"])
 async def test_what_only_the_server_finds_too_long(refused: bool) -> None:
-    """A prompt that is thought to fit, of a server that has less than is set, and does not tell."""
+    """The prompt seems to fit, but the server has a smaller window than the setting and does not say so."""
     engine = Engine.ROUTER if refused else Engine.LLAMA_CPP_PYTHON
     async with talking(KINDS["openai"], [CODE] * 2, stand_in=served(engine, 512)) as (server, model):
         with pytest.raises(ContextOverflow if refused else NothingCame) as caught:
@@ -105,7 +105,7 @@ async def test_what_only_the_server_finds_too_long(refused: bool) -> None:
     [
         (Engine.LM_STUDIO, "", True),
         (Engine.LLAMA_CPP_PYTHON, "", True),
-        (Engine.LM_STUDIO, "def f", False),  # it had begun, so that the prompt did fit
+        (Engine.LM_STUDIO, "def f", False),  # the reply had started, so the prompt did fit
         (Engine.VLLM, "", False),  # its window is known
         (Engine.LLAMA_CPP, "", False),
     ],

@@ -1,4 +1,4 @@
-"""What is installed and loaded, what it can do, and what is chosen of it."""
+"""The installed and loaded models, their abilities, and the choice among them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ GIGABYTE = 10**9
 
 
 def tags(*models: tuple[str, float]) -> Script:
-    """An answer of `/api/tags`: names with sizes in GB."""
+    """Return an answer of `/api/tags`: names with sizes in GB."""
     entries = [{"name": name, "size": int(size * GIGABYTE), "details": {}} for name, size in models]
     return Script(body=json.dumps({"models": entries}))
 
 
 def processes(*models: dict[str, object]) -> Script:
-    """An answer of `/api/ps`."""
+    """Return an answer of `/api/ps`."""
     return Script(body=json.dumps({"models": models}))
 
 
 def shown(standin: StandIn) -> list[object]:
-    """The models that a server was asked about."""
+    """Return the models in the requests to a server."""
     return [request.body["model"] for request in standin.seen if request.path == "/api/show"]
 
 

@@ -1,4 +1,4 @@
-"""What every model server is to AdaCoder: what a request sends, what it gets, and that nothing goes on afterwards."""
+"""The contract of every model server: what a request sends and gets, and that nothing continues afterwards."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ async def test_a_reply_comes_whole_with_the_servers_counts(kind: ServerKind) -> 
 
 
 async def test_a_request_asks_the_same_way_each_time(kind: ServerKind) -> None:
-    """A changed option may make a server load the model anew, and a changed beginning makes it read all anew."""
+    """A changed option may make a server load the model again, and a changed start of the prompt makes it read
+    everything again.
+    """
     async with talking(kind, [CODE] * 3, seed=7) as (server, model):
         for last in ("Write it.", "Write it after this plan.", "Plan."):
             await ask(model, (*MESSAGES, Message("user", last)))
@@ -84,7 +86,7 @@ async def test_the_prompt_of_a_reply_that_is_ended_early_is_measured_by_what_was
         known = await ask(model, prompt("c"), enough=lambda text: "def" in text)
         assert (unknown.tokens.estimated, counted.tokens.estimated, known.tokens.estimated) == (True, False, True)
         assert counted.tokens.prompt == count_tokens(server.requests[1])
-        # Which is far from what is planned with, and from what is usual.
+        # This is far from the planned and from the usual number.
         assert known.tokens.prompt == pytest.approx(counted.tokens.prompt, rel=0.01)
         assert unknown.tokens.prompt > 1.5 * counted.tokens.prompt
 
@@ -145,7 +147,7 @@ async def test_cancelling_closes_the_connection(kind: ServerKind, script: Script
 
 
 async def test_nothing_stays_open_however_often_it_is_cancelled(kind: ServerKind) -> None:
-    """What closes a connection takes its time, and can itself be cancelled."""
+    """Closing a connection takes time, and the close can itself be cancelled."""
     async with talking(kind, [Script(CODE, ending=Ending.STALL)]) as (server, model):
         asking = asyncio.create_task(ask(model))
         await server.until("first byte 1")
@@ -297,7 +299,7 @@ async def test_a_prompt_with_a_lone_surrogate_is_sent_all_the_same(kind: ServerK
 
 
 async def test_thoughts_in_the_text_come_as_they_are(kind: ServerKind) -> None:
-    """Where a server does not tell them apart, those who read replies do."""
+    """If a server does not separate them, the readers of replies do."""
     text = f"<think>\nHm.\n</think>\n{CODE}"
     async with talking(kind, [text]) as (_, model):
         assert (await ask(model)).text == text
@@ -365,7 +367,7 @@ async def test_a_prompt_that_certainly_does_not_fit_is_not_sent(kind: ServerKind
 
 
 async def test_a_prompt_of_which_messages_might_be_dropped_is_not_sent(kind: ServerKind) -> None:
-    """No count tells whether a server left out some of many messages."""
+    """A server may leave out some of many messages, and no count shows it."""
     chat = (MESSAGES[0], *(Message(role, "word " * 100) for role in ("user", "assistant", "user")))
     async with talking(kind, [CODE], context_tokens=310) as (server, model):
         with pytest.raises(ContextOverflow):

@@ -1,5 +1,6 @@
-"""What no server should send, and some send all the same: one clear sentence or the right reply, in little memory, and
-the next request works."""
+"""Invalid data that some servers send leads to one clear sentence or the right reply, in little memory, and the next
+request works.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +25,13 @@ pytestmark = every_kind
 
 
 def head(kind: ServerKind, *lines: str, status: str = "200 OK") -> bytes:
-    """The head of a streamed response."""
+    """Return the head of a streamed response."""
     stream = "application/x-ndjson" if kind.prefix == "ollama" else "text/event-stream"
     return "\r\n".join([f"HTTP/1.1 {status}", *(lines or [f"Content-Type: {stream}"]), "", ""]).encode()
 
 
 def part(kind: ServerKind, text: str, name: str = "content") -> bytes:
-    """One part of a stream."""
+    """Return one part of a stream."""
     if kind.prefix == "ollama":
         message = {"role": "assistant", "content": "", "thinking" if name == "thought" else name: text}
         return json.dumps({"message": message, "done": False}).encode() + b"\n"
@@ -41,7 +42,7 @@ def part(kind: ServerKind, text: str, name: str = "content") -> bytes:
 def end(
     kind: ServerKind, prompt: object = 40, completion: object = 3, time: object = None, cached: object = None
 ) -> bytes:
-    """The end of a stream, with its counts, and the duration of everything that has one."""
+    """Return the end of a stream, with its counts, and with the duration of everything that has one."""
     if kind.prefix == "ollama":
         counts = {"prompt_eval_count": prompt, "eval_count": completion}
         times = dict.fromkeys(("total_duration", "load_duration", "prompt_eval_duration", "eval_duration"), time)
@@ -70,7 +71,7 @@ def _whole(kind: ServerKind) -> bytes:
 
 
 def _beside(kind: ServerKind, line: str) -> bytes:
-    """The head of a stream with one more line."""
+    """Return the head of a stream with one more line."""
     return head(kind).replace(b"\r\n\r\n", f"\r\n{line}\r\n\r\n".encode())
 
 
@@ -105,7 +106,7 @@ async def test_what_is_no_reply(
 
 
 def message(kind: ServerKind, **said: object) -> bytes:
-    """A part of a stream whose message, or delta, holds this."""
+    """Return a part of a stream whose message, or delta, has this content."""
     if kind.prefix == "ollama":
         told = {
             "message": {"role": "assistant", **said},
@@ -137,7 +138,7 @@ NO_PROGRESS: Mapping[str, Callable[[ServerKind], bytes]] = {
 async def test_parts_without_text_or_thought_are_no_progress(
     kind: ServerKind, empty: Callable[[ServerKind], bytes], *, begins: bool, many: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They neither reset a timeout nor come without end; between the parts of a reply they do no harm."""
+    """They neither reset a timeout nor may they continue without end. Between the parts of a reply they do no harm."""
     if many:
         monkeypatch.setattr(waiting, "_MOST_EMPTY", 300)
     nothing, first = empty(kind), [part(kind, "x")] * begins
@@ -234,7 +235,7 @@ async def test_a_window_that_cannot_be_true(kind: ServerKind, window: object) ->
 
 
 async def test_a_character_that_a_server_cut_in_two(kind: ServerKind) -> None:
-    """As one in JavaScript may; and half a character, which nothing can encode, is none."""
+    """Such a string is possible in JavaScript. It contains half a character, which nothing can encode."""
     halves = raw(head(kind), part(kind, "a\ud83d"), part(kind, "\udc0db\ud83d"), end(kind))
     seen: list[str] = []
     async with talking(kind, [halves]) as (_, model):
@@ -329,7 +330,7 @@ async def test_no_more_was_read_before_than_was_read(kind: ServerKind, cached: o
 
 
 ELSEWHERE = "https://192.0.2.1:8000/v1"
-"""An address that is nobody's (RFC 5737)."""
+"""An address that belongs to nobody (RFC 5737)."""
 ENVIRONMENTS = {
     "a proxy of another kind": {"ALL_PROXY": "foo://proxy:1080"},
     "a proxy that no library is there for": {"ALL_PROXY": "socks5://proxy:1080"},

@@ -1,5 +1,6 @@
-"""Every way in which any server can fail a request: the sentence that a user reads, what the server saw, and that the
-next request works."""
+"""Every failure of a request on any server: the sentence for the user, what the server saw, and that the next request
+works.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +31,14 @@ AT_ONCE = Deadlines(busy=())
 
 
 class Trouble(NamedTuple):
-    """A way to fail, and what becomes of it."""
+    """A failure, and its consequences."""
 
     script: Script
     error: type[ModelError]
     says: str
-    """Part of the sentence; KIND, KEY stand for the server's."""
+    """A part of the sentence. KIND and KEY are replaced by the server's."""
     events: list[str]
-    """What the stand-in sees, where it differs between servers without the `first byte`."""
+    """The events at the stand-in. Servers differ in the `first byte`."""
 
 
 TROUBLE = {
@@ -165,7 +166,7 @@ async def test_trouble_is_told_in_a_sentence(kind: ServerKind, trouble: Trouble)
 
 
 async def test_trouble_in_the_middle_leaves_no_connection_behind(kind: ServerKind) -> None:
-    """Not even until the model is closed: beside the one for each client that can be used again."""
+    """Not even until the model is closed, beside one connection for each reusable client."""
     broken = [Script("def f", ending=ending) for ending in (Ending.EOF, Ending.ERROR, Ending.BREAK, Ending.RESET)]
     async with talking(kind, [*broken * 3, CODE]) as (server, model):
         for _ in broken * 3:
@@ -183,7 +184,7 @@ SILENCE = {
 
 @pytest.mark.parametrize(("script", "seconds", "events"), SILENCE.values(), ids=SILENCE.keys())
 async def test_silence(kind: ServerKind, script: Script, seconds: float, events: list[str]) -> None:
-    # The patient model is asked first: what the impatient one waits for is then no import and no first connection.
+    # The patient model is asked first, so that the impatient one does not wait for an import or a first connection.
     async with talking(kind, [CODE, script, CODE]) as (server, patient):
         await ask(patient)
         first = 0.4 if events[1] == "disconnected" else 10.0

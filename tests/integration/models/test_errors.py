@@ -1,4 +1,4 @@
-"""What users read where Ollama, or the model, is not to be had."""
+"""Messages to users when Ollama, or the model, is not available."""
 
 from __future__ import annotations
 

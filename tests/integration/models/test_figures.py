@@ -1,4 +1,4 @@
-"""Where the time went of a reply that was ended early, of which Ollama tells nothing."""
+"""Durations of a reply that was ended early, which Ollama does not report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of prompts that do not fit into the window, as each family of Ollama treats them."""
+"""Prompts that do not fit into the window, as each family of Ollama treats them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ async def test_a_prompt_that_was_cut_silently(kind: ServerKind, stop_early: bool
             f"The prompt does not fit into the context window of '{CODER}': raise --context-tokens,"
             " or choose a model with a larger window."
         )
-        assert fate(server, 2) == STREAMED  # only a reply that was read to its end tells
+        assert fate(server, 2) == STREAMED  # only a completely read reply tells
         assert (await ask(model, words(500))).text == CODE
 
 
 async def test_a_prompt_that_a_model_with_its_own_template_does_not_get(kind: ServerKind) -> None:
-    """From 0.30 on its engine is asked, and refuses; its JSON stands as text in Ollama's."""
+    """From 0.30 on, Ollama asks its engine, which refuses. Ollama's answer contains the engine's JSON as text."""
     jinja = {"models": (Model(CODER, jinja=True),)}
     async with talking(kind, [CODE] * 3, stand_in=jinja, context_tokens=1024) as (server, model):
         with pytest.raises(ContextOverflow):
@@ -53,7 +53,7 @@ async def test_a_prompt_that_a_model_with_its_own_template_does_not_get(kind: Se
 
 
 async def test_what_a_calibration_learned_of_cut_prompts(kind: ServerKind) -> None:
-    """Nothing: they would make the next cut look usual."""
+    """Cut prompts teach it nothing, because they would make the next cut look usual."""
     calibration = Calibration()
     async with talking(kind, [CODE] * 3, context_tokens=1024, calibration=calibration) as (_, model):
         await ask(model, words(900))
@@ -81,7 +81,7 @@ async def test_a_server_that_has_a_smaller_window_than_it_was_asked_for(kind: Se
 
 
 async def test_a_server_that_has_a_larger_window_than_it_was_asked_for(kind: ServerKind) -> None:
-    """It saw all of a prompt that took more tokens than was thought."""
+    """The server saw the whole prompt, which took more tokens than estimated."""
     larger = {"window": 32768}
     counted = Script(CODE, prompt_tokens=1500)
     async with talking(kind, [counted, CODE], stand_in=larger, context_tokens=1024) as (_, model):
@@ -108,7 +108,7 @@ async def test_a_model_that_cannot_go_on_beyond_the_window_ends_there(kind: Serv
 
 
 async def test_a_reply_that_fills_what_is_left_of_the_window_is_a_reply(kind: ServerKind) -> None:
-    """The last token is not read again, so that it need not fit in."""
+    """The last token is not read again, so it need not fit in."""
     exact, one_too_many = (Script(("a b " * 61)[: 2 * count], token=2) for count in (121, 122))
     async with talking(kind, [exact, one_too_many], context_tokens=1024) as (_, model):
         reply = await ask(model, words(900))
@@ -118,7 +118,7 @@ async def test_a_reply_that_fills_what_is_left_of_the_window_is_a_reply(kind: Se
 
 
 async def test_two_requests_with_one_calibration_judge_alike(kind: ServerKind) -> None:
-    """What a model counts far below the estimate is no sign of cutting once that is known of it."""
+    """If a model is known to count far below the estimate, a low count is no sign of a cut prompt."""
     calibration = Calibration()
     # 3000 tokens as estimated, 1030 as counted: by the count alone, half of a window of 2048.
     wordy = (Message("user", "internationalisation " * 600),)
@@ -135,7 +135,7 @@ async def test_two_requests_with_one_calibration_judge_alike(kind: ServerKind) -
 
 
 async def test_the_prompts_of_one_request_have_their_beginning_in_common(kind: ServerKind) -> None:
-    """What the slot holds of the prompt before need not be read again: all of it but the last message."""
+    """The slot still holds the last prompt without its last message, which need not be read again."""
     shared = (*MESSAGES, Message("user", "context " * 200))
     async with talking(kind, [CODE] * 3) as (server, model):
         times = [(await ask(model, (*shared, Message("user", f"{'plan ' * 20}{number}")))).time for number in range(3)]

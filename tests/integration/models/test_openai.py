@@ -1,6 +1,6 @@
-"""OpenAI-compatible servers over real HTTP: what the engines say in their own words, and what is sent to them.
+"""OpenAI-compatible servers over real HTTP: the engines' own messages, and the requests to them.
 
-What they have in common with all other model servers is tested in `test_models_contract*.py`.
+`test_contract*.py` test what they share with all other model servers.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def opened(url: str | None, *, allow_cloud: bool = False) -> ChatModel:
-    """A model as a request opens it."""
+    """Open a model as a request does."""
     settings = Settings(base_url=url, allow_cloud=allow_cloud)
     return await open_model(f"openai:{CODER}", settings, Session(), lambda _: None)
 
 
-# What is sent.
+# Requests.
 
 
 async def test_what_is_asked_for() -> None:
@@ -144,13 +144,13 @@ async def test_no_proxy_stands_between_this_machine_and_itself(monkeypatch: pyte
         assert proxy.seen[0].headers["host"] == "10.1.2.3:8000"
 
 
-# Where the code stays.
+# Where the code may go.
 
 
 async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.MonkeyPatch) -> None:
     async with StandIn([CODE]) as server:
         with monkeypatch.context() as patched:
-            patched.setattr(address, "_HOME", ())  # now this machine is as far away as any other
+            patched.setattr(address, "_HOME", ())  # now this machine counts as remote
             with pytest.raises(LeavesNetwork) as caught:
                 await opened(server.host)
             assert server.seen == []
@@ -180,7 +180,8 @@ async def test_a_name_without_meaning(name: str, monkeypatch: pytest.MonkeyPatch
     async def resolve(host: str, port: int, **hints: int) -> object:
         if host == "nothing":
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        return await ask_system(host, port, **hints)  # which is told of no such names: nothing can encode them
+        # the system never gets such names, because nothing can encode them
+        return await ask_system(host, port, **hints)
 
     monkeypatch.setattr(loop, "getaddrinfo", resolve)
     url = f"http://{name}:8000/v1"
@@ -269,7 +270,7 @@ def test_nothing_else_is_contacted_and_nothing_is_imported_before_it_is_needed()
         assert after == ["httpx"]
 
 
-# What the engines say of their models.
+# The engines' data on their models.
 
 
 @pytest.mark.parametrize(
@@ -428,10 +429,10 @@ async def test_a_model_that_cannot_leave_it_is_told_to_think_less() -> None:
         asked = server.requests[0]
         assert asked["reasoning_effort"] == "low"
         assert asked["chat_template_kwargs"] == {"reasoning_effort": "low"}
-        assert asked["max_tokens"] > 512  # thoughts take theirs besides
+        assert asked["max_tokens"] > 512  # thoughts need further tokens
 
 
-# How replies end, and what is told of them.
+# The ends of replies, and the reported counts.
 
 
 async def test_llama_cpp_tells_what_it_had_read_before_and_how_long_it_took() -> None:
@@ -448,7 +449,7 @@ async def test_llama_cpp_tells_what_it_had_read_before_and_how_long_it_took() ->
 
 
 def ended_after(count: int) -> Callable[[str], bool]:
-    """What finds a reply to be enough that has so many lines."""
+    """Return a function that accepts a reply once it has this many lines."""
     return lambda text: text.count("\n") >= count
 
 
@@ -494,7 +495,7 @@ async def test_only_llama_cpp_is_asked_to_count_on_the_way(engine: Engine) -> No
 
 
 async def test_a_prompt_that_may_be_too_long_is_ended_early_where_its_counts_are_there() -> None:
-    """Of CJK texts most models count far fewer tokens than they may."""
+    """Most models count far fewer tokens of CJK texts than they may."""
     chinese = (Message("user", "計算" * 40),)
     for engine, ended in ((Engine.LLAMA_CPP, Ended.STOPPED_EARLY), (Engine.VLLM, Ended.STOP)):
         async with chatting([Script(CODE * 3, token=len(CODE))], engine=engine, models=(Model(CODER, 200),)) as (

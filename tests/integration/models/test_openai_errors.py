@@ -1,4 +1,4 @@
-"""What OpenAI-compatible engines say of errors, each in its own words."""
+"""Error messages of OpenAI-compatible engines, each in its own words."""
 
 from __future__ import annotations
 

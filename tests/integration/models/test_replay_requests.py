@@ -1,4 +1,4 @@
-"""Whole requests recorded and replayed, with the real evaluator: to the same bytes, and on another machine."""
+"""Whole requests are recorded and replayed with the real evaluator: to the same bytes, and on another machine."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def request(
     text: str = PLACES,
     fixes: bool = False,
 ) -> Outcome:
-    """One request of a service of its own, in a workspace that is made for it."""
+    """Make one request of a new service, in a new workspace."""
     module = folder / "pkg" / "places.py"
     module.parent.mkdir(parents=True, exist_ok=True)
     module.write_text(text, encoding="utf-8")
@@ -106,7 +106,7 @@ async def test_the_same_request_is_recorded_and_replayed_to_the_same_bytes(tmp_p
     assert outcome.status is replayed.status is Status.VERIFIED
     assert outcome.rounds == replayed.rounds == 3
     texts = [[ask.text for ask in model.asked] for model in models]
-    assert texts[0] != texts[1]  # or nothing would have to be redacted
+    assert texts[0] != texts[1]  # otherwise nothing would have to be redacted
     assert first.read_bytes() == second.read_bytes() == again.read_bytes()
 
 
@@ -166,7 +166,7 @@ async def test_nothing_of_home_server_and_key_is_left(tmp_path: Path, monkeypatc
     assert "hyrule" not in content
     assert "triforce" not in content
     assert str(tmp_path) not in content
-    assert "<user>'s greatest" in content  # the user's name, in any case
+    assert "<user>'s greatest" in content  # the user's name, in lower or upper case
     assert "<workspace>/pkg/places.py.txt" in content
 
 

@@ -1,4 +1,4 @@
-"""The stand-in itself: what tests of other processes rely on."""
+"""The behaviour of the stand-in that tests of other processes rely on."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ async def test_unloading_ends_no_reply_and_takes_nothing_from_who_waits() -> Non
 @pytest.mark.parametrize("wedges", [True, False])
 async def test_an_abandoned_stream_may_hold_the_slot_until_the_model_is_unloaded(*, wedges: bool) -> None:
     replies = Script("x = 1\n" * 20, token=6, pause=0.02)
-    patient = Deadlines(first=3.0)  # too short a limit for us to look for what holds it up
+    patient = Deadlines(first=3.0)  # the limit is too short for us to look for the cause of the delay
     async with StandIn(lambda _: replies, wedges=lambda: wedges) as standin:
         server, model = OllamaServer(standin.host), model_at(standin.host, deadlines=patient)
         assert (await ask(model, enough=lambda _: True)).ended is Ended.STOPPED_EARLY

@@ -1,4 +1,4 @@
-"""A model that is loaded and silent: wedged by a stream that was abandoned, or busy, or slow; what is done about it."""
+"""AdaCoder's reaction to a loaded but silent model: wedged by an abandoned stream, busy, or slow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from support.standins.ollama import StandIn
 from support.standins.server import Body, Ending, Script
 
 QUICK = Deadlines(first=30.0, loaded=0.3, sign=0.1)
-"""Of someone who finds out soon what holds up a model."""
+"""Deadlines of a user who soon learns why a model is silent."""
 LONG = Script("".join(f"x{number} = 1\n" for number in range(50)), token=7, pause=0.01)
 SILENT = Script(load=3600)
 BUSY = "others use the model"
@@ -34,7 +34,7 @@ CANCELLED = "a prompt that was cancelled may still be read"
 
 
 class Known(Calibration):
-    """What is known of a server whose speed is `seconds_a_token`."""
+    """A calibration that knows a server's speed, `seconds_a_token`."""
 
     def __init__(self, seconds_a_token: float) -> None:
         super().__init__()
@@ -46,13 +46,13 @@ class Known(Calibration):
 
 
 def unloads(server: StandIn) -> int:
-    """How often the model was to be unloaded."""
+    """Return how many requests to unload the model arrived."""
     return sum(body["messages"] == [] and body["keep_alive"] == 0 for body in server.requests)
 
 
 @dataclass
 class Window:
-    """A model of a server, as another window or program has it, and what that was told of waits."""
+    """A model of a server in another window or program, and the messages about its waits."""
 
     model: ServedModel
     told: list[str] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Window:
 
 @asynccontextmanager
 async def windows(server: StandIn, count: int, kind: ServerKind, **opened: Any) -> AsyncIterator[list[Window]]:
-    """So many windows that use one server; no connection stays open."""
+    """Open `count` windows that use one server. No connection stays open at the end."""
     made: list[Window] = []
     for _ in range(count):
         told: list[str] = []
@@ -86,7 +86,7 @@ async def windows(server: StandIn, count: int, kind: ServerKind, **opened: Any) 
 
 
 def once() -> Callable[[], bool]:
-    """The first stream that is given up wedges the model, and no other."""
+    """The first abandoned stream wedges the model, and no other does."""
     answers = iter([True])
     return lambda: next(answers, False)
 
@@ -152,7 +152,9 @@ async def test_a_model_is_not_unloaded_while_another_program_reads_its_reply(kin
 
 @every_ollama
 async def test_a_reply_that_another_program_had_just_before_proves_nothing(kind: ServerKind) -> None:
-    """Its end leaves nobody but us, while our prompt is being read: as behind a wedge, but once only."""
+    """Its end shows that nobody else uses the model, while our prompt is being read. This looks like a wedge, but
+    happens only once.
+    """
     before, ours = Script("word " * 4, token=5, pause=0.08), Script(CODE, reading=0.25)
 
     def answer(body: Body) -> Script:
@@ -170,7 +172,7 @@ async def test_a_reply_that_another_program_had_just_before_proves_nothing(kind:
 @every_ollama
 @pytest.mark.parametrize("seconds_a_token", [0.02, 0.0001])
 async def test_a_slow_machine_has_the_time_that_it_takes_to_read(kind: ServerKind, seconds_a_token: float) -> None:
-    """What was learnt of its speed tells how long that is; where it knows better, what is silent is wedged."""
+    """The known speed of the server gives the duration. If it leaves no doubt, a silent model is wedged."""
     calibration = Known(seconds_a_token)
     is_slow = seconds_a_token > 0.01
     silent = Script(CODE, reading=2.0) if is_slow else SILENT
@@ -308,7 +310,7 @@ async def refused(error: type[Exception], window: Window) -> None:
 async def test_however_a_stream_was_closed_the_next_request_is_answered_soon(
     kind: ServerKind, script: Script, close: Callable[[Window], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every stream that is closed wedges a model of 7 billion parameters, whose speed nothing has told yet."""
+    """Every closed stream wedges a model of 7 billion parameters. Its speed is not known yet."""
     monkeypatch.setattr(served, "_LONGEST_WRITING", 3)
     monkeypatch.setattr(served, "_MOST_CHARACTERS", 4000)
     scripts = iter([script])

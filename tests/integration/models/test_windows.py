@@ -1,4 +1,4 @@
-"""Where Ollama is looked for under WSL, by the files that Linux has there. Not tried on Windows."""
+"""Where AdaCoder looks for Ollama under WSL, according to Linux files. This was not tried on Windows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ eth0\t00000000\t{gateway}\t0003\t0\t0\t0\t00000000\t0\t0\t0
 eth0\t001014AC\t00000000\t0001\t0\t0\t0\t00F0FFFF\t0\t0\t0
 """
 WINDOWS, ROUTER = "011014AC", "0101A8C0"
-"""172.20.16.1 and 192.168.1.1, as Linux writes them."""
+"""172.20.16.1 and 192.168.1.1 in Linux's format."""
 
 
 @pytest.fixture
 def wsl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """WSL with a network of its own, where nothing listens."""
+    """Simulate WSL with a network of its own, in which nothing listens."""
     monkeypatch.delenv("OLLAMA_HOST", raising=False)
     for name in ("kernel", "routes", "mirrored"):
         monkeypatch.setattr(windows, f"_{name.upper()}", tmp_path / name)

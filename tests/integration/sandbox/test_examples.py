@@ -1,4 +1,4 @@
-"""The sandbox judges examples as `doctest` does, and says what failed."""
+"""The sandbox judges examples as `doctest` does, and reports what failed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.isolation
 
 
 def function(body: str, examples: str, before: str = "") -> str:
-    """A module with a function `f(x)`."""
+    """Return a module with a function `f(x)`."""
 
     def indented(text: str) -> str:
         return "".join(f"    {line}\n" if line else "\n" for line in text.split("\n"))
@@ -141,7 +141,7 @@ for name in sys.argv[1:]:
 
 @pytest.fixture(scope="module")
 def by_doctest(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bool]]:
-    """Which examples of each module match when `doctest` itself runs them."""
+    """Return which examples of each module match when `doctest` itself runs them."""
     folder = tmp_path_factory.mktemp("parity")
     names = {case: case.replace(" ", "_").replace(",", "") for case in PARITY}
     for case, text in PARITY.items():

@@ -1,4 +1,4 @@
-"""What the kernel counts of a process: its waits for a processor."""
+"""The kernel's counts of a process: its waits for a processor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""While it is still being proved what isolates, nothing runs of the user's interpreter."""
+"""Nothing of the user's interpreter runs before the proof of isolation is complete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REAL_BWRAP = shutil.which("bwrap")
 
 @pytest.fixture
 def mark(tmp_path: Path) -> Path:
-    """What the project's interpreter leaves where it is started and not confined."""
+    """Return the marks that the project's interpreter leaves when it starts without confinement."""
     packages = layouts.environment(tmp_path / "ws/.venv")
     mark = tmp_path / "everything/mark"
     mark.parent.mkdir()
@@ -82,7 +82,7 @@ async def test_whoever_gives_up_meanwhile_leaves_nothing(tmp_path: Path, mark: P
 async def test_what_turns_out_not_to_confine_has_started_nothing(
     tmp_path: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, breaks: bool
 ) -> None:
-    """A bubblewrap that lets everything through is found out, though an evaluation waits for it already."""
+    """The probe notices a bubblewrap that permits everything, although an evaluation already waits for it."""
     scratch, bwrap = tmp_path / "scratch", tmp_path / "bwrap"
     scratch.mkdir()
     visible = [mark.parent, tmp_path / "ws", *TOOLS]
@@ -120,6 +120,6 @@ async def test_nothing_is_left_of_a_template_whose_end_is_cancelled(
     ending.cancel()
     with suppress(asyncio.CancelledError):
         await ending
-    if ticks:  # else it has not begun
+    if ticks:  # otherwise it has not started
         assert not has_left(tmp_path, pid)
     await template.end()

@@ -1,4 +1,4 @@
-"""Templates: warm for the next evaluation, never stale, and gone without a trace."""
+"""Templates are warm for the next evaluation, are never outdated, and leave no trace."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def descriptors() -> set[str]:
 
 
 def evaluations_in(folder: Path) -> list[int]:
-    """The processes that were forked for an evaluation: templates whose parents are templates too."""
+    """Return the processes that were forked for an evaluation, and templates whose parents are also templates."""
     inside = {pid for pid in processes_in(folder) if is_inside(pid)}
     return [pid for pid in sorted(inside) if is_child_of(pid, inside)]
 
@@ -57,7 +57,7 @@ def templates_in(folder: Path) -> set[int]:
 
 
 def is_inside(pid: int) -> bool:
-    """Whether a process is past the launcher."""
+    """Return whether a process has left the launcher."""
     try:
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -73,12 +73,12 @@ def is_child_of(pid: int, parents: set[int]) -> bool:
 
 
 WHERE = "import os\nMARK = os.urandom(8).hex()\n"
-"""A module's text that tells one import of it from another."""
+"""A module's text that distinguishes one import of it from another."""
 READER = "with open({!r}) as file:\n    DATA = file.read()\n"
 
 
 def told(name: str, attribute: str) -> str:
-    """A function whose example fails with the value of a module's attribute."""
+    """Return a function whose example fails and so shows the value of a module's attribute."""
     return f'import {name}\n\ndef f(x):\n    """\n    >>> f(1)\n    \'\'\n    """\n    return str({name}.{attribute})\n'
 
 
@@ -97,7 +97,7 @@ PACKAGES = f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-pa
 
 @pytest.fixture
 async def venv(tmp_path: Path) -> AsyncIterator[Workspace]:
-    """A workspace with a virtual environment of its own, where `installed` tells in which process it was imported."""
+    """A workspace with a virtual environment of its own. `installed` tells the process that imported it."""
     async with workspace(tmp_path) as opened:
         opened.write({".venv/pyvenv.cfg": f"home = {PYTHON.parent}\n", f"{PACKAGES}/installed.py": WHERE})
         (tmp_path / ".venv/bin").mkdir()
@@ -106,7 +106,7 @@ async def venv(tmp_path: Path) -> AsyncIterator[Workspace]:
 
 
 async def warm(ws: Workspace, text: str) -> None:
-    """Evaluate until what it imports is imported already."""
+    """Evaluate `text` until a template has already imported its modules."""
     async with asyncio.timeout(30):
         while await got(ws, text) != await got(ws, text):  # noqa: ASYNC110  # each round evaluates
             await asyncio.sleep(0.05)
@@ -339,7 +339,7 @@ async def test_a_cancelled_evaluation_leaves_nothing(delay: float, best: Level, 
             with pytest.raises(asyncio.CancelledError):
                 await task
         assert (await ws.evaluate(GOOD)).passed
-        await until(lambda: len(evaluations_in(tmp_path)) <= PROCESSORS)  # those that are kept ready
+        await until(lambda: len(evaluations_in(tmp_path)) <= PROCESSORS)  # the prepared processes
     assert processes_in(tmp_path) == []
     assert descriptors() == before
 
@@ -396,14 +396,14 @@ async def test_no_more_run_at_a_time_than_there_are_processors(ws: Workspace) ->
         task.cancel()
     await asyncio.wait(tasks)
     assert 1 <= most_run <= PROCESSORS
-    assert most <= 2 * PROCESSORS  # as many may be ready to follow
+    assert most <= 2 * PROCESSORS  # the same number of successors may be ready
 
 
 async def test_a_process_may_be_taken_at_any_moment_of_its_making(ws: Workspace) -> None:
     for moment in range(60):
         verdicts = await asyncio.gather(*(ws.evaluate(GOOD) for _ in range(PROCESSORS)))
         assert all(verdict.passed for verdict in verdicts), verdicts
-        await asyncio.sleep(pool.PAUSE_SECONDS + moment * 0.0002)  # meanwhile others begin to be made
+        await asyncio.sleep(pool.PAUSE_SECONDS + moment * 0.0002)  # meanwhile others start to be made
         verdict = await ws.evaluate(GOOD)
         assert verdict.passed, verdict
 
@@ -428,7 +428,7 @@ async def test_the_template_that_serves_makes_no_room_for_another(
 
 @pytest.fixture
 async def unprepared(tmp_path: Path) -> AsyncIterator[Workspace]:
-    """A workspace in which no process is made ready before an evaluation asks for it."""
+    """A workspace in which no process is prepared before an evaluation needs it."""
     host = Host(describe(PYTHON), tmp_path, least=Level.LSM, spares=0)
     async with workspace(tmp_path) as opened:
         opened.hosts.append(host)

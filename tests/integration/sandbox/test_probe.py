@@ -1,4 +1,4 @@
-"""What isolates here is proved, never assumed."""
+"""Isolation is proved on this machine, never assumed."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ REAL_BWRAP = shutil.which("bwrap")
 
 @pytest.fixture
 def fake_bwrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Write a shell script that stands for the system's bubblewrap."""
+    """Write a shell script in place of the system's bubblewrap."""
     folder = tmp_path / "bin"
     folder.mkdir()
     path = folder / "bwrap"
-    # So that what is known of the real one is not taken for granted.
+    # Forget what is known of the real bubblewrap.
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr("adacoder.sandbox.probe.program_of_system", lambda _: path)
 
@@ -48,13 +48,13 @@ def fake_bwrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str
 
 @pytest.fixture
 def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine that has neither Landlock nor system call filters for it."""
+    """Simulate a machine that has neither Landlock nor system call filters."""
     monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: None)
 
 
 @pytest.fixture
 def no_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a kernel without Landlock."""
+    """Simulate a kernel without Landlock."""
     monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: locks.Locks(0, os.uname().machine))
 
 
@@ -198,7 +198,7 @@ async def test_those_who_ask_at_once_get_the_same_answer() -> None:
 
 async def test_on_macos_its_own_sandbox_is_tried_and_not_trusted_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setenv("PATH", "/macos")  # so that what is known of this machine is not taken for granted
+    monkeypatch.setenv("PATH", "/macos")  # forget what is known of this machine
     finding = await probe()
     assert finding.isolation.level is Level.NONE
     assert finding.reason.startswith("sandbox-exec does not work here: ")

@@ -1,4 +1,4 @@
-"""What the probe proved holds for later starts, if nothing has changed and nobody else can have written it."""
+"""Later starts use the probe's recorded proof, if nothing has changed and nobody else can have written it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REAL_BWRAP = shutil.which("bwrap")
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder where things are kept, which is not there yet."""
+    """Return the folder of the records, which does not exist yet."""
     (tmp_path / "cache").mkdir(0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(probe, "_known", {})
@@ -41,7 +41,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bwrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A script that stands for the system's bubblewrap, and fails while there is a file `fails` beside it."""
+    """Return a script in place of the system's bubblewrap. It fails while there is a file `bwrap.fails` beside it."""
     path = tmp_path / "bwrap"
     path.write_text(f'#!/bin/sh\n[ ! -e "$0.fails" ] || exit 1\nexec {REAL_BWRAP} "$@"\n', encoding="utf-8")
     path.chmod(stat.S_IRWXU)
@@ -50,18 +50,18 @@ def bwrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def started() -> probe.Proof:
-    """What a process finds that knows nothing yet."""
+    """Probe as a new process does, without earlier knowledge."""
     probe._known.clear()
     return await probe.probe(keeps=True)
 
 
 def next_start() -> probe.Proof:
-    """As `started`, where nothing is awaited."""
+    """Like `started`, outside an event loop."""
     return asyncio.run(started())
 
 
 def changed(file: Path, **members: object) -> None:
-    """Write other members into what was kept."""
+    """Write other members into the record."""
     file.write_text(json.dumps({**json.loads(file.read_text(encoding="utf-8")), **members}), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What comes of a candidate that has the examples by heart: it is told as such, and never `verified`."""
+"""A candidate that only memorised the examples is reported as such, and is never `verified`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ isolated = pytest.mark.isolation
 
 
 async def generated(folder: Path, *replies: str) -> tuple[Outcome, list[str]]:
-    """What comes of these replies, and what was asked."""
+    """Return the Outcome of these replies, and the questions to the model."""
     desk = Desk(folder)
     desk.settings = replace(desk.settings, max_iterations=len(replies) // 2)
     try:

@@ -1,4 +1,4 @@
-"""One request from Target and Settings to Outcome and Edits, with a scripted model and the real evaluator."""
+"""One request, from Target and Settings to Outcome and Edits, with a scripted model and the real evaluator."""
 
 from __future__ import annotations
 

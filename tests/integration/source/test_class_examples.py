@@ -1,6 +1,6 @@
-"""The examples in a class's docstring that run a method, with what they need before them, are the method's too.
+"""Examples in a class's docstring that run a method also belong to the method, with the examples that they need.
 
-Which do is seen by running them; what could not be run in good faith is left out by reading.
+A run shows which these are. Examples that no honest run could need are left out by reading.
 """
 
 from __future__ import annotations
@@ -96,12 +96,12 @@ def sources(examples: Iterable[Example]) -> list[str]:
 
 
 def candidates(name: str, text: str) -> list[str]:
-    """What may run a method, as far as reading tells."""
+    """Return the examples that may run a method, according to the text."""
     return sources(located(name, text).of_class)
 
 
 async def running(ws: Workspace, name: str, text: str) -> Target:
-    """A method with its examples, those of its class among them."""
+    """Return a method with its examples, including those of its class."""
     ws.write({"mod.py": text})
     evaluator = CodeEvaluator(ws.host(), Journal(), overlays={}, timeout=10)
     return await evaluator.with_class_examples(located(name, text, ws.folder / "mod.py"))
@@ -111,7 +111,7 @@ async def running(ws: Workspace, name: str, text: str) -> Target:
 @pytest.mark.parametrize(
     ("name", "last"),
     [
-        ("push", "s.pop()"),  # what it changed is used further on
+        ("push", "s.pop()"),  # later examples use what it changed
         ("pop", "s.pop()"),
         ("size", "s.size"),
         ("named", 'Stack.named("x").name'),
@@ -133,7 +133,7 @@ async def test_a_body_that_ends_the_run_hides_no_example_after_it(ws: Workspace)
 
 
 def with_body(text: str, name: str, body: str) -> str:
-    """`text` with another body of one of its methods, if it is any."""
+    """Return `text` with another body of one of its methods, or unchanged without a body."""
     target = located(name, text)
     head, tail = text[: target.body.start], text[target.body.end :]
     return f"{head}\n        {body}{tail}" if body else text
@@ -153,7 +153,7 @@ async def test_each_stands_on_its_line_of_the_file_after_the_method_s_own(ws: Wo
 @pytest.mark.parametrize(
     ("docstring", "name", "expected"),
     [
-        (">>> d = {1: 2}\n>>> d.get(1)\n2", "get", 0),  # of something else
+        (">>> d = {1: 2}\n>>> d.get(1)\n2", "get", 0),  # of another object
         (">>> s = Stack()\n>>> s.push(1); s.get(0)\n1", "get", 2),
         (">>> s = Stack()\n>>> s.push(1)  # doctest: +SKIP", "push", 0),
         (">>> s = Stack()\n>>> s.push(1)  # doctest: +ELLIPSIS", "push", 2),

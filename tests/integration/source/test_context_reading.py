@@ -1,4 +1,4 @@
-"""How a project is read for a model: always alike, in whatever process, and with nothing of it run."""
+"""A project is read for a model in the same way in every process, and none of it is run."""
 
 from __future__ import annotations
 

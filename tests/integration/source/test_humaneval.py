@@ -1,4 +1,4 @@
-"""HumanEval: in most prompts that show a call the examples are read, and canonical solutions pass all of them."""
+"""HumanEval: the examples of most prompts that show a call are read, and canonical solutions pass all of them."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ WRONG = {
     "HumanEval/113": "the same",
     "HumanEval/116": "it sorts by the number of ones, and the examples by the number",
 }
-"""Docstrings that contradict the canonical solution, or what Python displays."""
+"""Tasks whose docstrings contradict the canonical solution, or Python's display."""
 SHOWS_NO_PLAIN_CALL = {
     "HumanEval/51": "doctest cannot read the line break within a string",
     "HumanEval/80": "the arguments are words without quotes",
     "HumanEval/115": "the text is no docstring, as an import stands before it",
     "HumanEval/130": "`tri(1) = 3` tells an element of the sequence, `tri(3) = [1, 3, 2, 8]` a result",
 }
-"""Docstrings that show a call, but none that can be read without a guess."""
+"""Tasks whose docstrings show a call, but none that can be read without a guess."""
 
 
 def data(name: str) -> Iterator[dict[str, str]]:
@@ -50,14 +50,14 @@ def data(name: str) -> Iterator[dict[str, str]]:
 
 
 def shows_a_call(task: dict[str, str]) -> bool:
-    """Whether the docstring of the function to write, the last thing in a prompt, shows a call in any form."""
+    """Return whether the docstring of the function to write, at the end of a prompt, shows a call in any form."""
     docstring = re.split(r"\"{3}|'{3}", task["prompt"])[-2]
     call = rf"\b{task['entry_point']}\(.+\)"
     return re.search(rf"{call}|^\s*For .* should be |^\s*Input: ", docstring, re.MULTILINE) is not None
 
 
 def canonical(folder: Path) -> dict[str, Target]:
-    """The canonical solutions, by task; those that can be targets."""
+    """Return the canonical solutions that can be targets, by task."""
     targets: dict[str, Target] = {}
     for task in data("HumanEval.jsonl.gz"):
         text, path = task["prompt"] + task["canonical_solution"], folder / "solution.py"
@@ -67,7 +67,7 @@ def canonical(folder: Path) -> dict[str, Target]:
 
 
 def given_tests() -> dict[str, dict[str, str]]:
-    """The visible tests that somebody wrote out by hand: calls with their results, by task."""
+    """The visible tests that a person wrote by hand: calls with their results, by task."""
     tests: dict[str, dict[str, str]] = {}
     for task in data("HumanEval_given_tests_ldb.jsonl.gz"):
         asserts = [ast.parse(each).body[0] for each in task["given_tests"]]

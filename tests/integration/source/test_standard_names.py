@@ -1,4 +1,4 @@
-"""The tables of where names come from, held against the Python that runs here."""
+"""The tables of import sources agree with the Python that runs here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEWER: dict[str, tuple[int, int]] = {
     "TypeAliasType": (3, 12),
     "TypeIs": (3, 13),
 }
-"""Those of the names that Python 3.11 does not have, with the version that brought them."""
+"""Return the names that Python 3.11 does not have, with the version that added them."""
 
 
 def test_every_name_is_where_the_table_says() -> None:

@@ -1,4 +1,4 @@
-"""A module whose docstrings are withheld runs, and what is told of it is told where it is."""
+"""A module with withheld docstrings runs, and findings have the right position in it."""
 
 from __future__ import annotations
 

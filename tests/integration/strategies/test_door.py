@@ -1,4 +1,4 @@
-"""The door for strategies: what kinds of workflows go through it, and that none of them can say `verified`."""
+"""The interface for strategies: the kinds of workflows that it allows. None of them can say `verified`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def strategy(run: Callable[[Request], Awaitable[None]], *roles: Role[Any], **bud
 
 @asynccontextmanager
 async def at_a_desk(tried: Strategy, folder: Path) -> AsyncIterator[Desk]:
-    """A desk whose requests are carried out by the strategy `tried`."""
+    """Open a desk whose requests run the strategy `tried`."""
     desk = Desk(folder)
     desk.settings = replace(desk.settings, strategy=tried.name)
     with pytest.MonkeyPatch.context() as patching:
@@ -87,7 +87,7 @@ def fenced(candidate: Candidate) -> str:
     return f"```python\n{candidate.function}\n```"
 
 
-# None can end verified by itself
+# No strategy can declare itself verified
 
 
 Move = Callable[[Request], Awaitable[object]]
@@ -217,7 +217,7 @@ async def test_the_rounds_that_are_announced_are_the_strategys(tmp_path: Path) -
 
 
 async def test_designed_tests_send_a_candidate_back_and_replace_none_that_passed(tmp_path: Path) -> None:
-    """As AgentCoder: a designer's tests find what the docstring's examples do not, and go on after a pass."""
+    """Like AgentCoder: a designer's tests find errors that the docstring's examples miss. It continues after a pass."""
 
     async def run(request: Request) -> None:
         tests = await request.ask(DESIGNER)
@@ -252,11 +252,11 @@ def _score(reply: Reply, target: Target) -> float:
 
 
 CRITIC = Role("critic", "score", "scoring the attempt", "write", _score, Limits(one_in=8, most=16))
-"""Says how good an attempt is; its prompt does not matter here."""
+"""An agent that scores attempts. Its prompt does not matter here."""
 
 
 async def test_a_tree_search_shows_as_a_tree_and_returns_its_best_node(tmp_path: Path) -> None:
-    """As CodeTree: several programs a node, a critic that values them."""
+    """Like CodeTree: several programs for each node, and a critic that scores them."""
 
     async def run(request: Request) -> None:
         for name in ("by sorting", "by counting"):
@@ -297,7 +297,7 @@ def test_a_trace_in_a_prompt_is_bounded() -> None:
 
 
 async def test_a_trace_tells_what_a_failing_example_executed_and_decides_nothing(tmp_path: Path) -> None:
-    """As LDB: the planner is shown the values of locals, line by line."""
+    """Like LDB: the planner gets the values of locals, line by line."""
     traces: list[Trace] = []
 
     async def run(request: Request) -> None:

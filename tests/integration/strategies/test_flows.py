@@ -1,4 +1,4 @@
-"""What each strategy does at best and at worst, and that its budget is what its calls come to."""
+"""The best and worst case of each strategy, and that its budget equals the number of its calls."""
 
 from __future__ import annotations
 
@@ -43,13 +43,16 @@ SEARCHED = {"codetree": 48, "codetree:no-abort": 48, "codetree:no-verification":
     "codetree:dfs-d4-w2": 31,
     "codetree:dfs-d5-w2": 32,
 }
-"""Calls of a tree search whose every node has as many children as it may: leaves are not reflected on. The bound is one
-list, and for each of 20 programs a writing, a score and a reflection. Without a critic the list has three strategies:
-breadth first that is 3 + 9 programs that are reflected on, and 8 leaves."""
+"""Calls of a tree search whose every node has as many children as allowed. Leaves get no reflection. The bound is one
+list, and a writing, a score and a reflection for each of 20 programs. Without a critic the list has three strategies.
+Breadth first, 3 + 9 programs get a reflection, and there are 8 leaves.
+"""
 
 
 def writing(right_from: int | None) -> Callable[[int], str]:
-    """Write another wrong function each time, and from the writing `right_from` on the right one."""
+    """Return a function that writes another wrong program each time, and the right one from the writing `right_from`
+    on.
+    """
 
     def written(number: int) -> str:
         is_right = right_from is not None and number >= right_from
@@ -140,14 +143,14 @@ async def test_what_lies_outside_the_candidate_costs_no_more_calls(name: str, tm
 
 
 MISLED = "def hypotenuse(a, b):\n    return 9.0 if b == 8 else (a * a + b * b) ** 0.5"
-"""Passes the docstring's examples and WRONG_TESTS, and is wrong."""
+"""Passes the docstring's examples and WRONG_TESTS, but is wrong."""
 WRONG_TESTS = "```python\nassert hypotenuse(6, 8) == 9.0\nassert hypotenuse(8, 8) == 9.0\n```"
 ONE_EXAMPLE = STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", "")
 NO_EXAMPLE = ONE_EXAMPLE.replace("    >>> hypotenuse(3, 4)\n    5.0\n", "")
 
 
 async def revised(name: str, folder: Path, first: str, then: str, stub: str = STUB) -> tuple[Outcome, Actor]:
-    """Ask for a function; the designed tests and the critic are against its first version, and for all others."""
+    """Ask for a function. The designed tests and the critic reject its first version and accept all others."""
     desk = Desk(folder)
     desk.settings = replace(desk.settings, strategy=name)
     actor = Actor(lambda n: f"```python\n{first if n == 1 else then}\n```", tests=WRONG_TESTS, accepts=False)
@@ -183,13 +186,13 @@ async def test_opinions_rank_what_no_example_proves(name: str, tmp_path: Path) -
 
 
 async def test_one_design_sends_back_and_ranks_nothing(tmp_path: Path) -> None:
-    """The tests above have two designs that agree; the tester of self-collaboration is asked once here."""
+    """The tests above have two designs that agree. Here the tester of self-collaboration is asked once."""
     outcome, actor = await revised("self-collaboration", tmp_path, RIGHT, MISLED, NO_EXAMPLE)
     assert (outcome.status, outcome.candidate, actor.written) == (Status.UNVERIFIED, Candidate(RIGHT), 2)
 
 
 async def test_no_designed_test_is_set_aside_by_the_programs_of_one_chain(tmp_path: Path) -> None:
-    """Each program passes the one example and fails the right test of every design; the last program is right."""
+    """Each program passes the only example and fails the right test of every design. The last program is right."""
     wrong = "def hypotenuse(a, b):\n    return 5.0 + {}"
     desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy="agentcoder")
@@ -230,7 +233,7 @@ def test_the_table_shows_every_strategy(
 
 @pytest.mark.parametrize("limit", [1, 2])
 async def test_a_call_that_is_made_again_counts_for_a_users_limit(limit: int, tmp_path: Path) -> None:
-    """A server ended the first reply before the function was whole."""
+    """A server ended the first reply before the function was complete."""
     actor = Actor(lambda number: "```python\nimport math\n" if number == 1 else writing(1)(1))
     outcome = await outcome_of("direct", actor, tmp_path, budget_calls=limit)
     assert outcome.status is (Status.VERIFIED if limit == 2 else Status.FAILED)
@@ -245,7 +248,7 @@ async def test_a_limit_that_is_not_reached_is_not_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["auto", "codetree"])
 async def test_what_passed_stays_verified_where_no_more_replies_come(name: str, tmp_path: Path) -> None:
-    """Both go on after a pass: one with designed tests where there is one example, one with its critic."""
+    """Both continue after a pass: one with designed tests when there is only one example, the other with its critic."""
     desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy=name)
     text = STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", "")
@@ -258,7 +261,7 @@ async def test_what_passed_stays_verified_where_no_more_replies_come(name: str, 
 
 
 async def test_auto_leaves_code_that_passes_its_one_example_as_it_is(tmp_path: Path) -> None:
-    """As `fix`; the control is code that was written just now."""
+    """Like `fix`. The control is newly written code."""
     desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy="auto")
     target = desk.target(STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", ""))
@@ -296,7 +299,7 @@ async def test_a_costly_request_tells_before_it_starts(
 
 @pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
 async def test_no_strategy_asks_a_model_where_none_is_to_be_asked(name: str, tmp_path: Path) -> None:
-    """As `apply` and repair: a start, and no iterations."""
+    """Like `apply` with repair: a start, and no iterations."""
     desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy=name, max_iterations=0)
     actor = Actor(writing(1))
@@ -311,7 +314,7 @@ async def test_no_strategy_asks_a_model_where_none_is_to_be_asked(name: str, tmp
 @pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
 @pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
 async def test_whatever_a_model_says_nothing_wrong_is_verified(name: str, tmp_path: Path) -> None:
-    """Each call is answered by some real reply, to whatever task it was."""
+    """A real reply answers each call, whatever its task was."""
     with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
         replies = [json.loads(line)["reply"] for line in lines]
     said = random.Random(name).sample(replies, 500)

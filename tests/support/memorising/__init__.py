@@ -1,4 +1,4 @@
-"""Ways to have a docstring's examples by heart, each with an honest function that looks like it."""
+"""Ways to memorise a docstring's examples, each with an honest function that looks similar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adacoder.source.locate import locate
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to have examples by heart, and an honest function that looks like it."""
+    """A way to memorise examples, and an honest function that looks similar."""
 
     name: str
     target: Target
@@ -23,7 +23,7 @@ class Kind:
 
 
 def target(signature: str, examples: str, prose: str = "Do it.") -> Target:
-    """A function that is yet to be written; `prose` comes first in its docstring."""
+    """Return a function that is not written yet. `prose` comes first in its docstring."""
     docstring = f'"""{prose}\n\n{dedent(examples).strip()}\n"""'
     text = f"{signature}\n{indent(docstring, '    ')}\n    ...\n"
     qualname = signature.partition("def ")[2].partition("(")[0]
@@ -31,7 +31,7 @@ def target(signature: str, examples: str, prose: str = "Do it.") -> Target:
 
 
 def candidate(text: str, name: str = "f") -> Candidate:
-    """The function of this name, and what comes before it."""
+    """Return the function of this name, with the text before it."""
     text = dedent(text).strip("\n")
     span = next(found.span for found in definitions(text) if found.qualname == name)
     before = text[: span.start].strip()
@@ -40,11 +40,11 @@ def candidate(text: str, name: str = "f") -> Candidate:
 
 @dataclass(frozen=True)
 class Case:
-    """A program that passes its examples, by heart or honestly, and whether the guard accuses it."""
+    """A program that passes its examples, from memory or honestly, and whether the guard reports it."""
 
     name: str
     text: str
-    """The module with the function that is yet to be written."""
+    """The module with the function that is not written yet."""
     code: str
     found: bool
 
@@ -54,7 +54,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """All of `cases.toml`."""
+    """Return all cases in `cases.toml`."""
     read = tomllib.loads(Path(__file__).with_name("cases.toml").read_text(encoding="utf-8"))
     functions = read["functions"]
     return [

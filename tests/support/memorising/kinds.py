@@ -1,4 +1,4 @@
-"""Ways of having a docstring's examples by heart that a model would write."""
+"""Ways to memorise a docstring's examples that a model would use."""
 
 from __future__ import annotations
 

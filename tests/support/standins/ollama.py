@@ -1,4 +1,4 @@
-"""A stand-in for Ollama: speaks its HTTP as measured, answers from scripts, and misbehaves on demand.
+"""A stand-in for Ollama. It speaks Ollama's HTTP as measured, answers from scripts, and misbehaves on demand.
 
 In a test's own event loop:
 
@@ -42,9 +42,9 @@ __all__ = ["PATIENCE", "Body", "Ending", "Model", "Replies", "Script", "StandIn"
 
 NS_TO_LOAD = 500_000_000
 NS_TO_READ = 1_000_000
-"""Nanoseconds a token of the prompt that the slot does not hold."""
+"""Nanoseconds per token of the prompt that the slot does not have."""
 NS_TO_WRITE = 10_000_000
-"""Nanoseconds a token of the reply."""
+"""Nanoseconds per token of the reply."""
 _DEFAULT_WINDOW = 4096
 _SIZE = 4_700_000_000
 """Bytes of each model."""
@@ -62,18 +62,20 @@ class Model:
     context_length: int = 32768
     parameter_size: str = "7.6B"
     family: str = "qwen2"
-    """That of `gptoss` thinks whatever it is told."""
+    """The model's family. A model of `gptoss` always thinks."""
     remote_host: str | None = None
     stop: tuple[str, ...] = ()
-    """Where it is set up to stop; a request that names such texts replaces these."""
+    """The model's own stop texts. A request with stop texts replaces them."""
     shifts: bool = True
-    """Whether a reply may go on beyond the window, at the price of the prompt."""
+    """True if a reply may go beyond the window, which drops the beginning of the prompt."""
     jinja: bool = False
-    """Whether its file brings no template but its engine's; from 0.30 on such a prompt is never cut."""
+    """True if the model's file has only its engine's template. From 0.30 on, such a prompt is never cut."""
     template: str = "{{ range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}"
-    """One that has neither messages nor a system text, such as `{{ .Prompt }}`, keeps the latter from the model."""
+    """The chat template. A template with neither messages nor a system text, such as `{{ .Prompt }}`, hides the system
+    text.
+    """
     renderer: str = ""
-    """What of Ollama's own renders its chats, whatever the template."""
+    """Name of Ollama's own renderer that formats the model's chats, whatever the template."""
 
 
 @dataclass
@@ -84,28 +86,31 @@ class StandIn(StandInServer):
 
     models: Sequence[Model] = (Model("qwen2.5-coder:7b"),)
     version: str = "0.24.0"
-    """From 0.30 on, prompts that are too long are cut in another way; from 0.34 on, the release after those that were
-    measured, endless repetition is an error."""
+    """From 0.30 on, prompts that are too long are cut in another way. From 0.34 on, endless repetition is an error.
+    (0.34 is the first release after the measured ones.)
+    """
     window: int | None = field(default=None, kw_only=True)
-    """The window of all models, whatever a request asks for; None: as it asks."""
+    """The window of all models, whatever a request asks for; None: as requested."""
     memory: int = field(default=1, kw_only=True)
-    """Bytes that a loaded model takes."""
+    """Bytes of memory that a loaded model needs."""
     cloud: bool = field(default=True, kw_only=True)
-    """Whether it passes on requests for models that run elsewhere."""
+    """True if it forwards requests for models that run elsewhere."""
     wedges: Callable[[], bool] = field(default=lambda: False, kw_only=True)
-    """Asked whenever a stream is given up after its first part: whether its handler then blocks for ever, and holds the
-    model's slot until the model is unloaded."""
+    """Called whenever a stream is closed after its first part. Returns True if its handler then blocks forever, and
+    holds the model's slot until the model is unloaded.
+    """
 
     library: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
-    """The models that can be downloaded: `token` megabytes at a time are told of, `load` seconds before the first and
-    `pause` before each, and `until` holds all but the first; only where the `ending` is DONE the model is there
-    afterwards."""
+    """The models that can be downloaded. The progress grows by `token` megabytes at a time. `load` seconds pass before
+    the first message and `pause` seconds before each. `until` holds back all messages but the first. The model is
+    installed afterwards only if the `ending` is DONE.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._loaded = Runners()
         self._behind: set[asyncio.Task[None]] = set()
-        """What goes on though nobody waits for it."""
+        """Tasks that continue although no request waits for them."""
 
     async def __aexit__(self, *problem: object) -> None:
         for task in self._behind:
@@ -133,7 +138,7 @@ class StandIn(StandInServer):
                 await respond(writer, 404, "404 page not found", "text/plain")
 
     async def _pull(self, name: str, writer: asyncio.StreamWriter) -> None:
-        """Tell of a download as Ollama does: of one large file in parts, and of a small one at once."""
+        """Send a download's progress as Ollama does: one large file in parts, and a small file at once."""
         stream = Stream(writer, _STREAM, None)
         await stream.send(_json({"status": "pulling manifest"}) + "\n")
         script = self.library.get(name)
@@ -192,7 +197,7 @@ class StandIn(StandInServer):
         raise _Refusal(404, f"model '{name}' not found")
 
     def _permit(self, model: Model, body: Body) -> None:
-        """Refuse what the model or the server cannot do."""
+        """Refuse requests that the model or the server cannot fulfil."""
         if model.remote_host and not self.cloud:
             raise _Refusal(403, "ollama cloud is disabled: remote model is unavailable")
         if body.get("think") and "thinking" not in model.capabilities:
@@ -260,8 +265,10 @@ class StandIn(StandInServer):
 
     @asynccontextmanager
     async def _slot_of(self, runner: Runner, stream: Stream) -> AsyncIterator[_Hold]:
-        """Hold the slot of a model, first come, first served; for good if `stream` is given up at a bad moment. The
-        machine is at work for one model at a time."""
+        """Hold the slot of a model, first come, first served.
+
+        If `stream` is closed at a bad moment, the slot is held forever. The machine works for one model at a time.
+        """
         await runner.slot.acquire()
         hold = _Hold()
         try:
@@ -275,9 +282,10 @@ class StandIn(StandInServer):
                 runner.slot.release()
 
     async def _take_in(self, script: Script, prompt: list[str], runner: Runner, hold: _Hold) -> int:
-        """Read a prompt; returns the nanoseconds that it took.
+        """Read a prompt. Return the nanoseconds that this took.
 
-        If the client goes meanwhile, versions before 0.30 read on to the end; later ones stop, and keep what was read.
+        If the client hangs up during this time, versions before 0.30 read on to the end. Later versions stop, and keep
+        the part that they have read.
         """
         clock = asyncio.get_running_loop().time
         began = clock()
@@ -309,7 +317,7 @@ class StandIn(StandInServer):
     def _reply(
         self, script: Script, model: Model, body: Body, ns: dict[str, int]
     ) -> tuple[Sequence[Body], Body, Script]:
-        """The messages of a reply and its last part; and how it ends, which may be otherwise than its script says."""
+        """Return the messages of a reply, its last part, and how it ends. The end may differ from the script."""
         runner = self._loaded[model.name]
         read = len(runner.prompt)
         spoken, reason, written = _spoken(script, model, body, runner.window - read)
@@ -332,7 +340,7 @@ class StandIn(StandInServer):
         number: int,
         writer: asyncio.StreamWriter,
     ) -> None:
-        """The reply as one object, where no stream is asked for."""
+        """Send the reply as one object, if the request asks for no stream."""
         if script.ending is Ending.ERROR:
             raise _Refusal(500, script.error)
         whole = {key: "".join(str(one.get(key, "")) for one in messages) for key in ("content", "thinking")}
@@ -344,7 +352,7 @@ class StandIn(StandInServer):
         await self._happened(f"{script.ending} {number}")
 
     def _read(self, model: Model, body: Body, window: int) -> list[str]:
-        """What of the prompt the model gets to see, where it is too long silently less than there is."""
+        """Return the part of the prompt that the model sees. If the prompt is too long, a part is silently dropped."""
         messages = messages_of(body)
         if not (model.renderer or ".Messages" in model.template or ".System" in model.template):
             messages = [message for message in messages if message.get("role") != "system"]
@@ -369,7 +377,7 @@ class StandIn(StandInServer):
         return prompt[-(window // 2 + 2) :]
 
     def _guarded(self, messages: Sequence[Body], script: Script) -> tuple[Sequence[Body], Script]:
-        """What is sent of `messages`, and how that ends, where they repeat themselves too often."""
+        """Return the part of `messages` that is sent, and how it ends, if the messages repeat themselves too often."""
         is_new = self._release >= (0, 34)
         sent, before, alike = 0, "", 0
         for sent, message in enumerate(messages):
@@ -389,10 +397,10 @@ class StandIn(StandInServer):
 
 @dataclass
 class _Hold:
-    """What a request has of a slot."""
+    """A request's hold on a slot."""
 
     goes_on: bool = False
-    """Whether the slot stays taken although the request has gone."""
+    """True if the slot stays taken although the request has ended."""
 
 
 class _Refusal(Exception):
@@ -402,8 +410,10 @@ class _Refusal(Exception):
 
 
 def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
-    """The messages of a reply, the reason of its end, and how many tokens were written for them, if nothing goes wrong;
-    `room` is left in the window."""
+    """Return the messages of a reply, the reason of its end, and the number of tokens written for it, if nothing fails.
+
+    `room` is left in the window.
+    """
     stops = _options(body).get("stop", model.stop)
     assert isinstance(stops, Sequence)
     thought, text, written = script.spoken(script.thinking if _thinks(model, body) else "", stops)
@@ -417,12 +427,12 @@ def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[B
 
 
 def _thinks(model: Model, body: Body) -> bool:
-    """Whether the model thinks: where it can, it does, unless it is told not to and obeys."""
+    """Return whether the model thinks. A model that can think does, unless it is told not to and obeys."""
     return "thinking" in model.capabilities and (body.get("think") is not False or model.family == "gptoss")
 
 
 def _engine(prompt: Sequence[str], window: int) -> str:
-    """What the engine below says of a prompt that is too long."""
+    """Return the engine's message about a prompt that is too long."""
     said = f"request ({len(prompt)} tokens) exceeds the available context size ({window} tokens), try increasing it"
     return compact({"error": {"code": 400, "message": said, "type": "exceed_context_size_error", "n_ctx": window}})
 
@@ -437,7 +447,7 @@ def _part(model: Model, message: Body) -> Body:
 
 
 def _counts(read: int, written: int, ns: dict[str, int]) -> Body:
-    """Counts and durations as the last part has them: zeros are left out. A wait shows in the whole alone."""
+    """Return counts and durations as in the last part. Zeros are left out. A wait shows only in the total."""
     writing = written * NS_TO_WRITE
     values = {
         "total_duration": sum(ns.values()) + writing,
@@ -473,7 +483,7 @@ def _running(name: str, runner: Runner, size: int) -> Body:
 
 
 def _is_last(body: Body) -> bool:
-    """Whether the model is to be unloaded afterwards."""
+    """Return whether the model is to be unloaded afterwards."""
     keep_alive = body.get("keep_alive")
     return keep_alive is not None and seconds(keep_alive) == 0
 
@@ -490,7 +500,10 @@ def _number(body: Body, name: str, default: int) -> int:
 
 
 def _json(value: Body) -> str:
-    """JSON as Go writes it: NEL stays as it is, the line separators and what HTML minds are escaped."""
+    """Return JSON as Go writes it.
+
+    NEL stays unchanged. The line separators and HTML's special characters are escaped.
+    """
     text = compact(value)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -498,7 +511,7 @@ def _json(value: Body) -> str:
 
 
 _DOWNLOADABLE = {name: Script(token=100, pause=0.05) for name in ("qwen2.5-coder:7b", "qwen2.5-coder:1.5b")}
-"""What other processes can have downloaded, in two or three seconds."""
+"""Models that other processes can download, in two or three seconds."""
 
 
 def _start(replies: list[str | Script], models: list[str], port: int) -> StandIn:

@@ -1,4 +1,4 @@
-"""A stand-in for OpenAI-compatible servers: speaks as each of the engines does, and misbehaves as `Script` says.
+"""A stand-in for OpenAI-compatible servers. It speaks like each of the engines, and misbehaves as a `Script` says.
 
 async with StandIn(["first reply"], engine=Engine.LLAMA_CPP) as server:
     ...  # server.host ends in /v1
@@ -16,31 +16,32 @@ from support.standins.prompt import Loaded, messages_of, tokens_of
 from support.standins.server import Body, Ending, Request, Script, StandInServer, Stream, compact, respond
 
 MS_TO_READ = 1.0
-"""Milliseconds a token of the prompt that the slot does not hold."""
+"""Milliseconds per token of the prompt that the slot does not have."""
 MS_TO_WRITE = 10.0
-"""Milliseconds a token of the reply."""
+"""Milliseconds per token of the reply."""
 _STREAM = "text/event-stream"
 _CREATED = 1_767_225_600
 
 
 class Engine(StrEnum):
-    """Whose words the stand-in speaks in."""
+    """The engine that the stand-in imitates."""
 
     VLLM = "vLLM"
-    """Insists on the names of its models; counts what is asked for against the window."""
+    """Requires the names of its models. It counts the requested tokens as part of the window."""
     LLAMA_CPP = "llama.cpp"
-    """Has one model and answers for any name; tells what it had read before, and how long things took."""
+    """Has one model and accepts any name. It reports which part of the prompt was cached, and all times."""
     LM_STUDIO = "LM Studio"
-    """Loads a model when it is asked for, and says of a prompt that is too long only in the stream."""
+    """Loads a model when it is requested. It reports a prompt that is too long only in the stream."""
     ROUTER = "llama.cpp, several models"
-    """Insists on the names of its models, loads them when they are asked for, and only of what it has loaded tells
-    the window."""
+    """Requires the names of its models and loads them when they are requested. It reports the windows of loaded models
+    only.
+    """
     LLAMA_CPP_PYTHON = "llama-cpp-python"
-    """Answers for any name, tells no window, and to a prompt that is too long nothing: its stream just ends."""
+    """Accepts any name and reports no window. If a prompt is too long, its stream ends without any part."""
 
 
 _LOADING = (Engine.LM_STUDIO, Engine.ROUTER)
-"""What loads a model when it is asked for."""
+"""Engines that load a model when it is requested."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class Model:
     name: str
     window: int = 32768
     trained_with: int = 131072
-    """The window of its training."""
+    """The window that the model was trained with."""
     thinks: bool = False
-    """Whether it thinks unless it is told not to."""
+    """True if it thinks unless a request turns thinking off."""
     aliases: tuple[str, ...] = ()
     parent: str | None = None
     """The model that it adapts, if it is an adapter."""
@@ -67,11 +68,11 @@ class StandIn(StandInServer):
     models: Sequence[Model] = (Model("qwen2.5-coder:7b"),)
     engine: Engine = field(default=Engine.VLLM, kw_only=True)
     unknown: tuple[str, ...] = field(default=(), kw_only=True)
-    """What of a request it refuses to hear."""
+    """Fields of a request that it rejects."""
     reasoning: str = field(default="reasoning_content", kw_only=True)
-    """What it calls a thought in a stream."""
+    """Name of the field for thoughts in a stream."""
     details: bool = field(default=True, kw_only=True)
-    """Whether it tells how much of a prompt it had read before; vLLM only does where it is set up to."""
+    """True if it reports how much of a prompt was cached. vLLM does this only if it is configured to."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,7 +131,7 @@ class StandIn(StandInServer):
         raise _Refusal(404, f"The model `{name}` does not exist.", "NotFoundError")
 
     def _permit(self, model: Model, body: Body) -> None:
-        """Refuse what the engine does not take."""
+        """Refuse requests that the engine does not accept."""
         for name in self.unknown:
             if name in body:
                 raise _Refusal(400, f"Unrecognized request argument supplied: {name}", "invalid_request_error")
@@ -151,7 +152,7 @@ class StandIn(StandInServer):
             )
 
     def _reply(self, script: Script, model: Model, body: Body) -> tuple[list[str], dict[Ending, str]]:
-        """The events of a reply, and those that end it."""
+        """Return the events of a reply, and the events that end it."""
         prompt = tokens_of(messages_of(body))
         if self.engine is Engine.LM_STUDIO and len(prompt) > model.window:
             too_long = "The number of tokens to keep from the initial prompt is greater than the context length."
@@ -177,7 +178,10 @@ class StandIn(StandInServer):
         }
 
     def _spoken(self, script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
-        """The deltas of a reply, why it ends, and how many tokens were written; `room` is left in the window."""
+        """Return the deltas of a reply, the reason of its end, and the number of written tokens.
+
+        `room` is left in the window.
+        """
         stops = body.get("stop") or []
         assert isinstance(stops, list)
         told = body.get("chat_template_kwargs")

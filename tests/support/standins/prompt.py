@@ -1,6 +1,6 @@
-"""What a stand-in makes of a prompt: its tokens, and which of them its one slot still holds from the prompt before.
+"""How a stand-in reads a prompt: its tokens, and which of them its one slot still has from the previous prompt.
 
-A token is a word, a number or a sign, and each message takes some more for the template around it.
+A token is a word, a number or a sign. Each message has some more for the template around it.
 """
 
 from __future__ import annotations
@@ -12,28 +12,31 @@ from dataclasses import dataclass, field
 Message = Mapping[str, object]
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 TOKENS_A_MESSAGE = 4
-"""What is counted for the template around a message."""
+"""Number of tokens that are counted for the template around a message."""
 
 
 def messages_of(body: Mapping[str, object]) -> Sequence[Message]:
-    """The messages of a chat."""
+    """Return the messages of a chat."""
     messages = body.get("messages") or []
     assert isinstance(messages, list)
     return messages
 
 
 def tokens_of(messages: Sequence[Message]) -> list[str]:
-    """The tokens of a prompt."""
+    """Return the tokens of a prompt."""
     return [token for message in messages for token in _tokens_of_one(message)]
 
 
 def count_tokens(body: Mapping[str, object]) -> int:
-    """How many tokens a stand-in finds in a chat's messages."""
+    """Return the number of tokens that a stand-in finds in a chat's messages."""
     return len(tokens_of(messages_of(body)))
 
 
 def without_oldest(messages: Sequence[Message], window: int) -> Sequence[Message]:
-    """`messages` without the oldest, as many as it takes to fit into `window`; system messages and the last stay."""
+    """Return `messages` without the oldest ones, so that they fit into `window`.
+
+    System messages and the last one stay.
+    """
     kept = list(messages)
     while len(tokens_of(kept)) > window:
         oldest = next((one for one in kept[:-1] if one.get("role") != "system"), None)
@@ -45,20 +48,20 @@ def without_oldest(messages: Sequence[Message], window: int) -> Sequence[Message
 
 @dataclass
 class Loaded:
-    """A model in memory, with the one prompt that its slot holds."""
+    """A model in memory, with the one prompt that its slot contains."""
 
     window: int
     prompt: list[str] = field(default_factory=list)
 
     def known(self, prompt: list[str]) -> int:
-        """How many of a prompt's first tokens need not be read again. The last always is."""
+        """Return how many of a prompt's first tokens need not be read again. The last token is always read."""
         cached = 0
         while cached < min(len(prompt) - 1, len(self.prompt)) and prompt[cached] == self.prompt[cached]:
             cached += 1
         return cached
 
     def read(self, prompt: list[str]) -> int:
-        """Read a prompt; returns what is `known` of it."""
+        """Read a prompt. Return the number of tokens that are `known`."""
         cached, self.prompt = self.known(prompt), prompt
         return cached
 

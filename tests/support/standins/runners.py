@@ -1,8 +1,9 @@
-"""What the stand-in for Ollama keeps of the models that it has loaded, as Ollama's scheduler does: which requests refer
-to them, until when they stay, and the one slot that each of them has.
+"""The stand-in for Ollama's state of the models that it has loaded, as in Ollama's scheduler.
 
-A request refers to its model from before it waits for the slot until its client has gone or has all. A stream that was
-abandoned may hold the slot all the same.
+The state is the requests that refer to a model, the time until which it stays, and its one slot.
+
+A request refers to its model from before it waits for the slot until its client has gone or has the whole reply. An
+abandoned stream may still hold the slot.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ class Runner(Loaded):
     slot: asyncio.Lock = field(default_factory=asyncio.Lock)
     references: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set while nothing refers to it."""
+    """Set while no request refers to it."""
     session: float = _DEFAULT
-    """Seconds that it stays when nothing refers to it any more."""
+    """Seconds that it stays after the last request."""
     expires: datetime | None = None
-    """When it goes, as it was set when the last reference went; None: none ever did."""
+    """Time at which it is unloaded, set when the last request ended; None if no request has ended yet."""
 
     @property
     def until(self) -> str:
-        """When it goes, as Go writes it. Of a model that was never idle it is what it would be if it became so now."""
+        """The unload time, as Go writes it. For a model that was never idle, it is counted from now."""
         moment = self.expires or datetime.now(UTC) + timedelta(seconds=self.session)
         return f"{moment:%Y-%m-%dT%H:%M:%S.%f}789Z"
 
@@ -48,8 +49,11 @@ class Runners(dict[str, Runner]):
 
     @asynccontextmanager
     async def referred(self, name: str, window: int, keep_alive: object) -> AsyncIterator[tuple[Runner, bool]]:
-        """Refer to a model, with whether it has to be loaded: if it is not, or with another window, and then as soon as
-        nothing else refers to it."""
+        """Refer to a model. Yield it, and whether it has to be loaded.
+
+        It is loaded if it is missing or has another window. In the second case, this waits until no other request
+        refers to it.
+        """
         while (runner := self.get(name)) is not None and runner.window != window and runner.references:
             await runner.idle.wait()
         is_new = runner is None or runner.window != window
@@ -69,7 +73,7 @@ class Runners(dict[str, Runner]):
                 self._drop(name, runner)
 
     def expire(self, name: str) -> None:
-        """Have a model go as soon as nothing refers to it."""
+        """Unload a model as soon as no request refers to it."""
         if runner := self.get(name):
             runner.session, runner.expires = 0.0, datetime.now(UTC)
             self._drop(name, runner)
@@ -80,7 +84,10 @@ class Runners(dict[str, Runner]):
 
 
 def seconds(keep_alive: object) -> float:
-    """How long a request wants its model to stay: a number of seconds, or a duration as Go writes it."""
+    """Return the seconds for which a request keeps its model loaded.
+
+    They are written as a number, or as a duration in Go's form.
+    """
     if isinstance(keep_alive, int | float):
         return float(keep_alive) if keep_alive >= 0 else _FOREVER
     written = str(keep_alive)

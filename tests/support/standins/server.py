@@ -1,7 +1,7 @@
-"""What every stand-in for a model server has in common: HTTP, connections, scripts, and what it saw.
+"""The common part of all stand-ins for model servers: HTTP, connections, scripts, and a log of requests.
 
-A dialect derives from `StandInServer` and answers requests in its server's own words. It runs in a test's own event
-loop with `async with`; `in_thread` serves code that runs a loop of its own; `main` serves other processes.
+A stand-in derives from `StandInServer` and answers requests in its server's own words. It runs in a test's event loop
+with `async with`. `in_thread` serves code that runs its own loop, and `main` serves other processes.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from urllib.parse import urlsplit
 
 Body = Mapping[str, Any]
 _TLS = b"\x16"
-"""How a client begins that was told https."""
+"""The first byte from a client that uses https."""
 PATIENCE = 20.0
-"""Seconds after which a test that waits for something gives up."""
+"""Seconds after which a test that waits for something fails."""
 
 
 class Ending(StrEnum):
-    """How a streamed reply ends."""
+    """The way in which a streamed reply ends."""
 
     DONE = "done"
     EOF = "eof"
-    """Regularly, but without the part that ends a reply, as Ollama's after too many identical tokens."""
+    """The stream ends regularly, but without its last part, as Ollama's does after too many identical tokens."""
     ERROR = "error"
-    """With a line that holds an error."""
+    """The last line contains an error."""
     BREAK = "break"
     """The connection is closed in the middle."""
     RESET = "reset"
     """The connection is reset."""
     STALL = "stall"
-    """Never: nothing more is sent."""
+    """The stream never ends, and nothing more is sent."""
 
 
 @dataclass(frozen=True)
@@ -49,30 +49,30 @@ class Script:
 
     text: str = ""
     thinking: str = ""
-    """Thought before the text, by a model that can think and was not told not to."""
+    """Thoughts before the text, from a model that can think and was not told to stop thinking."""
     token: int = 8
-    """Code points that are sent, and counted, as one token."""
+    """Number of code points that are sent and counted as one token."""
     load: float = 0.0
     """Seconds before anything is sent."""
     reading: float = 0.0
-    """Seconds to read the whole prompt; less where some of it is held from the one before. Known to some stand-ins."""
+    """Seconds to read the whole prompt, or less if part of it is cached. Only some stand-ins use this."""
     pause: float = 0.0
-    """Seconds before each token but the first."""
+    """Seconds before each token except the first."""
     until: threading.Event | None = None
-    """Set when more than the first token may be sent; None: at once."""
+    """More than the first token is sent only when this event is set; None: at once."""
     packet: int | None = None
-    """Bytes sent at once, however that cuts lines and characters; None: a line at a time."""
+    """Number of bytes that are sent at once, even if that cuts lines and characters; None: a line at a time."""
     ending: Ending = Ending.DONE
     done_reason: str = "stop"
     error: str = "an error was encountered while running the model: unexpected EOF"
-    """What the last line says where `ending` is ERROR, and an error status."""
+    """Text of the last line if `ending` is ERROR, and of an error status."""
     prompt_tokens: int | None = None
-    """The count to report; None: what was counted; 0: none."""
+    """The number of prompt tokens to report; None: the real number; 0: report none."""
     status: int = 200
     body: str | None = None
-    """Sent instead of a stream; with a status other than 200, an error as the server writes it."""
+    """Sent instead of a stream. With a status other than 200, it is an error in the server's form."""
     raw: Iterable[bytes] | None = None
-    """Sent instead of a response, as it is; then the connection is closed."""
+    """Sent unchanged instead of a response. The connection is then closed."""
 
     async def goes_on(self) -> None:
         """Wait until more than the first token may be sent."""
@@ -80,12 +80,14 @@ class Script:
             await asyncio.sleep(0.02)
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of `text`."""
+        """Return the tokens of `text`."""
         return [text[start : start + self.token] for start in range(0, len(text), self.token)]
 
     def spoken(self, thought: str, stops: Iterable[str]) -> tuple[list[str], list[str], int]:
-        """The tokens of `thought` and of the text that are sent, and how many are written: the text that ends both,
-        wherever it comes first, is written, and not sent."""
+        """Return the tokens of `thought` and of the text that are sent, and how many tokens are written.
+
+        The first stop text in either of them ends the reply. It is written but not sent.
+        """
         texts, held = [thought, self.text], 0
         for index, text in enumerate(texts):
             ends = [(text.index(stop), len(stop)) for stop in stops if stop in text]
@@ -105,37 +107,39 @@ class Request:
     method: str
     path: str
     headers: Mapping[str, str]
-    """By names in lower case."""
+    """Headers by names in lower case."""
     body: Body
 
 
 Replies = Callable[[Body], "str | Script"] | Sequence["str | Script"]
-"""What chats are answered with: by a function of the request's body, or in order."""
+"""The answers to chats: a function of the request's body, or replies in order."""
 
 
 @dataclass
 class StandInServer:
-    """A server with one slot: one generation at a time. A client that hangs up ends its own, also while it waits."""
+    """A server with one slot, so one generation at a time. A client that hangs up ends its own, even while it waits."""
 
     CHATS: ClassVar[str]
     """The path of chats."""
 
     replies: Replies = ()
     instead: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
-    """What is sent for a path in place of its regular answer."""
+    """The script to send for a path instead of its regular answer."""
     port: int = field(default=0, kw_only=True)
     """The port to listen on; 0: any."""
     host: str = field(default="", kw_only=True)
-    """Its address once it runs."""
+    """The server's address, once it runs."""
     requests_a_connection: int | None = field(default=None, kw_only=True)
-    """After so many it closes a connection as the next request comes, as one does whose patience just ran out; None:
-    never."""
+    """After this many requests, it closes a connection just as the next request comes, like a server whose timeout has
+    just expired; None: never.
+    """
     seen: list[Request] = field(default_factory=list, kw_only=True)
     """Every HTTP request."""
     events: list[str] = field(default_factory=list, kw_only=True)
-    """What became of chats, each with its number: `request 1`, `load 1` where the model had to be loaded,
-    `first byte 1`, and how it ended: by an `Ending` such as `done 1`, by `refused 1` where something else than a
-    stream was sent, or by `disconnected 1` where the client hung up."""
+    """Events of chats, each with its number: `request 1`, `load 1` if the model had to be loaded, `first byte 1`, and
+    the end. The end is an `Ending` such as `done 1`, `refused 1` if the answer was not a stream, or `disconnected 1` if
+    the client hung up.
+    """
 
     def __post_init__(self) -> None:
         self._slot = asyncio.Lock()
@@ -144,21 +148,21 @@ class StandInServer:
         self._answered = 0
 
     async def _answer(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
-        """Answer a request; `number` counts the chats, this one included."""
+        """Answer a request. `number` counts the chats, including this one."""
         raise NotImplementedError
 
     def _error(self, text: str) -> str:
-        """The body of an error."""
+        """Return the body of an error."""
         return json.dumps({"error": text})
 
     @property
     def requests(self) -> list[Body]:
-        """The bodies of all chats; an empty one begins none."""
+        """The bodies of all chats. A chat with an empty body does not count."""
         return [request.body for request in self.seen if request.path == self.CHATS and request.body]
 
     @property
     def connections(self) -> int:
-        """How many are open."""
+        """Number of open connections."""
         return len(self._writers)
 
     async def __aenter__(self) -> Self:
@@ -176,7 +180,7 @@ class StandInServer:
 
     @contextmanager
     def in_thread(self) -> Iterator[Self]:
-        """Serve from a thread, for code that is not in this event loop."""
+        """Serve from a thread, for code outside this event loop."""
         ready = threading.Event()
 
         async def serve() -> None:
@@ -217,7 +221,7 @@ class StandInServer:
             self._changed.notify_all()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, from its beginning to its end."""
+        """Serve one connection from its beginning to its end."""
         self._writers.add(writer)
         try:
             ahead, before = b"", 0
@@ -240,7 +244,10 @@ class StandInServer:
     async def _answer_unless_gone(
         self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
-        """Answer; give up when the client hangs up. Returns what was read ahead of the next request."""
+        """Answer a request.
+
+        Stop if the client hangs up. Return the bytes of the next request that were already read.
+        """
         number = len(self.requests)
         if script := self.instead.get(request.path):
             answer = asyncio.create_task(self._answer_instead(script, writer))
@@ -271,7 +278,7 @@ class StandInServer:
         await respond(writer, script.status, script.body or "")
 
     def _next_script(self, body: Body) -> Script:
-        """What the next chat is answered with."""
+        """Return the script for the next chat."""
         if callable(self.replies):
             reply = self.replies(body)
         elif self._answered < len(self.replies):
@@ -282,13 +289,13 @@ class StandInServer:
         return Script(reply) if isinstance(reply, str) else reply
 
     async def _refuse(self, writer: asyncio.StreamWriter, status: int, text: str, number: int = 0) -> None:
-        """Answer with an error; `number` is that of the chat, if it is one."""
+        """Answer with an error. `number` is the number of the chat, if it is one."""
         if number:
             await self._happened(f"refused {number}")
         await respond(writer, status, self._error(text))
 
     async def _without_stream(self, script: Script, number: int, writer: asyncio.StreamWriter) -> bool:
-        """Answer a chat as `script` says if that is not by a stream."""
+        """Answer a chat as `script` says, if the answer is not a stream."""
         if script.raw is not None:
             await self._happened(f"refused {number}")
             await send_raw(writer, script.raw)
@@ -304,7 +311,7 @@ class StandInServer:
     async def _play(
         self, script: Script, lines: Sequence[str], endings: Mapping[Ending, str], number: int, stream: Stream
     ) -> None:
-        """Stream `lines` and end as `script` says; `endings` has what is sent last before some endings."""
+        """Stream `lines`, and end as `script` says. `endings` has the last line for some endings."""
         last = endings.get(script.ending)
         for index, line in enumerate([*lines, *([] if last is None else [last])]):
             await asyncio.sleep(script.pause if index else 0)
@@ -323,7 +330,7 @@ class StandInServer:
 
 
 class Stream:
-    """A chunked response; its head goes out with the first text."""
+    """A chunked response. Its head is sent with the first text."""
 
     def __init__(self, writer: asyncio.StreamWriter, content_type: str, packet: int | None) -> None:
         self.writer = writer
@@ -332,7 +339,7 @@ class Stream:
         self.has_begun = False
 
     async def send(self, text: str) -> None:
-        """Send `text`, a packet at a time."""
+        """Send `text`, one packet at a time."""
         self._begin()
         data = text.encode("utf-8", "replace")
         size = self.packet or len(data)
@@ -342,7 +349,7 @@ class Stream:
             await self.writer.drain()
 
     async def end(self) -> None:
-        """End the response as HTTP asks for."""
+        """End the response as HTTP requires."""
         self._begin()
         self.writer.write(b"0\r\n\r\n")
         await self.writer.drain()
@@ -365,7 +372,7 @@ async def respond(
 
 
 async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes]) -> NoReturn:
-    """Send `pieces` as they are, and end the connection."""
+    """Send `pieces` unchanged, and end the connection."""
     for piece in pieces:
         writer.write(piece)
         await writer.drain()
@@ -374,7 +381,7 @@ async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes]) -> NoR
 
 
 def break_off(writer: asyncio.StreamWriter, ending: Ending) -> NoReturn:
-    """End a connection in the middle of a response; with a reset instead of a farewell if that is the `ending`."""
+    """End a connection in the middle of a response. With Ending.RESET, reset the connection instead of closing it."""
     if ending is Ending.RESET:
         linger = struct.pack("ii", 1, 0)
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -382,18 +389,18 @@ def break_off(writer: asyncio.StreamWriter, ending: Ending) -> NoReturn:
 
 
 def compact(value: object) -> str:
-    """JSON as Go and others write it: without blanks, in UTF-8."""
+    """Return JSON as Go and others write it: without blanks, in UTF-8."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_replies(path: Path) -> list[str | Script]:
-    """The replies in a file, one a line: a JSON string, or an object with the fields of Script."""
+    """Return the replies in a file, one a line: a JSON string, or an object with the fields of Script."""
     values = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     return [value if isinstance(value, str) else _script(value) for value in values]
 
 
 def main(program: str, start: Callable[[list[str | Script], list[str], int], StandInServer]) -> None:
-    """Serve the replies of a file until terminated; `start` is told them, the models to have, and the port."""
+    """Serve the replies of a file until terminated. `start` gets the replies, the models to serve, and the port."""
     parser = argparse.ArgumentParser(prog=program, description="A stand-in for a model server, for tests.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--replies", type=Path, required=True)
@@ -411,10 +418,10 @@ async def _serve_forever(standin: StandInServer) -> None:
 
 
 async def _read_request(ahead: bytes, reader: asyncio.StreamReader) -> Request | None:
-    """The next request of a connection; None if there is none.
+    """Return the next request of a connection; None if there is none.
 
     Raises:
-        UnicodeError: what came is no HTTP, but the beginning of TLS.
+        UnicodeError: the data is not HTTP, but the beginning of TLS.
     """
     ahead = ahead or await reader.read(1)
     if ahead == _TLS:
@@ -427,7 +434,7 @@ async def _read_request(ahead: bytes, reader: asyncio.StreamReader) -> Request |
     method, url, _ = first.split(" ")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
     content = await reader.readexactly(int(headers.get("content-length", "0")))
-    # A proxy is asked for a whole URL.
+    # A proxy gets a whole URL.
     return Request(method, urlsplit(url).path, headers, json.loads(content) if content else {})
 
 

@@ -1,4 +1,4 @@
-"""Designed tests, in whatever form a model gives them."""
+"""Designed tests, in any form that a model uses."""
 
 from __future__ import annotations
 

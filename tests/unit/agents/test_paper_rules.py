@@ -1,4 +1,4 @@
-"""Algorithm 3 as it is printed, step by step; and what becomes of it in the Debug Specialist."""
+"""Algorithm 3 as printed, step by step, and the Debug Specialist's use of it."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def after(code: str, error: str | None = None) -> str:
         ("def f():\n\treturn 1", "def f():\n\treturn 1"),
         ("x = [\n        1,\n]", "x = [\n\t\t1,\n]"),
         ("x = 1\n  \ny = 2", "x = 1\n  \ny = 2"),
-        # lines 15-23: after a colon at least one level deeper
+        # lines 15-23: at least one level deeper after a colon
         ("def f():\n  return 1", "def f():\n\treturn 1"),
         ("def f():\nreturn 1", "def f():\n\treturn 1"),
         ("def f():\n  if x:\n    return 1", "def f():\n\tif x:\n\t\treturn 1"),
         ("def f():\n        return 1", "def f():\n\t\treturn 1"),
         ("def f():  # why\nreturn 1", "def f():  # why\nreturn 1"),
         ("x = 1\nif x:", "x = 1\nif x:"),
-        # line 26: what is no part of the program
+        # line 26: lines that do not belong to the program
         (
             "def f():\n    print(1)\n\nprint(f())\nassert f()\ninput()\nunittest.main()\nx = 2",
             "def f():\n\tprint(1)\n\nx = 2",

@@ -1,4 +1,4 @@
-"""The Debug Specialist's rules: each fixes its own error, and none touches what is fine."""
+"""The Debug Specialist's rules. Each fixes its own error, and none changes correct code."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ MENDED = (
         "def f(x):\n    for a in x:\n        print(a)\n    return 1",
     ),
 )
-"""For each rule what is broken in a function and what becomes of it; None where any function that parses will do."""
+"""For each rule, an error in a function and its repair. None means that any function that parses is right."""
 MENDED_AROUND = (
     ("truncated", Candidate("def f(x):\n    a = x\n    if a", cut=True), Candidate("def f(x):\n    a = x")),
 )
-"""What the rules make of a reply that broke off."""
+"""Return the result of the rules for a reply that broke off."""
 
 
 @pytest.mark.parametrize(("rule", "broken", "expected"), MENDED)

@@ -1,4 +1,4 @@
-"""Which clusters are used without a flag."""
+"""The clusters that are used without a flag."""
 
 from __future__ import annotations
 

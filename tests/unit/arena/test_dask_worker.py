@@ -1,4 +1,4 @@
-"""What a cluster's worker says before it joins a run."""
+"""The report of a cluster's worker before it joins a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 if find_spec("distributed") is None:
     pytest.skip("Dask is not installed: pip install 'adacoder[arena]'", allow_module_level=True)
 
-from adacoder.arena.cells import digest  # after what may skip
+from adacoder.arena.cells import digest  # after imports that may skip
 from adacoder.arena.dask_worker import Run, refusal, versions
 from adacoder.settings import Settings
 

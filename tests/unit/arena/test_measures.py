@@ -1,4 +1,4 @@
-"""Estimators against brute force and against second computations, and figures of rows made by hand."""
+"""Estimators are compared with brute force and other computations, and figures come from handmade rows."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_wilsons_bounds_are_where_the_score_test_turns(drawn: tuple[int, int]) -
     assert 0 <= low <= hits / of <= high <= 1
     for bound in (low, high):
         if 0 < bound < 1:
-            # The interval holds the shares p0 that a score test does not reject: |p - p0| = z * sqrt(p0 q0 / n).
+            # Return the shares p0 that a score test does not reject: |p - p0| = z * sqrt(p0 q0 / n).
             assert abs(hits / of - bound) == pytest.approx(1.959964 * math.sqrt(bound * (1 - bound) / of), rel=1e-4)
 
 
 @pytest.mark.parametrize(
     ("hits", "of", "low", "high"),
-    # R 4.3, prop.test(hits, of, correct = FALSE), and Newcombe (1998), Table I.
+    # Values from R 4.3, prop.test(hits, of, correct = FALSE), and Newcombe (1998), Table I.
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
 )
 def test_wilsons_interval_as_published(hits: int, of: int, low: float, high: float) -> None:
@@ -113,7 +113,7 @@ def test_the_curve_takes_the_attempt_that_got_furthest() -> None:
 def test_the_curve_is_not_told_where_attempts_were_not_judged() -> None:
     rows = [row(0, attempts=(attempt(1, right=None), attempt(2, failure=None, right=None)))]
     assert measures.by_round(0)(rows) is None
-    assert measures.by_round(1)(rows) is not None  # that is the row's own end, which was judged
+    assert measures.by_round(1)(rows) is not None  # this is the row's own last program, which was judged
 
 
 def test_a_repair_is_no_program_of_its_own() -> None:
@@ -132,7 +132,8 @@ def test_failures_before_and_after_the_debug_specialist() -> None:
     rows = [
         row(0, attempts=(attempt(1, failure="syntax_error"), attempt(1, failure=None, repaired=True))),
         row(1, attempts=(attempt(1), attempt(2, failure="undefined_name"), attempt(2, repaired=True))),
-        row(2, attempts=(attempt(1, failure="killed", repaired=True),)),  # what `fix` began with was repaired
+        # the code that `fix` started with was repaired
+        row(2, attempts=(attempt(1, failure="killed", repaired=True),)),
     ]
     assert measures.failures_before(rows) == {"syntax_error": 1, "wrong_output": 1, "undefined_name": 1, "killed": 1}
     assert measures.failures_after(rows) == {"passed": 1, "wrong_output": 2, "killed": 1}

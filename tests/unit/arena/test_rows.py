@@ -1,4 +1,4 @@
-"""Files of rows: what is read, what is not, and one writer at a time."""
+"""Files of rows: valid and invalid rows, and one writer at a time."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ ODD = [
 
 
 def members(told: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Every member of a row, also of what it holds."""
+    """Yield every member of a row, with the members inside it."""
     for name, value in told.items():
         yield told, name
         for inner in value if isinstance(value, list) else [value]:
@@ -125,7 +125,7 @@ def members(told: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def with_odd_members() -> Iterator[str]:
-    """Rows of which one member has an odd value."""
+    """Yield rows in which one member has an odd value."""
     told = json.loads(ROW.line())
     for holder, name in [*members(told)]:
         right, holder[name] = holder[name], "ODD"
@@ -136,7 +136,7 @@ def with_odd_members() -> Iterator[str]:
 
 def test_a_member_of_another_type_makes_no_row_or_one_that_every_table_can_show() -> None:
     read = [row for line in with_odd_members() for row in [parse(line)] if row is not None]
-    assert len({*map(repr, read)}) > len(ODD)  # any text is a name
+    assert len({*map(repr, read)}) > len(ODD)  # any text is a valid name
     assert all(type(row.seconds) in (int, float) and type(row.sample) is int for row in read)
     for row in (ROW, *read):
         found = tables([ROW, replace(row, sample=1)], ks=(2,))
@@ -175,7 +175,7 @@ def test_a_line_without_end_is_not_held_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     with path.open("wb") as file:
         file.write(ROW.line().encode())
-        file.truncate(150 << 20)  # of zeros, on no disk
+        file.truncate(150 << 20)  # zeros, which take no space on disk
         file.seek(0, 2)
         file.write(b"\n" + ROW.line().encode())
     reading = RowsReader()

@@ -1,4 +1,4 @@
-"""Tables of rows made by hand, in every form that they are printed in."""
+"""Tables of handmade rows in every printed format."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_figure_4_is_a_mean_over_frameworks_in_any_order(is_reversed: bool) -> N
 
 
 def test_figures_1_and_2_are_by_repair_and_by_plan() -> None:
-    """Task i is solved by the first program of plan i; each plan has six programs."""
+    """The first program of plan i solves task i. Each plan has six programs."""
     rows = []
     for solved in range(5):
         attempts = tuple(
@@ -264,7 +264,7 @@ def test_tables_take_time_that_grows_as_their_rows_do(make: Callable[[int], Row]
         tables(rows, ["own", "adacoder"])
         return time.thread_time() - began
 
-    # Four times as many rows; the square of that is 16. On a busy machine one try may be slow.
+    # There are four times as many rows, and the square of four is 16. On a busy machine one try may be slow.
     assert any(seconds(800) < 9 * seconds(200) for _ in range(3))
 
 

@@ -34,10 +34,10 @@ class Peer:
         (self.boxes if message.get("method") == "window/showMessage" else self.sent).append(message)
 
     def close(self) -> None:
-        """As of pygls's writers."""
+        """Do nothing. pygls closes its writers."""
 
     def receive(self, **message: Any) -> None:
-        """Take a message as the main loop of each server does."""
+        """Receive a message as the main loop of each server does."""
         data = json.dumps({"jsonrpc": "2.0", **message})
         protocol: Any = self.server.protocol
         if hasattr(protocol, "receive"):
@@ -47,7 +47,7 @@ class Peer:
                 protocol.handle_message(json.loads(data, object_hook=protocol.structure_message))
 
     def initialize(self, **capabilities: Any) -> Any:
-        """The handshake; the server's answer."""
+        """Initialize the server. Return its answer."""
         params = {"processId": None, "rootUri": None, "capabilities": capabilities}
         self.receive(id="first", method="initialize", params=params)
         answer = self.answer("first")
@@ -62,7 +62,7 @@ class Peer:
         return next((each for each in self.sent if each.get("id") == message_id and "method" not in each), None)
 
     def error(self, message_id: Any) -> int | None:
-        """The code of an error answer; None if there is no answer, 0 if it is a result."""
+        """Return the code of an error answer; None without an answer, and 0 for a result."""
         answer = self.answer(message_id)
         return None if answer is None else answer.get("error", {"code": 0})["code"]
 

@@ -1,4 +1,4 @@
-"""Code actions by the state of a file, and in the form that a client declares."""
+"""Code actions for each state of a file, in the form that a client declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters of AdaCoder's own commands and requests: what is read, and the sentence for what cannot be read."""
+"""Parameters of AdaCoder's own commands and requests, and the messages about invalid ones."""
 
 from __future__ import annotations
 

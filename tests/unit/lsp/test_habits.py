@@ -1,4 +1,4 @@
-"""Habits of clients, by their names."""
+"""Habits of clients, by the clients' names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kept results on disk: what is written comes back, and nothing else does."""
+"""Kept results on disk. A written result is read again, and nothing else is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The handshake, and messages that come out of turn or are none."""
+"""The handshake, and messages that come out of turn or are invalid."""
 
 from __future__ import annotations
 

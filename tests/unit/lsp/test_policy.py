@@ -1,4 +1,4 @@
-"""What happens to the result of a job: the policy as a table, on plain objects."""
+"""The treatment of a job's result: the policy as a table, for plain objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATUSES = [Status.VERIFIED, Status.UNVERIFIED, Status.PARTIAL]
 
 
 def outcome(status: Status, passed: int = 1) -> Outcome:
-    """An Outcome whose candidate could be inserted. Of a partial one, `passed` examples passed."""
+    """Return an Outcome whose candidate could be inserted. If it is partial, `passed` examples passed."""
     if status is not Status.PARTIAL:
         return Outcome(status, TARGET, candidate=CANDIDATE, edits=EDITS)
     results = tuple(ExampleResult(each, matched=n < passed, got="2") for n, each in enumerate(TARGET.examples))
@@ -48,7 +48,7 @@ def decided(
 
 
 def effect(decision: Decision) -> str:
-    """The effect in a word."""
+    """Return the effect in one word."""
     if decision.inserts:
         assert decision.keeps, "it is kept until it is inserted"
         return "insert"

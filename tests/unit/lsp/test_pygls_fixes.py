@@ -34,7 +34,7 @@ Peers: TypeAlias = tuple[Peer, Peer]
 
 @pytest.fixture
 async def peers(plain: Peer, ours: Peer) -> Peers:
-    """A plain server and ours, both initialized."""
+    """Return a plain server and ours, both initialized."""
     for peer in (plain, ours):
         peer.initialize()
     return plain, ours

@@ -1,4 +1,4 @@
-"""The decorators of handlers: what they read before a handler is called."""
+"""The decorators of handlers, which read parameters before a handler is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What surrounds a document: the folder it belongs to, and the other open files."""
+"""The surroundings of a document: its folder, and the other open files."""
 
 from __future__ import annotations
 

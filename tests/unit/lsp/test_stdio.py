@@ -1,4 +1,4 @@
-"""Framing: contents of messages are read, and a broken header is an end."""
+"""The framing of messages: contents are read, and a broken header ends the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses as users write them."""
+"""Addresses in the forms that users write."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_a_base_url_is_never_guessed(written: str | None, monkeypatch: pytest.Mo
     ],
 )
 async def test_what_is_at_home(numbers: list[str], at_home: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name is at home if all that it means is."""
+    """A name is local if all its addresses are."""
 
     async def resolve(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
         assert (host, port) == ("gpu", 8000)

@@ -1,4 +1,4 @@
-"""The lease: one request at a time holds a model, in the order they came."""
+"""The lease: one request at a time holds a model, in the order of arrival."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adacoder.models.base import Leases
 
 
 class Request:
-    """A request that holds the lease until it is told to end."""
+    """Hold the lease until told to end."""
 
     def __init__(self, leases: Leases, key: str, began: list[Request]) -> None:
         self.heard: list[str] = []

@@ -1,4 +1,4 @@
-"""Recorded conversations: made, read, and held to."""
+"""Recorded conversations are written, read and replayed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ END = '{"outcome": {"status": "verified"}}'
 
 
 def about(folder: Path, qualname: str) -> About:
-    """A request for one of two functions in a workspace."""
+    """Return a request for one of two functions in a workspace."""
     text = 'def f(x):\n    """One."""\n\n\ndef g(x):\n    """Other."""\n'
     target = locate(text, folder / "m.py", folder, qualname=qualname)
     return About(target, None, Settings(), folder, Path("/usr/bin/python3.8"), lambda target: target.text)
@@ -105,7 +105,7 @@ async def test_a_missing_a_further_and_a_different_message_are_shown(
 
 
 async def mismatch(tmp_path: Path, recorded: str, asked: str) -> list[str]:
-    """What is shown of the difference between two texts."""
+    """Return the shown difference between two texts."""
     path = tmp_path / "talk"
     path.unlink(missing_ok=True)
     await record(path, [((Message("user", recorded),), Reply("x"))])
@@ -176,7 +176,7 @@ async def test_a_recording_is_replayed_on_another_machine(tmp_path: Path) -> Non
     replay.redaction = eva
     with pytest.raises(ReplayMismatch) as caught:
         await ask(replay, (Message("user", there[0].content.replace("See", "Not")),))
-    # Only that is shown which matters, and nothing of this machine.
+    # Only the relevant part is shown, and nothing of this machine.
     assert str(caught.value).partition(" @@\n")[2] == (
         " [user]\n FileNotFoundError: '<workspace>/data.csv', <f at 0x…>\n-See '~/x' and '~/x'.\n+Not '~/x' and '~/x'."
     )
@@ -260,7 +260,7 @@ async def test_a_file_that_is_cut_off_anywhere_is_told_from_a_whole_one(tmp_path
     for size in range(1, len(text) - 1):
         path.write_text(text[:size])
         if text[:size].rstrip().endswith("\n}"):
-            assert read(path).exchanges == []  # it ends where the header does
+            assert read(path).exchanges == []  # it ends after the header
         else:
             with pytest.raises(BadRecording, match=r"the part from line \d+ on is not understood"):
                 read(path)

@@ -1,4 +1,4 @@
-"""May a file be read for a workspace? Its real path tells, and what it holds."""
+"""A file's real path and its content decide whether it may be read for a workspace."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_what_belongs_to_the_workspace_is_read(ws: Path) -> None:
 def test_a_link_is_what_it_leads_to(ws: Path, target: str) -> None:
     access = Access([ws])
     (ws / "link.py").symlink_to(target)
-    with pytest.raises(OSError):  # noqa: PT011  # whatever stands in the way
+    with pytest.raises(OSError):  # noqa: PT011  # whatever is in its place
         access.read(ws / "link.py", most=MOST)
     assert text_of(ws / "link.py", access) is None
 
@@ -86,7 +86,7 @@ def test_what_is_too_long_is_not_read(ws: Path) -> None:
 
 
 def test_the_file_that_is_opened_is_the_one_that_was_asked_about(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever swaps a file, or a folder above, between question and opening gets nothing."""
+    """A swap of the file or a folder above it, between question and opening, reveals nothing."""
     fill(ws.parent, "out/inner.py", text="Windermere7")
     swaps = {
         "mod.py": lambda: ((ws / "mod.py").unlink(), (ws / "mod.py").symlink_to("../out/inner.py")),

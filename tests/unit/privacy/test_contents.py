@@ -1,4 +1,4 @@
-"""What is taken for a secret, in which forms and encodings; what is not; and how the list of forms is renewed.
+"""Texts that count as secrets, in all forms and encodings, texts that do not, and the renewal of the list of forms.
 
 Every secret here is made while the tests run.
 """
@@ -32,7 +32,7 @@ MARKS = ("a secret of Kubernetes", "a vault of Ansible")
 
 
 def instance(source: str, chance: random.Random) -> str:
-    """A text that a pattern matches; its lookarounds are left to chance."""
+    """Return a random text that a pattern matches. Its lookarounds are ignored."""
     return _made(_parser.parse(source.removeprefix(r"\b")), chance)
 
 
@@ -62,7 +62,7 @@ def _part(kind: str, value: Any, chance: random.Random) -> str:
 
 
 def _class(items: Any) -> str:
-    """The source of a class of characters."""
+    """Return the source of a class of characters."""
     parts = []
     for kind, value in items:
         match str(kind):

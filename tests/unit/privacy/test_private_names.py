@@ -1,4 +1,4 @@
-"""What a name tells: what is private, and what stays readable, of the files that projects have."""
+"""Names of private files, and names of readable files in usual projects."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ PRIVATE = [
     "credentials - Copy.json",
     ".env (copy)",
 ]
-"""Each of these is what a program of some repute keeps a key, a password or a session in, or a usual copy of it."""
+"""A well-known program keeps a key, a password or a session in each of these, or each is a usual copy of such a file.
+"""
 
 _READABLE = """
 main.py secrets.py credentials.py secrets/__init__.py secrets/store.py credentials/models.pyi tokens/bpe.py keys.py
@@ -117,7 +118,7 @@ hosts.json state.json id.json mcp_server.py tests/data/tokens.json .ipynb_checkp
 buildspec.yml firebase.json vercel.json netlify.toml x/config.json hosts.yml keystore.md.example config/routes.yml
 """
 READABLE = _READABLE.split()
-"""Each of these has its like in well-known projects, and examples may need it."""
+"""Well-known projects have a file like each of these, and examples may need it."""
 
 
 def test_there_are_as_many_as_it_takes() -> None:

@@ -1,4 +1,4 @@
-"""The line structure of Python text agrees with Python's own where that can parse, and survives where it cannot."""
+"""The line structure of Python text agrees with Python's own if Python can parse it, and is also found if it cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strings end where Python ends them; one that is left open does not turn the rest of the file inside out."""
+"""Strings end where Python ends them. An open string does not affect the rest of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From replies as models write them to Candidates."""
+"""Extract Candidates from replies as models write them."""
 
 from __future__ import annotations
 
@@ -470,13 +470,13 @@ def recorded(name: str) -> list[dict[str, str]]:
 
 @cache
 def humaneval(task: str) -> tuple[Target, str]:
-    """The target of a HumanEval task, and its prompt."""
+    """Return the target of a HumanEval task, and its prompt."""
     found = next(each for each in recorded("HumanEval.jsonl.gz") if each["task_id"] == task)
     return target(found["entry_point"], found["prompt"].rstrip() + "\n    pass\n"), found["prompt"]
 
 
 def plainly(reply: dict[str, str], prompt: str, name: str) -> ast.FunctionDef | None:
-    """The function as the first fence, or the whole text, or the text after the prompt has it."""
+    """Return the function of the first fence, of the whole text, or of the text after the prompt."""
     fence = re.search(r"```(?:\w+)?\n(.*?)```", reply["reply"], re.DOTALL)
     code = fence[1] if fence else reply["reply"]
     for text in (prompt + code,) if reply["kind"] == "continuation" else (code, prompt + code):
@@ -489,7 +489,7 @@ def plainly(reply: dict[str, str], prompt: str, name: str) -> ast.FunctionDef | 
 
 
 def shape(function: ast.FunctionDef) -> str:
-    """The function without its docstring."""
+    """Return the function without its docstring."""
     if ast.get_docstring(function, clean=False) is not None:
         function.body = function.body[1:]
     return ast.dump(function)
@@ -498,7 +498,7 @@ def shape(function: ast.FunctionDef) -> str:
 @with_data
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 def test_recorded_replies_that_pass_are_found() -> None:
-    """At least 99 % of the real replies that pass give the very function that a plain reading finds."""
+    """For at least 99 % of the real replies that pass, the function is the one that a plain reading finds."""
     replies = [
         each
         for each in recorded("model_replies.jsonl.gz")

@@ -1,4 +1,4 @@
-"""Scores, confidence, and yes or no, however models word them."""
+"""Scores, confidence, and yes or no, in any wording of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists and sections in replies, whatever marks them."""
+"""Lists and sections in replies, with any marks."""
 
 from __future__ import annotations
 

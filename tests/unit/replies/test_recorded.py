@@ -1,4 +1,4 @@
-"""Recorded replies of models: each rule of repair has one that needs it, and so has each shape listed there."""
+"""Recorded replies of models. Some reply needs each rule of repair, and each listed shape."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NEEDED = [pytest.param(need, each, id=need) for each in RECORDED for need in eac
 
 
 def needed(names: set[str], *, otherwise: bool = False) -> pytest.MarkDecorator:
-    """The recorded replies that need what is in `names`, or else what is not."""
+    """Parametrize a test with the recorded replies that need one of `names`, or, if `otherwise`, with all others."""
     found = [param for param in NEEDED if (param.values[0] in names) is not otherwise]
     return pytest.mark.parametrize(("need", "reply"), found)
 

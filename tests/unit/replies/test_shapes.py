@@ -1,4 +1,4 @@
-"""Code in whatever a reply may dress it in: markup, JSON, listings; and replies that leave parts out."""
+"""Code in all forms of replies: markup, JSON, listings, and replies that leave parts out."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ SHAPES = {
     "formulas around": f"$\\max(v, l)$ is:\n\n\\[\nx = \\frac{{1}}{{n}}\n\\]\n\n{CLAMP}\n\n$\\boxed{{f}}$",
     "begin and end": f"[BEGIN]\n{CLAMP}\n[DONE]",
     "TeX": f"\\begin{{code}}\n{CLAMP}\n\\end{{code}}",
-    # JSON and its like
+    # JSON and similar formats
     "JSON content": json.dumps({"path": "numbers.py", "content": CLAMP}),
     "JSON with a test before the code": json.dumps({"test": "def test_clamp():\n    return 1", "code": CLAMP}),
     "JSON in prose": f"Here it is:\n\n{json.dumps({'code': CLAMP})}\n\nI hope it helps!",
@@ -138,7 +138,7 @@ SHAPES = {
     "numbered in prose": f"The code:\n\n{numbered('{:2} {}')}\n\nLine 2 compares.",
     # characters
     "line endings translated twice": CLAMP.replace("\n", "\r\r\n"),
-    # other texts before and behind
+    # other texts before and after
     "another file behind": f"{CLAMP}\nimport django\nfrom django.conf import settings\n\nsettings.configure()\n",
     "docstring ended": f'not below least.\n\n    >>> clamp(-1)\n    0\n    """\n{BODY}\n',
     "whole lines of the docstring": f'\n    >>> clamp(-1)\n    0\n    """\n{BODY}\n',
@@ -331,7 +331,7 @@ TEXTS = st.lists(st.sampled_from(["-- x", "++ y", "- a", "+ b", "@@ -1 +1 @@", "
 def test_a_unified_diff_gives_the_function_that_it_was_made_of(
     before: list[str], after: list[str], above: list[str], context: int
 ) -> None:
-    """Whatever lines are removed and added, even such as begin like a header of a file."""
+    """Any lines may be removed and added, even lines that start like a header of a file."""
 
     def module(lines: list[str]) -> str:
         within = "\n".join(["", *lines, ""])

@@ -1,4 +1,4 @@
-"""The numbered steps of a plan, and whether a plan that still streams has them all."""
+"""The numbered steps of a plan, and whether a streaming plan has all of them."""
 
 from __future__ import annotations
 

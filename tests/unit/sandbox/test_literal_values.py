@@ -1,4 +1,4 @@
-"""Outputs are compared by their values, and a hostile one does no harm."""
+"""Outputs are compared by their values, and a hostile output does no harm."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def agree(one: str, other: str) -> bool:
 
 
 def written(value: object, order: random.Random) -> str:
-    """`value` as a literal whose sets are in any order."""
+    """Return `value` as a literal whose sets are in any order."""
     match value:
         case frozenset():
             items = [written(each, order) for each in value]
@@ -123,7 +123,7 @@ def written(value: object, order: random.Random) -> str:
 
 
 def typed(value: object) -> object:
-    """`value` such that equal ones have equal types and look the same."""
+    """Return `value` in a form in which equal values have equal types and look the same."""
     match value:
         case frozenset():
             return frozenset, frozenset(map(typed, value))

@@ -1,4 +1,4 @@
-"""The timeout of an evaluation: what counts towards it."""
+"""The timeout of an evaluation, and the time that counts towards it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS = 0.05
 
 
 class Counted:
-    """An evaluation of which the kernel counts these seconds."""
+    """An evaluation with these seconds in the kernel's counts."""
 
     def __init__(self, *, waited: float = 0, computed: float = 0) -> None:
         self._waited, self._computed = waited, computed
@@ -30,7 +30,7 @@ class Counted:
 
 
 async def works(counted: Counted, seconds: float = 4 * SECONDS) -> bool:
-    """True if work that takes `seconds` ends before the timeout."""
+    """Return whether work that takes `seconds` ends before the timeout."""
     try:
         async with _timeout(cast("Evaluation", counted), SECONDS):
             await asyncio.sleep(seconds)

@@ -1,4 +1,4 @@
-"""The line to a worker takes nothing for an answer that nobody asked for."""
+"""The connection to a worker accepts no answer that nobody asked for."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_garbage_is_refused_or_is_a_message(body: bytes) -> None:
 
 
 class Worker:
-    """The other end of a line, in the hands of the test."""
+    """The other end of a connection, controlled by the test."""
 
     def __init__(self, stack: ExitStack) -> None:
         ours, theirs = channel_pair()
@@ -64,7 +64,7 @@ class Worker:
         self.line = WorkerLine(Channel(stack.enter_context(ours)))
 
     async def heard(self) -> list[str]:
-        """The next command."""
+        """Return the next command."""
         size = int.from_bytes(await asyncio.to_thread(self.file.read, 4), "little")
         return unpack(await asyncio.to_thread(self.file.read, size))
 
@@ -79,7 +79,7 @@ def worker() -> Iterator[Worker]:
 
 
 async def asked(worker: Worker) -> tuple[asyncio.Task[Answer], str]:
-    """A question that waits for its answer, and its nonce."""
+    """Start a question that waits for its answer. Return it with its nonce."""
     asking = asyncio.create_task(worker.line.run("1 + 1\n"))
     command, nonce, source, by_value = await worker.heard()
     assert (command, source, by_value) == ("run", "1 + 1\n", "")
@@ -99,7 +99,7 @@ async def test_an_answer(worker: Worker) -> None:
 
 
 DONE = ("", "", "", "", "", "2\n", "", "")
-"""What an answer holds after its nonce."""
+"""The content of an answer after its nonce."""
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ async def test_a_trace_is_told_before_the_answer(worker: Worker) -> None:
     first = Executed(1, 3, (("x", "1"), ("y", "'a=b'")))
     raised, gave = Executed(1, 4, raised="KeyError('x')"), Executed(1, 4, gave="2")
     async with asyncio.timeout(10):
-        while not found:  # noqa: ASYNC110  # it is told by a call
+        while not found:  # noqa: ASYNC110  # a callback fills it
             await asyncio.sleep(0.01)
     assert found == [Trace((first, raised), (gave,), 7, ended=True)]
     assert not tracing.done()

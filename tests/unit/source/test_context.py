@@ -1,4 +1,4 @@
-"""What a model is shown besides the task: the module's own pieces, and what the project's other files tell of them."""
+"""Context for a model besides the task: pieces of the module, and related pieces of the project's other files."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_base_classes_that_go_in_circles_end(project: Project) -> None:
     assert "y = 1" in whole(found)
 
 
-# What the signature and the docstring name
+# Names in the signature and the docstring
 
 
 @pytest.mark.parametrize(
@@ -396,7 +396,7 @@ def test_how_the_class_uses_a_method_is_shown(decorator: str, line: str, is_show
     assert of(project.pieces("A.f", text), "call") == expected
 
 
-# What is never shown
+# Texts that are never shown
 
 
 @pytest.mark.parametrize(
@@ -444,4 +444,4 @@ def test_constants_that_tell_something_are_shown_whole(statement: str, project: 
     assert statement in whole(project.pieces("f", f'{statement}\ndef f():\n    """Doc."""\n'))
 
 
-# Other texts and what they may do
+# Other texts and their abilities

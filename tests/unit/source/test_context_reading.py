@@ -1,4 +1,6 @@
-"""How a project is read for a model: as it is open, within bounds, always alike, and with nothing of it run."""
+"""Test how a project is read for a model: as it is open in the editor, within limits, always in the same way, and
+without running it.
+"""
 
 from __future__ import annotations
 
@@ -163,11 +165,11 @@ def test_without_jedi_there_is_less_to_show(project: Project, monkeypatch: pytes
     assert less == [text for text in everything if not text.startswith("# from models")]
 
 
-# jedi, kept from doing what it does when left alone
+# Things that jedi does by default and that AdaCoder prevents
 
 
 def hostile(project: Project) -> Path:
-    """A project that would leave a mark if anything of it ran."""
+    """Write a project that leaves a mark if any of it runs."""
     mark = project.folder / "ran"
     text = f"from pathlib import Path\nPath({str(mark)!r}).touch()\nclass Thing: ...\n"
     project.write(gi=text, models=MODELS)
@@ -176,7 +178,7 @@ def hostile(project: Project) -> Path:
 
 
 def left_alone(project: Project) -> None:
-    """What jedi does with the same project by itself."""
+    """Read the same project with jedi alone."""
     where = jedi.Project(project.folder, sys_path=[str(project.folder)], smart_sys_path=False)
     path = project.folder / "shop.py"
     script = jedi.Script(HOSTILE, path=path, project=where, environment=jedi.InterpreterEnvironment())
@@ -190,7 +192,7 @@ def test_nothing_of_the_project_is_run(project: Project, monkeypatch: pytest.Mon
     assert "class Order" in whole(project.pieces("f", HOSTILE))
     assert not mark.exists()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # jedi warns of what it cannot load
+        warnings.simplefilter("ignore")  # jedi warns of files that it cannot load
         left_alone(project)
     assert mark.exists()
     sys.modules.pop("gi")
@@ -202,7 +204,7 @@ def test_the_process_imports_as_usual_meanwhile(project: Project, monkeypatch: p
     seen: list[bool] = []
 
     class Finder:
-        """Is asked by whoever looks for a module."""
+        """A finder that records the state of `sys.path`."""
 
         def find_spec(self, name: str, *_: object) -> None:
             if name == "models":
@@ -212,7 +214,7 @@ def test_the_process_imports_as_usual_meanwhile(project: Project, monkeypatch: p
     assert "class Order" in whole(project.pieces("f", HOSTILE))
     assert seen == []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # jedi warns of what it cannot load
+        warnings.simplefilter("ignore")  # jedi warns of files that it cannot load
         left_alone(project)
     assert seen == [False]
 
@@ -228,7 +230,7 @@ def test_nothing_of_the_users_text_is_kept(project: Project, monkeypatch: pytest
     assert "class Order" in whole(project.pieces("f", HOSTILE))
     assert (cache.exists(), kept()) == (False, [])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # jedi warns of what it cannot load
+        warnings.simplefilter("ignore")  # jedi warns of files that it cannot load
         left_alone(project)
     assert cache.exists()
     assert kept()

@@ -1,4 +1,4 @@
-"""The order in which the stubs of a file are written."""
+"""The order in which a file's stubs are generated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New examples into a docstring: every word of it stays, and they read back as what was meant."""
+"""New examples in a docstring. All its words stay, and the examples read back unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All docstrings of a text that doctest would look into: of the module, of classes, of functions."""
+"""All docstrings of a text that doctest would read: of the module, of classes, and of functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples in prose: every form that people write is read, and what could be misread is left out."""
+"""Examples in prose: every usual form is read, and ambiguous forms are left out."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
         "af(1) == 2",
         "f(1): 3",
         "| f(1) | 3 |",
-        # the result goes on
+        # the result continues
         "f(1) == 2 + y",
         "f(1) == 2\n+ 3",
         "f(1) == 1, 2",
@@ -244,7 +244,7 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
         "Input: a number\nOutput: 2",
         "Input: 1, 2\nOutput: 3",
         "For x = n the output is 2",
-        # may be meant otherwise
+        # may mean something else
         "f(1) == ('a')",
         "f(1) == 2\nf(1) == 3",
         "f(n) = f(n - 1) + 1\nf(0) = 1",

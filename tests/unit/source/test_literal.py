@@ -1,4 +1,4 @@
-"""The value of a docstring's literal is the one Python gives it, and each line of it knows where it stands."""
+"""The value of a docstring's literal is the same as Python's, and each line of it has its position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The function at a position or of a name, in whatever state the file is."""
+"""Find the function at a position or with a name, in any state of the file."""
 
 from __future__ import annotations
 

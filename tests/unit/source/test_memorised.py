@@ -1,4 +1,4 @@
-"""Candidates that have the examples by heart are told from honest ones that look alike; here nothing of them is run."""
+"""Candidates that only know the examples are distinguished from similar honest ones, without running them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from support.memorising.kinds import KINDS
 
 
 def results(function: Target, *lines: set[int]) -> list[ExampleResult]:
-    """What its examples gave, as if all had passed; without `lines` they may have come through any."""
+    """Return results in which all examples passed. Without `lines` they may have run any lines."""
     shown = [example for example in function.examples if example.has_want]
     through = [Reached(frozenset(each)) for each in lines] or [Reached()] * len(shown)
     return [
@@ -358,7 +358,7 @@ def test_functions_of_packages_are_not_accused(package: ModuleType) -> None:
 
 @dataclass(frozen=True)
 class Task:
-    """A task with its right solution."""
+    """Return a task with its right solution."""
 
     name: str
     solution: Candidate
@@ -394,12 +394,12 @@ def located(text: str, name: str) -> Target | None:
 
 
 def named(name: str) -> Target:
-    """A function of this name with no examples yet."""
+    """Return a function of this name without examples."""
     return locate(f"def {name}(*args):\n    'It.'\n", Path("/w/m.py"), Path("/w"), qualname=name)
 
 
 def as_examples(asserts: list[str]) -> tuple[Example, ...]:
-    """`assert f(1) == 2` as an example; another assertion as one that gives True."""
+    """Return `assert f(1) == 2` as an example, and another assertion as an example that gives True."""
     found = []
     for line in asserts:
         (statement,) = ast.parse(line).body

@@ -1,4 +1,4 @@
-"""What of a module's text may leave the machine."""
+"""The parts of a module's text that may leave the machine."""
 
 from __future__ import annotations
 

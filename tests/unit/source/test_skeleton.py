@@ -20,7 +20,7 @@ def written(text: str, qualname: str = "f", path: Path = PATH) -> str | None:
 
 
 def call(text: str, qualname: str) -> str:
-    """The call that the skeleton shows."""
+    """Return the call in the skeleton."""
     result = written(text, qualname)
     assert result is not None
     target = locate(result, PATH, PATH.parent, qualname=qualname)

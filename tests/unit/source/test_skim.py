@@ -1,4 +1,4 @@
-"""Reading a text at a glance finds what reading it as a whole finds."""
+"""A quick scan of a text finds the same as a complete reading."""
 
 from __future__ import annotations
 

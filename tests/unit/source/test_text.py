@@ -1,4 +1,4 @@
-"""A user's file: read and written without losing a byte; edits and positions."""
+"""A user's file is read and written without losing a byte. Edits and positions."""
 
 from __future__ import annotations
 

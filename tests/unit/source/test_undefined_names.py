@@ -1,4 +1,4 @@
-"""Which names a function uses and nothing defines."""
+"""Names that a function uses and that nothing defines."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_what_only_type_checkers_import_is_undefined_at_run_time() -> None:
     ],
 )
 def test_what_our_python_cannot_read_elsewhere(before: str, after: str) -> None:
-    """What is named there comes from somewhere; the rest of the function's names is still told."""
+    """The names in this statement come from somewhere. Other undefined names of the function are still reported."""
     assert undefined(before, "log(x), g, sqrt(x)", "\n\n" + after) == ("log",)
 
 
@@ -146,7 +146,7 @@ def test_only_what_is_within_counts() -> None:
     assert undefined_names(text, first) == ("a",)
     assert undefined_names(text, second) == ("b",)
     assert undefined_names(text, [first, second]) == ("a", "b")
-    # A span that ends with a line does not reach into the next.
+    # A span that ends with a line does not include the next line.
     line = text.index("    return b")
     assert undefined_names(text, Span(text.index("def g"), line)) == ()
     assert undefined_names(text, Span(text.index("def g"), line + 1)) == ("b",)

@@ -1,4 +1,4 @@
-"""Docstrings are blanked, and nothing else: not where their module reads them itself."""
+"""Only docstrings are blanked, and not in a module that reads them itself."""
 
 from __future__ import annotations
 

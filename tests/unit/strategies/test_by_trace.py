@@ -1,4 +1,4 @@
-"""LDB, LPW and `auto`: what their agents are told, and in which order they are asked."""
+"""LDB, LPW and `auto`: the contents and the order of their agents' requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ CODE = ("def area(n):", "    total = 0", "    for each in range(n):", "        t
 
 
 def loop(times: int, *, kept: int | None = None) -> Trace:
-    """A loop that runs so often; of its entries so many are kept at each end."""
+    """Return the trace of a loop with `times` iterations. If `kept` is set, the trace keeps this many steps at each
+    end.
+    """
     entries = [Executed(1, 2, (("n", str(times)),)), Executed(1, 3, (("total", "0"),))]
     for number in range(times):
         entries += [Executed(1, 4, (("each", str(number)),)), Executed(1, 3, (("total", str(times * (number + 1))),))]
@@ -86,7 +88,7 @@ async def test_lpw_writes_by_its_last_plan_where_all_are_refused() -> None:
 
 
 async def test_auto_goes_on_by_what_fails_once_it_stalls() -> None:
-    """Wrong values: a trace. Once an example is gained it plans again."""
+    """A wrong value leads to a trace. After an example is gained, a new plan follows."""
     team = Team([matching(1), matching(1), matching(1, 2), PASSED])
     assert (await team.run("auto")).candidate == written(4)
     assert team.actions == ["write", "plan", "write", "judge blocks", "write", "plan", "write"]

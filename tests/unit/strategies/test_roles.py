@@ -1,4 +1,4 @@
-"""Every role of every strategy reads whatever a model says."""
+"""Every role of every strategy reads any reply of a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.scripted import STUB
 
 FOLDER = os.environ.get("ADACODER_DATA")
 ROLES = {role.read.__qualname__: role for each in STRATEGIES.values() for role in each.roles}
-"""One for each way of reading."""
+"""One role for each way to read a reply."""
 
 
 @pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")

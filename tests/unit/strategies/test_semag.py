@@ -1,4 +1,4 @@
-"""SEMAG: its equations, when it moves from level to level, and what its agents are told."""
+"""SEMAG: its equations, its moves between levels, and its agents' requests."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ DISCUSSED = ["propose"] * 3 + ["weigh", "write"]
 
 
 def unlike(number: int, example: Example) -> Trace:
-    """No two programs do the same."""
+    """Return traces in which no two programs behave alike."""
     return steps_of(number)
 
 
 def alike(number: int, example: Example) -> Trace:
-    """All do the same."""
+    """Return traces in which all programs behave alike."""
     return steps_of(1, 2, 3)
 
 
@@ -99,7 +99,7 @@ async def test_what_cannot_be_traced_twice_leads_to_a_discussion() -> None:
 
 
 async def test_traces_of_the_same_example_are_compared() -> None:
-    """The second program fails the first example, the third one the second: on the first it does something else."""
+    """The second program fails the first example, and the third one the second. They differ on the first example."""
     first, second = EXAMPLES[:2]
 
     def by_example(number: int, example: Example) -> Trace:
@@ -132,7 +132,7 @@ async def test_a_failure_outside_the_program_is_not_debugged() -> None:
 
 
 async def test_all_levels_are_sampled_as_the_settings_say() -> None:
-    """So that a table can have the temperature as an axis (Figure 5)."""
+    """So a table can have the temperature as an axis (Figure 5)."""
     team = Team([], SAYS, alike)
     await team.run("semag", 1)
     assert {each.sampling for each in team.asked} == {None}
@@ -178,7 +178,7 @@ async def test_a_plan_is_verified_until_nothing_is_mended() -> None:
     assert team.actions == ["write", "plan", "verify", "verify", "write"]
 
 
-# What replies look like
+# Forms of replies
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The strategies against scripted agents: which agent is asked what, in which order, and what comes of it."""
+"""The strategies with scripted agents: which agent gets which request, in which order, and the results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def mended(candidate: Candidate) -> Candidate:
 
 
 def passing(count: int) -> Verdict:
-    """A verdict with `count` of the three examples passed."""
+    """Return a verdict with `count` of the three examples passed."""
     results = tuple(ExampleResult(example, index < count, entered=True) for index, example in enumerate(EXAMPLES))
     failure = None if count == 3 else Failure(FailureKind.WRONG_OUTPUT, "wrong", EXAMPLES[count], got="0")
     return Verdict(failure, parses=True, defines=True, imports=True, results=results)
@@ -56,7 +56,7 @@ BROKEN = Verdict(Failure(FailureKind.BROKEN_EXAMPLE, "The example is broken."), 
 
 @dataclass
 class Scripted:
-    """What a Request is made of: writes numbered candidates, gives the scripted verdicts, mends what it is told to."""
+    """Agents of a Request. They write numbered candidates, give the scripted verdicts, and repair what they receive."""
 
     verdicts: dict[Candidate, Verdict] = field(default_factory=dict)
     mends: bool = False
@@ -176,7 +176,7 @@ async def test_direct_asks_once_and_evaluates_once(count: int, status: Status) -
 
 @pytest.mark.parametrize("name", ["adacoder:no-planner", "adacoder:neither"])
 async def test_an_ablation_is_sampled_as_the_whole(name: str) -> None:
-    """So that only the missing agent makes a difference."""
+    """So the missing agent is the only difference."""
     whole, ablation = Scripted(), Scripted()
     await whole.run("adacoder", None, 2)
     await ablation.run(name, None, 2)

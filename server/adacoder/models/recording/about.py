@@ -29,7 +29,7 @@ class About:
     settings: Settings
     workspace: Path
     interpreter: Path
-    """Python that runs the examples. The description does not run it."""
+    """The Python that runs the examples. Describing the request does not run it."""
     shareable: Callable[[Target], str]
     """Returns the text of the target's module, without content that must not leave the machine."""
     rung: int = 1

@@ -7,9 +7,9 @@
     …
     {"outcome": {"status": "verified", …}}
 
-A conversation is a header, then its requests, then the Outcome unless the request was broken off. `"error": "…"`
-replaces a reply that did not come, or the window if no model could be asked. Each value begins on its own line. Any
-text may be a list of its lines, so that a diff shows the changed lines.
+A conversation is a header, then its requests, then the Outcome. There is no Outcome if the request was broken off.
+`"error": "…"` replaces a reply that did not come, or the window if no model could be asked. Each value begins on its
+own line. Any text may be a list of its lines, so that a diff shows the changed lines.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _VALUE = re.compile(r"^(?=\{)", re.MULTILINE)
 
 
 class BadRecording(ModelError):
-    """The file holds no conversation that could be replayed."""
+    """The file does not contain a conversation to replay."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
@@ -50,7 +50,7 @@ class BadRecording(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request, and the reply to it or the error that came instead."""
+    """One request, and its reply or the error in place of the reply."""
 
     messages: tuple[Message, ...]
     reply: Reply | str
@@ -63,7 +63,7 @@ class RecordedConversation:
     model: str
     """Id of the model."""
     window: Window | str
-    """The model's window, or the error that came instead."""
+    """The model's window, or the error in its place."""
     about: Mapping[str, JSON]
     """Description of the request (`About.json`), in the file's form."""
     exchanges: list[Exchange] = field(default_factory=list)
@@ -149,7 +149,7 @@ def read(path: Path) -> RecordedConversation:
     """Read the conversation in a file.
 
     Raises:
-        BadRecording: it cannot be read, or holds something else.
+        BadRecording: the file cannot be read, or is not a conversation.
     """
     try:
         text = read_regular(path, most=_MOST_BYTES).decode("utf-8-sig")  # some editors add a byte order mark

@@ -41,7 +41,7 @@ class Recorder:
         """Create the file before any model call. If `path` exists, the file is `NAME-2`, `NAME-3` and so on.
 
         Raises:
-            CannotRecord: it cannot be written.
+            CannotRecord: the file cannot be written.
         """
         self._model = model
         self._redaction = redaction
@@ -98,7 +98,7 @@ class Recorder:
         return reply
 
     def end(self, outcome: Outcome) -> Outcome:
-        """Record the Outcome of the request. Return it with a note on the file if that has another name.
+        """Record the Outcome of the request, and return it. If the file has another name than asked for, add a note.
 
         Raises:
             CannotRecord: the file cannot be written.

@@ -57,7 +57,7 @@ _ENDS = r"(?![\w-]|\.\w)"
 """End of a whole name: no further characters of the name, and no file extension."""
 _NO_PATH_BEFORE = r"(?<![\w.~>-])"
 _NAME = re.compile(r"[\\/][^\\/]")
-"""A name in an absolute path. The root has none, and identifies nothing."""
+"""A name in an absolute path. The root has no name, and identifies no one."""
 _HOME = re.compile(r".*?[\\/](?:home|Users)[\\/][^\\/]+", re.IGNORECASE)
 """Home folder at the beginning of a path of any system: `/home/ada`, `/mnt/c/Users/ada`."""
 _SCRATCH = (
@@ -125,7 +125,7 @@ class Redaction:
 
 
 def _is_key(name: str, value: str) -> bool:
-    """True if an environment variable is secret by its name, and its value is not a path."""
+    """Return whether an environment variable is secret by its name, and its value is not a path."""
     return secrecy_of(name) is not None and not re.match(r"[\\/~]|[A-Za-z]:", value)
 
 
@@ -134,17 +134,17 @@ def _identifies(name: str) -> bool:
 
 
 def _bare(name: str) -> str:
-    """Pattern of a name as a whole word, in the spellings of `_escapes`."""
+    """Return the pattern of a name as a whole word, in the spellings of `_escapes`."""
     return rf"(?<![^\W_]){_any_of(_escapes(name))}(?![^\W_])"
 
 
 def _key(key: str) -> str:
-    """Pattern of a key, whole or truncated."""
+    """Return the pattern of a key, whole or truncated."""
     return rf"{re.escape(key[:_KEY_LENGTH])}(?:{re.escape(key[_KEY_LENGTH:])}|[\w-]*)"
 
 
 def _server(url: str) -> str:
-    """Pattern of a server's address, and of its host's name if that is unambiguous."""
+    """Return the pattern of a server's address, and of its host's name if that is unambiguous."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     names = [url, f"{parts.scheme}://{parts.netloc}", parts.netloc]
@@ -154,11 +154,11 @@ def _server(url: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Pattern of a folder, with slashes of any system, escaped and repeated ones included."""
+    """Return the pattern of a folder, with slashes of any system, escaped and repeated ones included."""
     drive, *names = re.split(r"[\\/]+", path.rstrip("\\/"))
     below_root = rf"{_SLASH}+".join(_any_of(_escapes(name)) for name in names)
     root = rf"{_any_of(_escapes(drive))}{_SLASH}+" if drive else _SLASH
-    # A folder such as `/app` might be the end of a longer path. Deeper ones do not occur there by chance.
+    # A folder such as `/app` might be the end of a longer path. Deeper folders do not occur there by chance.
     return rf"{_NO_PATH_BEFORE if len(names) == 1 else ''}{root}{below_root}{_ENDS}"
 
 

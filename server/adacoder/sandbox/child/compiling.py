@@ -27,7 +27,7 @@ class BrokenTextError(Exception):
 
 
 class UnparsedError(Exception):
-    """A text does not compile, and the starts of its statements are not known yet."""
+    """A text does not compile, and the lines where its statements start are not known yet."""
 
 
 def compile_around(
@@ -35,8 +35,8 @@ def compile_around(
 ) -> tuple[CodeType, str, list[int]]:
     """Compile a module, leaving out top-level statements with syntax errors outside lines `first` to `last`.
 
-    `starts`: 1-based lines where its top-level statements begin. Return the code, the compiled text with line numbers
-    preserved, and the lines of the errors left out.
+    `starts`: 1-based lines where the module's top-level statements begin. Return the code, the compiled text with line
+    numbers preserved, and the lines of the errors that were left out.
 
     Raises:
         BrokenTextError: a syntax error in the candidate, or in a part that cannot be left out.
@@ -77,7 +77,7 @@ def _compile(text: str, path: str) -> CodeType:
     except SyntaxError as error:
         raise BrokenTextError(error.lineno or 1, f"{type(error).__name__}: {error.msg}") from None
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        # A null character, a number too large, an expression nested too deeply.
+        # a null character, a number that is too large, or an expression that is nested too deeply
         raise BrokenTextError(1, f"{type(error).__name__}: {error}") from None
 
 

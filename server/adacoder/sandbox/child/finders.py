@@ -1,8 +1,8 @@
 """Runs in the *user's* interpreter, confined: chooses the text of each module, and the modules to import ahead.
 
-Standard library only, Python 3.8 and later. Used by `worker.py` and `template.py`. Any finder may find a module: import
-hooks, `.pth` files and links also lead to a project's files. So only the real path of a module counts, never its
-finder.
+Standard library only, Python 3.8 and later. Used by `worker.py` and `template.py`. Import hooks, `.pth` files and links
+can all lead to a project's files, so any finder may find any module. Therefore only the real path of a module counts,
+never its finder.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ globals()["__builtins__"] = dict(vars(builtins))
 
 
 class Unsaved:
-    """Texts of open files that are not saved."""
+    """Texts of open files that are not saved yet."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """`texts`: by path."""
+        """`texts`: the texts by path."""
         self.tails = {module_tail(path) for path in texts}
         self._written = texts
         self._names: set[str] | None = None
@@ -48,31 +48,33 @@ class Unsaved:
         self._compiled: tuple[str, CodeType] | None = None
 
     def text_of(self, path: str) -> str | None:
-        """Unsaved text of a file, through any link; None if the file on disk counts."""
+        """Return the unsaved text of a file, through any link; None if the file on disk counts."""
         if self._names is None:
             self._names = {basename(realpath(each) if islink(each) else each) for each in self._written}
         if basename(path) not in self._names and not islink(path):
             return None
-        if self._real is None:  # it is slow, and seldom needed
+        if self._real is None:  # resolving paths is slow, and seldom needed
             self._real = {realpath(each): text for each, text in self._written.items()}
         return self._real.get(realpath(path))
 
     def keep(self, path: str, code: CodeType) -> None:
-        """Set the code of a file, for any name under which it is imported."""
+        """Store the compiled code of a file, for any name under which the file is imported."""
         self._compiled = path, code
 
     def code_of(self, path: str) -> CodeType | None:
-        """Code that was set for a file, through any link."""
-        if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # it is slow
+        """Return the code that was stored for a file, through any link."""
+        if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # resolving paths is slow
             return None
         return self._compiled[1]
 
 
 def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
-    """Compile all modules from source, saved or not, whichever finder finds them. Installed modules are exempt.
+    """Make Python compile all modules from source, saved or not, whichever finder finds them.
 
-    Otherwise a `.pyc` could run in place of the source. It may have been compiled from anything: at best it records the
-    time and size of its source, and some files are not checked at all.
+    Installed modules are exempt.
+
+    Otherwise a `.pyc` file could run instead of the source. A `.pyc` file may have been compiled from any text. At best
+    it records the time and size of its source, and Python does not check all of them.
     """
 
     def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -107,7 +109,7 @@ def compile_ahead(path: str) -> None:
             with open(path, "rb") as file:
                 source = file.read(_LARGEST)
             compiled[path] = source, compile(source, path, "exec", 0, True)
-    except Exception:  # noqa: S110  # the evaluation will run into it again
+    except Exception:  # noqa: S110  # the evaluation runs into the same error and reports it
         pass
 
 
@@ -129,7 +131,7 @@ class TextLoader(SourceFileLoader):
         self.text = text
         self.code = code
         self.namespace: Mapping[str, object] = {}
-        """The module's globals, even if its import failed half way."""
+        """The module's globals, even if the import failed half way."""
 
     def get_source(self, fullname: str) -> str:
         return self.text
@@ -155,7 +157,7 @@ class TextFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As `importlib.abc.MetaPathFinder.find_spec`."""
+        """Find a module; see `importlib.abc.MetaPathFinder.find_spec`."""
         if fullname == self._name:
             return _spec(fullname, self._loader)
         spec = self._never_saved(fullname, path) or self._others.find_spec(fullname, path, target)
@@ -166,7 +168,7 @@ class TextFinder:
         return spec
 
     def _never_saved(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
-        """Spec that PathFinder would find if all texts were saved; None if the name fits no unsaved text."""
+        """Return the spec that PathFinder would find if all texts were saved; None if the name fits no unsaved text."""
         tail = fullname.rpartition(".")[2]
         if tail not in self._unsaved.tails:
             return None
@@ -189,7 +191,7 @@ class Others:
         self._sought: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        """First spec found; None if a finder asks for the same module again during the search."""
+        """Return the first spec found; None if a finder asks for the same module again during the search."""
         if fullname in self._sought:
             return None
         self._sought.add(fullname)
@@ -223,7 +225,7 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 
 
 class Barrier:
-    """Keeps modules out of the template that are not installed: the project's own, and modules that they shadow."""
+    """Keeps modules that are not installed out of the template: the project's own, and modules that they shadow."""
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
         self._own = frozenset(own)
@@ -235,7 +237,10 @@ class Barrier:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As `importlib.abc.MetaPathFinder.find_spec`. Return the spec of other finders if the module is installed."""
+        """Find a module; see `importlib.abc.MetaPathFinder.find_spec`.
+
+        If the module is installed, return the spec that another finder returns.
+        """
         if not self._is_own(fullname):
             spec = self._others.find_spec(fullname, path, target)
             if spec is None or self._is_installed(spec):
@@ -259,7 +264,7 @@ class Barrier:
         return name.partition(".")[0] in self._own
 
     def _is_installed(self, spec: ModuleSpec) -> bool:
-        """True if it is certain which file will be loaded, and that file is installed."""
+        """Return True if it is certain which file will be loaded, and that file is installed."""
         loader: object = spec.loader
         if loader is BuiltinImporter or loader is FrozenImporter:
             return True
@@ -280,17 +285,20 @@ class InstalledFiles:
         self._folders = {join(folder, ""): is_installed for folder, is_installed in folders.items()}
 
     def holds(self, path: str) -> bool:
-        """True if a file or folder is installed. The nearest enclosing folder of its real path decides."""
+        """Return True if a file or folder is installed. The nearest enclosing folder of its real path decides."""
         try:
             place = join(realpath(path), "")
-        except (TypeError, ValueError):  # it is not a path
+        except (TypeError, ValueError):  # `path` is not a path
             return False
         around = [folder for folder in self._folders if place.startswith(folder)]
         return bool(around) and self._folders[max(around, key=len)]
 
 
 class KeptOut(BaseException):
-    """Ends an import in the template. Not an ImportError, because modules catch that to work without a module."""
+    """Ends an import in the template.
+
+    This is not an ImportError, because modules catch that error to work without a module.
+    """
 
 
 def file_of(module: object) -> str | None:
@@ -299,7 +307,7 @@ def file_of(module: object) -> str | None:
 
 
 def _of(thing: object, name: str) -> object:
-    """Stored value of an attribute, read without running code of the object."""
+    """Return the stored value of an attribute without running any code of the object."""
     try:
         return vars(thing).get(name)
     except TypeError:

@@ -1,9 +1,9 @@
 """Runs in the *user's* interpreter, confined: resolves the names in the statements of a docstring.
 
 Standard library only, Python 3.8 and later. Used by `worker.py`. A statement that only shows an earlier result of the
-target need not enter the target's code: `>>> s = Stats([1])` enters it, `>>> s` only shows the result. And a statement
-that does not enter it may have run another function. Only the current values of its names show which one. None of these
-values' own code is run.
+target need not enter the target's code. For example, `>>> s = Stats([1])` enters the code, and `>>> s` only shows the
+result. A statement that does not enter the target's code may also have run another function. Only the current values of
+its names show which function ran. No code of these values is run.
 """
 
 from __future__ import annotations
@@ -36,16 +36,18 @@ _name_of_class = type.__dict__["__qualname__"].__get__
 
 
 class Flow:
-    """Follows results and effects of the target through the names of a docstring."""
+    """Follows the target's results and effects through the names of a docstring."""
 
     def __init__(self, names: dict[str, object]) -> None:
         """`names` are the docstring's globals."""
         self._names = names
         self._count = 0
         self._carried: dict[str, tuple[int | None, bool]] = {}
-        """Identity of each name's value (None if it has none), and True if that certainly comes from the target."""
+        """Identity of each name's value (None if there is no value), and True if the value certainly comes from the
+        target.
+        """
         self._carrying: dict[str, bool] = {}
-        """Subset of `_carried` whose value is unchanged."""
+        """The part of `_carried` whose values are unchanged."""
 
     def begins(self) -> None:
         """Handle the start of a statement."""
@@ -55,7 +57,8 @@ class Flow:
     def ran(self, source: str, code: CodeType, *, entered: bool, shows: bool, binds: bool) -> bool | None:
         """Return True if a finished statement ran the target or used its results; None if that is uncertain.
 
-        `entered`: it was seen to enter the target's code. `shows`: it gave an output. `binds`: it can bind names.
+        `entered`: the statement was seen to enter the target's code. `shows`: it gave an output. `binds`: it can bind
+        names.
         """
         ran: bool | None = entered
         if self._carrying and not entered:
@@ -69,7 +72,7 @@ class Flow:
             return ran
         for name in _names_of(code) if entered else ():
             if name in self._names and not issubclass(type(self._names[name]), _UNCHANGEABLE):
-                is_effect = not shows and bound <= {"_"}  # by convention, `_` takes values that are not to be shown
+                is_effect = not shows and bound <= {"_"}  # by convention, `_` takes values that are not shown
                 self._carried[name] = self._identity(name), is_effect or self._carrying.get(name, False)
         for name in bound:
             if not issubclass(type(self._names.get(name)), _MODULE):
@@ -81,7 +84,7 @@ class Flow:
 
 
 def _names_of(code: CodeType) -> Iterator[str]:
-    """Names in code, attributes included."""
+    """Yield the names in code, attributes included."""
     yield from code.co_names
     for each in code.co_consts:
         if type(each) is type(code):
@@ -89,7 +92,7 @@ def _names_of(code: CodeType) -> Iterator[str]:
 
 
 def _used(source: str) -> set[str]:
-    """Names whose values a statement uses."""
+    """Return the names whose values a statement uses."""
     found = set()
     for node in _nodes(source):
         kind = type(node).__name__
@@ -100,7 +103,7 @@ def _used(source: str) -> set[str]:
 
 
 def _bound(source: str) -> set[str]:
-    """Names that a statement binds, or would have bound."""
+    """Return the names that a statement binds, or would have bound if it had not failed."""
     found = set()
     for node in _nodes(source):
         kind = type(node).__name__
@@ -112,7 +115,7 @@ def _bound(source: str) -> set[str]:
 
 
 def _nodes(source: str) -> Iterator[Any]:
-    """Syntax nodes of a statement, which must compile."""
+    """Yield the syntax nodes of a statement, which must compile."""
     pending: list[object] = [compile(source, "<names>", "exec", PyCF_ONLY_AST, True)]
     while pending:
         node = pending.pop()
@@ -129,11 +132,13 @@ def _nodes(source: str) -> Iterator[Any]:
 def told(
     source: str, module: str, qualname: str, own: Sequence[CodeType], last: int, names: Mapping[str, object]
 ) -> str:
-    """Describe a name in a statement that looks like the target but is something else, such as "`b.f` is `a.c.f`".
+    """Describe a name in a statement that looks like the target but refers to something else.
 
-    Empty if all such names refer to the target or its class, as far as can be determined. "`f` is a …" if the name
-    refers to a form of the target whose calls cannot be observed: compiled to machine code, or recompiled. `own`: code
-    of the target, which ends on line `last`. `names`: the docstring's globals.
+    An example is "`b.f` is `a.c.f`".
+
+    Return an empty text if all such names refer to the target or its class, as far as can be determined. Return "`f` is
+    a …" if the name refers to a form of the target whose calls cannot be observed, because it is compiled to machine
+    code or recompiled. `own` is the code of the target, which ends on line `last`. `names` are the docstring's globals.
     """
     parts = qualname.split(".")
     expected = {f"{module}.{'.'.join(parts[:end])}" for end in range(1, len(parts) + 1)}
@@ -159,7 +164,7 @@ def told(
 
 
 def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
-    """Reason why the target's code is not observed when called through `value`; empty if it would be observed."""
+    """Return the reason why a call of `value` does not show that the target's code runs; else empty."""
     if not own:
         return ""
     file = own[0].co_filename
@@ -175,7 +180,7 @@ def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
 
 
 def _dotted(node: Any) -> list[str]:
-    """Parts of a dotted name; empty for any other node."""
+    """Return the parts of a dotted name; empty for any other node."""
     parts: list[str] = []
     while type(node).__name__ == "Attribute":
         parts.insert(0, node.attr)
@@ -184,7 +189,7 @@ def _dotted(node: Any) -> list[str]:
 
 
 def _value(parts: list[str], names: Mapping[str, object]) -> object:
-    """Value of a dotted name, as far as stored attributes show it; else None."""
+    """Return the value of a dotted name, as far as stored attributes show it; else None."""
     first, *rest = parts
     value: Any = names.get(first)
     for name in rest:
@@ -200,7 +205,7 @@ def _value(parts: list[str], names: Mapping[str, object]) -> object:
 
 
 def _full_name(value: Any) -> str:
-    """Qualified name that a function or class gives for itself; empty if unknown."""
+    """Return the qualified name that a function or class gives for itself; empty if unknown."""
     if issubclass(type(value), type):
         parts = [_class_dict(value).get("__module__"), _name_of_class(value)]
     elif type(value) in (_FUNCTION, _BUILTIN):

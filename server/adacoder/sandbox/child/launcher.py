@@ -52,13 +52,16 @@ _MOST_DESCRIPTORS = 65536
 _COUNTED_MS = 100
 """Milliseconds between two counts of processes."""
 _OWN_PROCESSES = 8
-"""Allowance beyond the evaluations of a group: for bwrap, the template, and killed processes that are not gone yet."""
+"""Allowance beyond a group's evaluations: for bwrap, the template, and killed processes that still exist.
+"""
 _BOMB = 8
-"""Factor over its limit at which a process group is killed as a whole."""
+"""A process group that exceeds its limit by this factor is killed as a whole."""
 _MOST_THREADS = 1000
-"""Maximum for one process. The server ends evaluations long before, unless they start threads faster than it counts."""
+"""Maximum threads of one process. The server usually ends an evaluation much earlier, unless it starts threads very
+fast.
+"""
 _STOPPED_SECONDS = 1.0
-"""Seconds for which a process with too many threads is only stopped. The server may not know of it."""
+"""Seconds for which a process with too many threads is only stopped. The server may not know of the process."""
 
 # linux/prctl.h
 _PR_SET_PDEATHSIG = 1
@@ -103,7 +106,7 @@ def main(arguments: list[str]) -> None:
 
 
 def most_processes(confinement: Sequence[str]) -> int:
-    """Maximum number of processes in a process group.
+    """Return the maximum number of processes in a process group.
 
     A template and its evaluations are one group. Each importer with its desks and their evaluations is another. With a
     filter, evaluations cannot start processes. Without a filter the number is unlimited.
@@ -122,7 +125,7 @@ def become(program: list[str]) -> NoReturn:
 
 
 def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoReturn:
-    """Fork, and go on in the child. The parent supervises it and all its descendants until their end.
+    """Fork, and continue in the child. The parent supervises the child and all its descendants until they end.
 
     `most`: maximum number of processes in a process group.
     """
@@ -147,16 +150,16 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
     while left := children(os.getpid()):
         for pid in left:
             kill(os.kill, pid)
-            with suppress(OSError):  # it has ended
+            with suppress(OSError):  # the process has ended
                 if (group := os.getpgid(pid)) != os.getpgrp():
-                    kill(os.killpg, group)  # all at once, so that nothing can fork faster than it is killed
+                    kill(os.killpg, group)  # kill them all at once, so that none can fork faster than it is killed
     with suppress(ChildProcessError):
         os.wait()  # for children that the system did not list
     os._exit(0)
 
 
 def kill(how: Callable[[int, int], None], target: int, signal: int = _SIGKILL) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # it has ended
+    with suppress(ProcessLookupError, PermissionError):  # the process has ended
         how(target, signal)
 
 
@@ -165,7 +168,7 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
     if sys.platform == "linux":
         watch = select.poll()
         watch.register(lifeline, 0)  # poll reports a hang-up even without being asked
-        with suppress(ProcessLookupError):  # it has ended
+        with suppress(ProcessLookupError):  # the child has ended
             watch.register(os.pidfd_open(child), select.POLLIN)
             warned: set[int] = set()
             stopped: dict[int, float] = {}
@@ -180,13 +183,13 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
 
 
 def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
-    """Kill descendants of this process that have too many processes, and stop, later kill, those with too many threads.
+    """Kill descendants that have too many processes. Stop, and later kill, descendants that have too many threads.
 
-    In a process group of more than `most` processes, the smallest process tree larger than that is killed. Without such
-    a tree, or if one was already killed in this group, the whole group is killed, so that nothing in it can fork faster
-    than it is killed.
+    If a process group has more than `most` processes, the smallest process tree larger than that is killed. If there is
+    no such tree, or if a tree in this group was killed before, the whole group is killed. Otherwise its processes could
+    fork faster than they are killed.
 
-    `warned`: groups in which a tree was killed. `stopped`: since when each process is stopped.
+    `warned`: the groups in which a tree was killed. `stopped`: the time since which each process is stopped.
     """
     groups: dict[int, int] = {}
     parents: dict[int, int] = {}
@@ -196,7 +199,7 @@ def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
         for pid in children(parent):
             try:
                 group, threads = group_and_threads(pid)
-            except OSError:  # it has ended
+            except OSError:  # the process has ended
                 continue
             found.append(pid)
             groups[pid], parents[pid] = group, parent
@@ -204,7 +207,7 @@ def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
             if threads > _MOST_THREADS:
                 end = stopped.setdefault(pid, monotonic()) + _STOPPED_SECONDS
                 kill(os.kill, pid, _SIGSTOP if monotonic() < end else _SIGKILL)
-            if sizes[group] > _BOMB * most:  # it may fork faster than this loop runs
+            if sizes[group] > _BOMB * most:  # the group may fork faster than this loop runs
                 kill(os.killpg, group)
     for group in [group for group, size in sizes.items() if size > most]:
         tree = smallest_tree([pid for pid in groups if groups[pid] == group], parents, most)
@@ -216,7 +219,7 @@ def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
 
 
 def smallest_tree(members: Sequence[int], parents: Mapping[int, int], most: int) -> list[int]:
-    """Deepest process tree within `members` that has more than `most` processes; empty if there is none.
+    """Return the deepest process tree within `members` that has more than `most` processes; empty if there is none.
 
     Parents come before their children in `members`.
     """
@@ -230,10 +233,10 @@ def smallest_tree(members: Sequence[int], parents: Mapping[int, int], most: int)
 
 
 def group_and_threads(pid: int) -> tuple[int, int]:
-    """Process group and number of threads of a process.
+    """Return the process group and the number of threads of a process.
 
     Raises:
-        OSError: it has ended.
+        OSError: the process has ended.
     """
     with open(f"/proc/{pid}/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()  # proc(5): the name in parentheses may contain anything
@@ -241,9 +244,9 @@ def group_and_threads(pid: int) -> tuple[int, int]:
 
 
 def children(parent: int) -> list[int]:
-    """Children of a process, including adopted orphans; empty if unknown."""
+    """Return the children of a process, including adopted orphans; empty if unknown."""
     found: list[int] = []
-    with suppress(OSError):  # it has ended, or this is not Linux
+    with suppress(OSError):  # the process has ended, or this is not Linux
         for thread in os.listdir(f"/proc/{parent}/task"):
             with open(f"/proc/{parent}/task/{thread}/children", "rb") as file:
                 found += map(int, file.read().split())
@@ -293,9 +296,9 @@ def lower_limit(name: str, value: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up root's capabilities. Landlock and seccomp restrict root too, but this does not rely on that."""
+    """Give up root's capabilities. Landlock and seccomp also restrict root, but the sandbox does not rely on that."""
     for capability in range(_CAPABILITIES):
-        with suppress(OSError):  # there is nothing to give up, or the kernel does not know it
+        with suppress(OSError):  # there is nothing to give up, or the kernel does not know the capability
             prctl(_PR_CAPBSET_DROP, capability)
     nothing = struct.pack("6I", *[0] * 6)
     syscall(_CAPSET[os.uname().machine], struct.pack("Ii", _CAPABILITY_VERSION_3, 0), nothing)
@@ -309,7 +312,7 @@ def hold(
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
         *((path, _READ_DIR) for path in wishes.get("list", ())),
-        # Nobody needs to write to /dev/zero. A writable mapping of it would be memory that no limit counts.
+        # Nothing needs to write to /dev/zero. A writable mapping of it would be memory that no limit counts.
         *((path, _READ_FILE | (0 if path == "/dev/zero" else _WRITE_FILE)) for path in wishes.get("device", ())),
     ]
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)
@@ -323,7 +326,7 @@ def hold(
 
 
 def all_rights(abi: int) -> int:
-    """All file system rights that a version of Landlock can deny."""
+    """Return all file system rights that a version of Landlock can deny."""
     rights = _REFER - 1
     for right, since in ((_REFER, 2), (_TRUNCATE, 3), (_IOCTL_DEV, 5)):
         if abi >= since:
@@ -357,9 +360,9 @@ def load_filter(program: bytes) -> None:
 
 
 def wait_for_word() -> None:
-    """Wait for the interpreter's first message, on descriptor 0. No code of the user runs before it.
+    """Wait for the first message to the interpreter, on descriptor 0. No code of the user runs before it.
 
-    So the slow steps of the start can be done while the confinement is still being proven.
+    So the slow steps of the start can run while the confinement is still being proven.
     """
     watch = select.poll()
     watch.register(0, select.POLLIN)
@@ -398,7 +401,7 @@ def _call(name: str, kind: type[ctypes.c_int | ctypes.c_long], *values: int | by
     """Call a function of the C library. Any argument may be as wide as a pointer.
 
     Raises:
-        OSError: it failed.
+        OSError: the call failed.
     """
     import ctypes
 

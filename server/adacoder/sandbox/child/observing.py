@@ -2,11 +2,11 @@
 
 Standard library only, Python 3.8 and later. Used by `worker.py`. Code is identified by its code object, compiled from
 the module under test, never by names or files. From Python 3.12 on, the interpreter itself reports events of this code
-alone (`sys.monitoring`). Before, a hook is active until this code begins. Neither runs Python code at every call of the
-target. So recursion depth, tracebacks and tracers are the same as without observation.
+(`sys.monitoring`). In older versions, a hook is active until this code begins. Neither method runs Python code at every
+call of the target. So recursion depth, tracebacks and tracers are the same as without observation.
 
-No callback gives access to the object that it writes to. A call of a callback proves nothing by itself: the interpreter
-must be executing that code.
+No callback gives access to the object that it writes to. A call of a callback alone proves nothing: the interpreter
+must also be executing the observed code.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 # A private copy: changes that a candidate makes to the real built-ins do not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
-_getframe = sys._getframe  # noqa: SLF001  # it shows the caller of a callback
+_getframe = sys._getframe  # noqa: SLF001  # this shows the caller of a callback
 _NAME = "adacoder"
 _TOOLS = (5, 4, 3, 2, 1, 0)
-"""Tool numbers. Those that other programs rarely use come first."""
+"""Tool numbers, those that other programs rarely use first."""
 _SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
 """Flags of generators and coroutines."""
 
@@ -43,7 +43,7 @@ def by_name(module: CodeType) -> dict[str, list[CodeType]]:
 
 
 def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, last: int) -> tuple[CodeType, ...]:
-    """Code of the function or class in lines `first` to `last` of a module, with all nested code.
+    """Return the code of the function or class in lines `first` to `last` of a module, with all nested code.
 
     `codes`: as returned by `by_name`. Code in decorators, defaults and annotations belongs to the enclosing code.
     """
@@ -66,17 +66,17 @@ class Observer:
     """Observes whether some code runs, and which of its lines."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """As `observer`."""
+        """See `observer` for the arguments."""
         self.codes = codes
         self._ids = frozenset(map(id, codes))  # code objects of the same text are equal
         self._by_line = by_line
         self.entered = False
         self.lines: set[int] = set()
         self.branches: set[tuple[int, int]] = set()
-        """Pairs of a test's line and the line that it led to."""
+        """Pairs of a test's line and the line that the test led to."""
 
     def forget(self) -> None:
-        """Forget what was observed."""
+        """Forget everything that was observed."""
         self.entered = False
         self.lines.clear()
         self.branches.clear()
@@ -86,7 +86,7 @@ class Observer:
         raise NotImplementedError
 
     def is_undisturbed(self) -> bool:
-        """True if nothing interfered since `start`."""
+        """Return True if nothing has interfered since `start`."""
         raise NotImplementedError
 
     def stop(self) -> None:
@@ -100,7 +100,7 @@ class Monitored(Observer):
     """Observer by `sys.monitoring`, from Python 3.12 on."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """As `observer`."""
+        """See `observer` for the arguments."""
         super().__init__(codes, by_line=by_line)
         self._tool: int | None = None
         begins = _hidden(self._begins)
@@ -110,7 +110,7 @@ class Monitored(Observer):
             self._callbacks.update(dict.fromkeys(_BRANCHES, _hidden(self._turns)))
 
     def start(self) -> None:
-        """As `Observer.start`."""
+        """Implement `Observer.start`."""
         self._tool = _claimed()
         if self._tool is None:
             return
@@ -121,7 +121,7 @@ class Monitored(Observer):
             _set_events(self._tool, code, self._events(code))
 
     def is_undisturbed(self) -> bool:
-        """As `Observer.is_undisturbed`."""
+        """Implement `Observer.is_undisturbed`."""
         tool = self._tool
         return (
             tool is not None
@@ -131,7 +131,7 @@ class Monitored(Observer):
         )
 
     def _events(self, code: CodeType) -> int:
-        # An exception thrown into suspended code causes no event except for a line that it reaches.
+        # An exception thrown into suspended code causes no event, except for a line that the code then reaches.
         by_line = _EVENTS.LINE if self._by_line or code.co_flags & _SUSPENDS else 0
         return int(_EVENTS.PY_START | _EVENTS.PY_RESUME | by_line | (sum(_BRANCHES) if self._by_line else 0))
 
@@ -151,21 +151,22 @@ class Monitored(Observer):
             lines = self._line_of[id(code)]
             if offset in lines and destination in lines:
                 self.branches.add((lines[offset], lines[destination]))
-        return None if len(_BRANCHES) == 1 else _DISABLE  # if both branches are one event, disabling it would end both
+        # if both branches are one event, disabling it would disable both
+        return None if len(_BRANCHES) == 1 else _DISABLE
 
 
 class Profiled(Observer):
-    """Observer by a profiler, before Python 3.12, until the target begins. With `by_line`, by a tracer.
+    """Observes by a profiler, before Python 3.12, until the target begins. With `by_line`, it observes by a tracer.
 
-    So the target runs at full speed and with its usual recursion depth. If much code runs before it, the profiler
-    behind `cProfile` takes over, which runs no Python code.
+    So the target runs at full speed and with its usual recursion depth. If much code runs before the target, the
+    profiler behind `cProfile` takes over, because it runs no Python code.
     """
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """As `observer`."""
+        """See `observer` for the arguments."""
         super().__init__(codes, by_line=by_line)
         self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
-        """Offsets of generators and coroutines that have not begun. To profilers, closing it looks like a start."""
+        """Offsets of generators and coroutines that have not begun. To a profiler, closing one looks like a start."""
         is_told_apart = not by_line and not self._starts and _Profiler is not None
         self._profiler: Any = _Profiler(subcalls=False, builtins=False) if is_told_apart else None
         self._hook: Any = _hidden(self._traces if by_line else self._sees)
@@ -179,21 +180,21 @@ class Profiled(Observer):
         self._watch_threads()
 
     def start(self) -> None:
-        """As `Observer.start`."""
+        """Implement `Observer.start`."""
         self._watch_threads()
         self._thread = _get_ident()
         self._patience = _PATIENCE if self._profiler is not None else 0
         self._set(self._hook)
 
     def is_undisturbed(self) -> bool:
-        """As `Observer.is_undisturbed`."""
+        """Implement `Observer.is_undisturbed`."""
         if self._by_line:
             return _gettrace() is self._hook
         found = _getprofile()
         return self.entered or found is self._hook or (found is not None and found is self._profiler)
 
     def stop(self) -> None:
-        """As `Observer.stop`."""
+        """Implement `Observer.stop`."""
         self._set(None)
         if self._profiler is not None:
             self._profiler.disable()
@@ -204,13 +205,13 @@ class Profiled(Observer):
         (_settrace if self._by_line else _setprofile)(hook)
 
     def _watch_threads(self) -> None:
-        """Observe threads that begin from now on, unless another hook does."""
+        """Observe threads that begin from now on, unless another hook observes them."""
         kind = "trace" if self._by_line else "profile"
         if type(getattr(threading, f"_{kind}_hook", "")) in (type(None), _lru_cache_wrapper):
             getattr(threading, f"set{kind}")(self._hook)
 
     def _begin_thread(self, function: Any, arguments: Any, named: Any = None) -> int:
-        """As `_thread.start_new_thread`, to which `threading` keeps its own reference."""
+        """Begin a thread like `_thread.start_new_thread`. `threading` keeps its own reference to the original."""
 
         def observed() -> None:
             self._set(self._hook)
@@ -219,9 +220,12 @@ class Profiled(Observer):
         return _start_new_thread(observed, ())
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
-        """Handle an event. Other threads are observed even after a hit, since they may go on in the next example."""
+        """Handle an event.
+
+        Other threads are still observed after a hit, because they may continue in the next example.
+        """
         code = frame.f_code
-        if id(code) in self._ids:  # no function call, since there are millions of events
+        if id(code) in self._ids:  # no function call here, because there are millions of events
             if _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
                 self.entered = True
                 if _get_ident() == self._thread:
@@ -241,9 +245,9 @@ class Profiled(Observer):
 
 
 def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]]]:
-    """All lines of code, and all branches as far as the interpreter reports them.
+    """Return all lines of code, and all branches as far as the interpreter reports them.
 
-    The line on which a function begins counts only if it has no other.
+    The first line of a function counts only if the function has no other line.
     """
     import dis
 
@@ -261,7 +265,10 @@ def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]
 
 
 def _lines(code: CodeType) -> Iterator[tuple[int, int]]:
-    """Offsets of instructions with their lines. Instructions that only end a loop belong to the line after it."""
+    """Yield the offsets of instructions with their lines.
+
+    Instructions that only end a loop belong to the line after the loop.
+    """
     import dis
 
     starts = dict(dis.findlinestarts(code))
@@ -298,7 +305,7 @@ if _monitoring is not None:
         return None
 else:
     import _thread
-    import dis  # here, not in each process that observes a generator
+    import dis  # imported here, so that not every process that observes a generator imports it
     import threading
 
     _settrace, _gettrace = sys.settrace, sys.gettrace
@@ -315,17 +322,17 @@ else:
         _Profiler = type("Profiler", (Profiler,), {})  # a subclass, to distinguish it from a program's own profilers
 
     def _getprofile_of_others() -> Any:
-        """As `sys.getprofile`, but without showing this observer."""
+        """Work like `sys.getprofile`, but hide this observer."""
         found = _getprofile()
         return None if type(found) in (_Profiler, _lru_cache_wrapper) else found
 
     def _gettrace_of_others() -> Any:
-        """As `sys.gettrace`, but without showing this observer."""
+        """Work like `sys.gettrace`, but hide this observer."""
         found = _gettrace()
         return None if type(found) is _lru_cache_wrapper else found
 
     def _start(code: CodeType) -> int:
-        """Offset at which a generator or coroutine has not begun."""
+        """Return the offset at which a generator or coroutine has not begun."""
         found = (each.offset for each in dis.get_instructions(code) if each.opname == "RETURN_GENERATOR")
         return next(found, -1)
 

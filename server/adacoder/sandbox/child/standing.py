@@ -8,7 +8,7 @@ in addition to a template's:
       → imported NONCE CHANGE…
       → failed NONCE                   it raised, or runs from another text; a separate evaluation reports the reason
 
-A CHANGE is a piece of process state that the import changed. In a docstring's process, `load` has an empty TEXT and
+A CHANGE is a part of the process state that the import changed. In a docstring's process, `load` has an empty TEXT and
 finds the module imported. Everything else is as in `worker.py`.
 """
 
@@ -45,7 +45,7 @@ class Standing:
         self._texts: dict[str, str] = {}
         """Source texts of the imported modules, by path."""
         self.ready: tuple[str, dict[str, object], dict[str, list[CodeType]]] = "", {}, {}
-        """Name of the last docstring's module, a copy of its globals, and its code by name."""
+        """The name of the last docstring's module, a copy of its globals, and its code by name."""
         finders.read_sources(is_installed, self._unsaved)
 
     def import_(self, name: str, path: str, text: str) -> str:
@@ -71,7 +71,8 @@ class Standing:
             return
         try:
             self.ready = name, dict(vars(sys.modules[name])), observing.by_name(finders.compiled[path][1])
-        except BaseException:  # the module replaced itself: its docstrings' own evaluations will report that
+        # the module replaced itself; its docstrings are then evaluated in their own processes, which report that
+        except BaseException:
             self.ready = "", {}, {}
         gc.freeze()
 
@@ -91,7 +92,10 @@ class Standing:
 
 
 def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
-    """Process state other than modules that an import may change, by name. `found`: the template's part of it."""
+    """Return the process state other than modules that an import may change, by name.
+
+    `found` is the template's part of it.
+    """
     threads, descriptors, environment, path, _, here = found
     return {
         "threads": threads,
@@ -108,7 +112,7 @@ class StandingModule(worker.ModuleUnderTest):
     """The module under test in the process of a docstring."""
 
     def __init__(self, fields: list[str], standing: Standing) -> None:
-        """`fields` are as in `load`."""
+        """`fields`: the fields of `load`."""
         super().__init__(fields, lambda path: False)
         self._standing = standing
 
@@ -122,5 +126,5 @@ class StandingModule(worker.ModuleUnderTest):
         return self.begin(namespace, [])
 
     def missing(self) -> str:
-        """Always empty: the code is checked unchanged."""
+        """Always empty, because the code is checked unchanged."""
         return ""

@@ -1,8 +1,8 @@
 """Runs in the *user's* interpreter, confined: imports what evaluations share, and forks them.
 
 Standard library only, Python 3.8 and later. It imports installed modules that the modules under test are sure to
-import, but no modules of the project. For each evaluation it forks a process, which locks itself down further and goes
-on in `worker.py`.
+import, but no modules of the project. For each evaluation it forks a process, which locks itself down further and
+continues in `worker.py`.
 
 Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, as messages in the format of `worker.py`:
 
@@ -107,7 +107,7 @@ class Parent:
         self._channel = _socket.socket(fileno=worker.CHANNEL)
 
     def serve(self) -> list[str]:
-        """Obey the server. In the process of an evaluation, return its first command."""
+        """Obey the server's commands. In the process of an evaluation, return its first command."""
         worker.send("ready")
         while True:
             self._wait()
@@ -133,13 +133,13 @@ class Parent:
                     return worker.receive()
 
     def module(self, fields: list[str]) -> worker.ModuleUnderTest:
-        """Return the module under test in this process; `fields` are as in `load`."""
+        """Return the module under test in this process; `fields` are the fields of `load`."""
         if self._standing is not None:
             return standing.StandingModule(fields, self._standing)
         return worker.ModuleUnderTest(fields, self.installed.holds)
 
     def _wait(self) -> None:
-        """Wait for a command. Meanwhile end evaluations that wrote too much."""
+        """Wait for a command. While waiting, end evaluations that wrote too much."""
         watch = select.poll()
         watch.register(worker.CHANNEL, select.POLLIN)
         counting = self._most_files and self._children
@@ -149,39 +149,43 @@ class Parent:
             self._end_overfull()
 
     def _end_overfull(self) -> None:
-        """End evaluations that wrote too much. Each has its own file system, which counts for it."""
+        """End evaluations that wrote too much. Each evaluation has its own file system, which reports its use."""
         self._counted = monotonic()
         for slot in self._children:
             for number, place in enumerate(self._places(slot)):
                 state = os.statvfs(place)
                 bytes_ = (state.f_blocks - state.f_bfree) * state.f_frsize
-                # An importer counts for its desks. A hostile one may not, and is killed with them at twice the limit.
+                # An importer counts for its desks. A hostile importer may not count, and is killed with its desks at
+                # twice the limit.
                 share = 2 if number else 1
                 if state.f_files - state.f_ffree > self._most_files * share or bytes_ > self._most_bytes * share:
                     self._overfull.add(slot)
                     self._kill(slot)
 
     def _places(self, slot: str) -> list[str]:
-        """Folders that a process in a slot and its descendants may write to."""
+        """Return the folders that a process in a slot and its descendants may write to."""
         return [join(self._scratch, str(int(slot) + number)) for number in range(self._group)]
 
     def _warm(self, statement: str) -> bool:
         """Run an import. Return True if all its effects can be shared.
 
-        If it fails, the evaluation will run into the error itself, and report it.
+        If the import fails, the evaluation runs into the same error and reports it.
         """
         before = self._surroundings()
         sys.meta_path.insert(0, self._barrier)
         try:
             exec(compile(statement, "<ahead>", "exec", 0, True), {})  # noqa: S102  # an import of installed modules
-        except BaseException:  # noqa: S110  # the evaluation will run into it again
+        except BaseException:  # noqa: S110  # the evaluation runs into the same error
             pass
         sys.meta_path.remove(self._barrier)
         worker.regain()
         return not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
-        """State other than modules that an import may change. Threads, open files etc. do not survive a fork."""
+        """Return the state other than modules that an import may change.
+
+        Threads, open files etc. do not survive a fork.
+        """
         descriptors = [number for number in range(worker.CHANNEL, MOST_DESCRIPTORS) if _is_open(number)]
         threads = _thread._count()  # noqa: SLF001  # `threading` calls it too, and may not be imported
         return threads, descriptors, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
@@ -189,15 +193,18 @@ class Parent:
     def _settle(self) -> list[str]:
         """Prepare for forks. Return the answer to `settle`."""
         gc.collect()
-        gc.freeze()  # the collector would touch, and so copy, all objects in every evaluation
-        gc.disable()  # until code runs that is not AdaCoder's
+        gc.freeze()  # otherwise the collector would touch all objects, and so copy them in every evaluation
+        gc.disable()  # until code runs that is not AdaCoder's own
         self._lock.allow_for_memory()
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # each process has its own folder
         return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
     def _fork(self, slot: str, kind: str, *module: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
-        """Fork a process of a kind, for a docstring of `module` if given. Return True in the locked-down child."""
+        """Fork a process of a kind, for a docstring of `module` if given.
+
+        Return True in the locked-down child process.
+        """
         (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
         if slot in self._children:
             worker.send("reaped", *self._reap(slot))
@@ -209,15 +216,15 @@ class Parent:
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
-        for number in range(worker.CHANNEL):  # flags of an open file are shared with all processes that inherit it
+        for number in range(worker.CHANNEL):  # all processes that inherit an open file share its flags
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
         self._children.clear()
-        if kind == "docstring":  # it works in its desk's folder, under its desk's ruleset
+        if kind == "docstring":  # a docstring's process works in its desk's folder, under its desk's ruleset
             os.closerange(worker.CHANNEL + 1, MOST_DESCRIPTORS)
             self._lock.close(kind)
             return True
-        # A folder with an unknown name is out of reach. No process that is forked before or after knows this name,
-        # since the template itself does not.
+        # A folder with an unknown name is out of reach. Processes that are forked before or after do not know this
+        # name, because the template itself does not.
         self._folder = join(self._scratch, slot, os.urandom(16).hex())
         os.mkdir(self._folder, 0o700)
         os.chdir(self._folder)
@@ -225,7 +232,7 @@ class Parent:
         first = last = ruleset = self._slots + int(slot)
         if kind == "importer":
             if sys.platform == "linux":
-                os.setpgid(0, 0)  # neither the process nor its descendants can change that once it is locked
+                os.setpgid(0, 0)  # neither the process nor its descendants can change the group once it is locked
             last, ruleset = first + self._group - 1, self._groups + int(slot) // self._group
             self._standing, self._group = standing.Standing(self.installed.holds), 1
         else:
@@ -247,10 +254,10 @@ class Parent:
         return [how, nonce, *(what for what in before if before[what] != after[what])]
 
     def _kill(self, slot: str) -> None:
-        """Kill the process of a slot."""
+        """Kill the process in a slot."""
         try:
             os.kill(self._children[slot], 9)
-        except OSError:  # it may be forbidden, but then it was killed from outside
+        except OSError:  # the call may be forbidden if the process was killed from outside
             pass
 
     def _reap(self, slot: str) -> tuple[str, str, str]:
@@ -271,19 +278,19 @@ class Parent:
         try:
             _chmod(place, 0o700)
             _utime(place, (0, 0))
-        except OSError:  # it is denied, as it is to evaluations
+        except OSError:  # evaluations may not do this
             pass
         return clean
 
 
 class Lock:
-    """Confines a process further than the template. Steps that take time are prepared in the template."""
+    """Confines a process further than the template. The template prepares the slow steps."""
 
     def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm
         self._limits: list[tuple[int, int]] = [(resource.RLIMIT_NOFILE, 64)]
         if sys.platform != "linux":
-            self._limits.append((resource.RLIMIT_NPROC, 0))  # elsewhere it does not count threads
+            self._limits.append((resource.RLIMIT_NPROC, 0))  # on other systems, this limit does not count threads
             return
         import ctypes
 
@@ -302,16 +309,16 @@ class Lock:
     def hide_memory(self) -> None:
         """Prevent processes in the same namespace from reading this one's memory.
 
-        Without a namespace, Landlock prevents it. In that case this must not be called: the server must see the
+        Without a namespace, Landlock prevents this, and this function must not be called. The server must see the
         mappings of a process, and owns no namespace that would give it the right.
         """
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 
     def allow_for_memory(self) -> None:
-        """Allow an evaluation 1 GiB of memory, or half a GiB on top of the template's if that is more."""
+        """Allow an evaluation 1 GiB of memory, or half a GiB more than the template has, whichever is larger."""
         try:
             size, _, _, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
-        except OSError:  # there is no /proc, and the launcher's limits remain
+        except OSError:  # there is no /proc, and the launcher's limits stay in force
             return
         page = resource.getpagesize()
         self._limits = [
@@ -321,10 +328,10 @@ class Lock:
         ]
 
     def close(self, kind: str, ruleset: int = -1) -> None:
-        """Confine this process for good, as its kind requires. Landlock is used if `ruleset` is open.
+        """Confine this process for good, as its kind requires. If `ruleset` is open, use Landlock.
 
         Raises:
-            OSError: a lock does not close.
+            OSError: a lock cannot be applied.
         """
         for resource_, limit in self._limits:
             worker.lower_limit(resource_, limit)
@@ -349,13 +356,16 @@ class Lock:
 
 
 def own_pids(program: bytes, placeholder: int) -> list[int]:
-    """Offsets of the placeholder for the process's own id in a seccomp program."""
+    """Return the offsets of the placeholder for the process's own id in a seccomp program."""
     sought = struct.pack("=i", placeholder)
     return [at for at in range(4, len(program), 8) if program[at : at + 4] == sought]
 
 
 def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
-    """Wrap `os.chmod` or `os.utime` as evaluations may use it: on an open file, since opening one takes a right."""
+    """Wrap `os.chmod` or `os.utime` so that evaluations may use it.
+
+    The wrapper changes an open file, because opening a file requires a right.
+    """
 
     def changed(
         path: object, *values: object, dir_fd: int | None = None, follow_symlinks: bool = True, **named: object
@@ -363,7 +373,7 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
         if isinstance(path, int):
             return change(path, *values, **named)
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | (0 if follow_symlinks else os.O_NOFOLLOW)
-        descriptor = os.open(path, flags, dir_fd=dir_fd)  # type: ignore[arg-type]  # it raises for other types
+        descriptor = os.open(path, flags, dir_fd=dir_fd)  # type: ignore[arg-type]  # `os.open` raises for other types
         try:
             change(descriptor, *values, **named)
         except OSError as error:
@@ -377,7 +387,9 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
 
 
 def replace_shared_memory(folders: Sequence[str]) -> None:
-    """Replace functions that make shared memory without a file, which isolation denies, by equivalents in one process.
+    """Replace functions that make shared memory without a file by equivalents within one process.
+
+    Isolation denies the original functions.
 
     `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` an unnamed file in the process's own folder. If the
     project has a module `mmap` in these folders, that module is left alone.
@@ -424,11 +436,12 @@ def _is_open(descriptor: int) -> bool:
 
 
 def main() -> None:
-    """Serve as a template; in forked processes, evaluate one module."""
+    """Serve as a template. In a forked process, evaluate one module."""
     os.dup2(0, worker.CHANNEL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(1, 2)  # until here standard error went to the server, so that it could report why this file was not reached
-    sys.modules["__main__"] = type(sys)("__main__")  # candidates find this under that name
+    # before this, standard error went to the server, so that it could report why this file was not reached
+    os.dup2(1, 2)
+    sys.modules["__main__"] = type(sys)("__main__")  # candidates find this module under that name
     _, *fields = worker.receive()
     try:
         parent = Parent(fields)
@@ -444,4 +457,4 @@ if __name__ == "__main__":
     except MemoryError:
         os._exit(worker.OUT_OF_MEMORY)
     finally:
-        os._exit(1)  # whatever broke this file, exit handlers of a candidate must not run
+        os._exit(1)  # whatever error ended this file, exit handlers of a candidate must not run

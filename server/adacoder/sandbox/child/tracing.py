@@ -1,12 +1,12 @@
 """Runs in the *user's* interpreter, confined: traces an example through the target, with the values of locals.
 
 Standard library only, Python 3.8 and later. Used by `worker.py`. The thread that runs the example has a trace function
-for the target's code only. Displaying a value runs no code of its class, not even `__repr__`, so that nothing is
-printed or changed, and nothing hangs. `reprlib` would run such code.
+for the target's code only. Displaying a value runs no code of its class, not even `__repr__`. So nothing is printed or
+changed, and nothing hangs. `reprlib` would run such code.
 
-Traced code can still detect tracing: by its frames' `f_trace`, by the contents of an earlier `locals()` (before Python
-3.13), by objects that live until the next line, and by recursion that ends some calls earlier. A trace therefore
-decides nothing, and the observers of the target are unaware of it.
+Traced code can still detect tracing in four ways: by its frames' `f_trace`, by the contents of an earlier `locals()`
+(before Python 3.13), by objects that live until the next line, and by recursion that ends some calls earlier. A trace
+therefore decides nothing, and the observers of the target do not use it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SEEN_LIMIT = 10_000
 MOST_KEPT = 200
 """Maximum number of entries sent: half from the beginning, half from the end."""
 TRACE_LIMIT = 64_000
-"""Maximum length of all entries together; half of it for each half."""
+"""Maximum length of all entries together. Each half may have half of it."""
 MOST_VALUES = 20
 """Maximum number of names in an entry. The rest follows in the next one."""
 NAME_LIMIT = 100
@@ -41,9 +41,11 @@ DEPTH_LIMIT = 5
 
 _settrace, _gettrace = sys.settrace, sys.gettrace
 _OPTIMIZED, _COROUTINE = 0x1, 0x80
-"""Code flags. The first: locals are not a separate namespace. The second: yielded values are not the code's own."""
+"""Code flags. With the first flag, locals are not a separate namespace. With the second flag, the yielded values are
+not the code's own.
+"""
 _CALLING = ("CALL", "PRECALL", "RAISE")
-"""Instructions at which StopIteration is an exception, not the end of an iteration."""
+"""Instructions at which StopIteration is an exception, and not the end of an iteration."""
 _class_dict = type.__dict__["__dict__"].__get__
 _mro, _flags = type.__dict__["__mro__"].__get__, type.__dict__["__flags__"].__get__
 _OF_PYTHON = 0x200
@@ -52,7 +54,7 @@ _name_of_class = type.__dict__["__name__"].__get__
 _arguments: Any = vars(BaseException)["args"]
 _GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])
 _SIMPLE = frozenset(map(id, (type(None), bool, float, complex, type(...), type(NotImplemented), range)))
-"""Types by identity, since comparing types may run their code."""
+"""Types by identity, because comparing types may run their code."""
 _SHORT = 10**18
 _PLAIN: dict[Any, str] = {
     **dict.fromkeys((int, str, bytes, bytearray), ""),
@@ -63,7 +65,7 @@ _PLAIN: dict[Any, str] = {
     frozenset: "{}",
     deque: "[]",
 }
-"""Types that are displayed as they are, with their brackets."""
+"""Types that are displayed unchanged, with their brackets."""
 _OF_C = {**dict.fromkeys(("date", "datetime", "time", "timedelta"), "_datetime"), "Decimal": "_decimal"}
 """Classes with a safe `repr` in C."""
 
@@ -72,7 +74,7 @@ class Tracer:
     """Trace function of the thread that runs one example."""
 
     def __init__(self, codes: Sequence[CodeType], tell: Callable[..., None]) -> None:
-        """`codes` are the target's; `tell` is called once with ENDED, LEFT_OUT, KEPT and each EXECUTED."""
+        """`codes`: the target's code. `tell`: called once with ENDED, LEFT_OUT, KEPT and each EXECUTED."""
         from opcode import opname
 
         self._ids = frozenset(map(id, codes))
@@ -86,7 +88,7 @@ class Tracer:
     def start(self) -> None:
         """Trace the following calls of this thread."""
         sys.gettrace = _gettrace_of_others
-        _settrace(self)  # type: ignore[arg-type]  # it returns another such function
+        _settrace(self)  # type: ignore[arg-type]  # `__call__` returns another such function
 
     def stop(self, *, ended: bool = True) -> None:
         """Stop tracing, and send the trace once."""
@@ -124,7 +126,10 @@ class Tracer:
 
 
 class _Call:
-    """Trace function of one frame. It keeps no reference to the frame, which lives no longer than without tracing."""
+    """Trace function of one frame.
+
+    It keeps no reference to the frame, so the frame lives no longer than without tracing.
+    """
 
     def __init__(self, tracer: Tracer, number: int) -> None:
         self.tracer = tracer
@@ -141,7 +146,7 @@ class _Call:
         if event == "exception":
             is_end = issubclass(argument[0], (StopIteration, StopAsyncIteration))
             raised = "" if is_end and not operation.startswith(_CALLING) else shown(argument[1])
-            if raised and raised != self._raised:  # and not re-raised by clean-up code
+            if raised and raised != self._raised:  # not re-raised by clean-up code
                 self._keep(frame, "", raised)
                 self._raised = raised
             return self
@@ -165,28 +170,29 @@ class _Call:
 
 
 def _gettrace_of_others() -> Any:
-    """As `sys.gettrace`, but without showing this tracer."""
+    """Work like `sys.gettrace`, but hide this tracer."""
     found = _gettrace()
     return None if type(found) is Tracer else found
 
 
 def shown(value: object) -> str:
-    """Display a value in one line of at most VALUE_LIMIT characters, much as `repr` does."""
+    """Display a value in one line of at most VALUE_LIMIT characters, similar to `repr`."""
     text = ""
     try:
         for part in _pieces(value, DEPTH_LIMIT):
             text += part.replace("\n", " ")
             if len(text) > VALUE_LIMIT:
                 return text[: VALUE_LIMIT - 1] + "…"
-    except RecursionError:  # no stack is left to go on, and Python 3.8 may crash if it is caught so deep
+    # too little stack is left to continue, and Python 3.8 may crash if the error is caught this deep
+    except RecursionError:
         raise
-    except (RuntimeError, MemoryError, ValueError):  # e.g. when another thread changes it
+    except (RuntimeError, MemoryError, ValueError):  # for example if another thread changes the value
         text = text[: VALUE_LIMIT - 1] + "…"
     return text
 
 
 def _pieces(value: Any, depth: int) -> Iterable[str]:
-    """Pieces of a displayed value. Most values are simple, and have only one."""
+    """Return the pieces of a displayed value. Most values are simple, and have only one piece."""
     kind = type(value)
     if id(kind) in _SIMPLE or (kind is int and -_SHORT < value < _SHORT) or (kind is str and len(value) < VALUE_LIMIT):
         return (repr(value),)
@@ -194,7 +200,7 @@ def _pieces(value: Any, depth: int) -> Iterable[str]:
 
 
 def _parts(value: Any, depth: int) -> Iterator[str]:
-    """Pieces of any value. Only methods of built-in types are called."""
+    """Yield the pieces of any value. Only methods of built-in types are called."""
     kind = type(value)
     name = str.__getitem__(_name_of_class(kind), slice(NAME_LIMIT))
     base: Any = next((each for each in _PLAIN if issubclass(kind, each)), None)
@@ -217,7 +223,7 @@ def _parts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
-    """Pieces of a value whose type is built-in, or a subclass of a built-in type."""
+    """Yield the pieces of a value whose type is built-in, or a subclass of a built-in type."""
     if base is int:
         bits = int.bit_length(value)
         yield int.__repr__(value) if bits < 4 * VALUE_LIMIT else f"<int of {bits} bits>"
@@ -235,7 +241,7 @@ def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
 
 
 def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
-    """Pieces of an object's attributes, read directly from their storage."""
+    """Yield the pieces of an object's attributes, read directly from their storage."""
     found: list[tuple[object, object]] = []
     for base in [each for each in reversed(_mro(type(value))) if _flags(each) & _OF_PYTHON]:
         for name, each in _class_dict(base).items():
@@ -252,7 +258,7 @@ def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
 
 
 def _listed(brackets: Sequence[str], items: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Pieces of several values, with commas between them."""
+    """Yield the pieces of several values, with commas between them."""
     separator = brackets[0]
     for item in items:
         yield separator

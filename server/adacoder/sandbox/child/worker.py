@@ -1,7 +1,8 @@
 """Runs in the *user's* interpreter, confined: imports a module with a candidate in place and runs its examples.
 
 Standard library only, Python 3.8 and later. This is all the code of a process that `template.py` forked for one
-evaluation. It decides nothing: it answers with the output, value or exception of an example, and the server compares.
+evaluation. It decides nothing: it answers with the output, value or exception of an example, and the server compares
+them.
 
 A message is a list of texts, each preceded by its length. Commands arrive on CHANNEL, answers leave on it, in lockstep:
 
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 else:
 
     def _beside(name):
-        """Load a module next to this file, not into `sys.modules`: the user may have a module of the same name."""
+        """Load a module next to this file, but not into `sys.modules`: the user may have a module of the same name."""
         module = type(sys)(name)
         SourceFileLoader(name, join(dirname(realpath(__file__)), name + ".py")).exec_module(module)
         return module
@@ -101,7 +102,7 @@ PLAIN_LIMIT = 20_000
 PLAIN_DEPTH = 50
 """Maximum nesting of brackets in such a value."""
 OUT_OF_MEMORY = 77
-"""Exit status if memory does not even suffice for an answer."""
+"""Exit status if there is not even enough memory for an answer."""
 
 
 # --- messages --------------------------------------------------------------------------------
@@ -160,7 +161,7 @@ def receive_bytes(size: int) -> bytes:
 
 
 def _defines(module: Mapping[str, object], qualname: str) -> bool:
-    """Return True if a dotted name leads from a module's globals to a value. No descriptor's code runs."""
+    """Return True if a dotted name leads from a module's globals to a value. No descriptor is called."""
     first, *rest = qualname.split(".")
     if first not in module:
         return False
@@ -184,12 +185,14 @@ class NotPlainError(Exception):
 
 
 def plain(value: object, room: list[int], depth: int = 0) -> object:
-    """Copy a value into the types of literals, regardless of its representation, its equality and its claimed class.
+    """Copy a value into the types of literals.
 
-    Additions of subclasses are left out: a Counter becomes a dict, a named tuple a tuple. Only methods of the built-in
-    types are called, so that no code of the value's own class runs.
+    The value's representation, its equality and its claimed class do not matter.
 
-    `room`: remaining size that may be copied, counted as in PLAIN_LIMIT.
+    Additions of subclasses are left out: a Counter becomes a dict, and a named tuple becomes a tuple. Only methods of
+    the built-in types are called, so that no code of the value's own class runs.
+
+    `room`: the remaining size that may be copied, counted as in PLAIN_LIMIT.
 
     Raises:
         NotPlainError: the value has another type, or is too large.
@@ -218,7 +221,8 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
         copy = tuple([plain(item, room, depth + 1) for item in tuple.__iter__(value)])
     elif _is(value, set):
         copy = {plain(item, room, depth + 1) for item in set.__iter__(value)}
-        room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))  # it distinguishes items that are the same literal
+        # the set has items that are equal as literals but not as values
+        room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))
     elif _is(value, dict):
         copy = {plain(key, room, depth + 1): plain(item, room, depth + 1) for key, item in dict.items(value)}
         room[0] -= PLAIN_LIMIT * (len(copy) != dict.__len__(value))
@@ -230,7 +234,7 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
 
 
 def _is(value: object, kind: type[T]) -> TypeGuard[T]:
-    """As `isinstance`, but ignoring a fake `__class__` of the value."""
+    """Work like `isinstance`, but ignore a fake `__class__` of the value."""
     return issubclass(type(value), kind)
 
 
@@ -253,7 +257,10 @@ class ModuleUnderTest:
     """The module under test."""
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
-        """`fields` are as in `load`. `is_installed`: True for an installed file, False for a file of the project."""
+        """`fields`: the fields of `load`.
+
+        `is_installed`: returns True for an installed file, and False for a project file.
+        """
         (seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, starts, text) = fields[:10]
         if seconds:
             lower_limit(resource.RLIMIT_CPU, int(seconds))
@@ -274,7 +281,7 @@ class ModuleUnderTest:
         sys.argv = [self._path]
 
     def load(self) -> list[str]:
-        """Import it. Return the answer to `load`, without the nonce, which comes second."""
+        """Import the module. Return the answer to `load`, without the nonce, which is its second field."""
         try:
             code, text, left_out = compiling.compile_around(
                 self._text, self._path, self._first, self._last, self._starts
@@ -322,12 +329,15 @@ class ModuleUnderTest:
         return ["loaded", self.missing(), *_reached(*reachable), *notes]
 
     def missing(self) -> str:
-        """Suspects that nothing defines."""
+        """Return the suspects that nothing defines."""
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
 
     def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
-        """Run one example as `doctest` does. Return the answer to `run`, without the nonce. `tell` gets its trace."""
+        """Run one example as `doctest` does.
+
+        Return the answer to `run`, without the nonce. `tell` gets the trace of the example.
+        """
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
@@ -372,10 +382,10 @@ class ModuleUnderTest:
     def _execute(
         self, code: CodeType, is_statement: bool, output: CapturedOutput, by_value: str
     ) -> tuple[str, str, str]:
-        """Run it. Return SHOWN, PLAIN and CLASS."""
+        """Run the code of an example. Return SHOWN, PLAIN and CLASS."""
 
         def shown(value: object) -> str:
-            """Display a value as `sys.displayhook` does, whatever a candidate puts in its place."""
+            """Display a value like `sys.displayhook`, even if a candidate has replaced that."""
             if value is None:
                 return ""
             builtins._ = None  # type: ignore[attr-defined]  # as the interactive interpreter does
@@ -388,9 +398,9 @@ class ModuleUnderTest:
 
         sys.displayhook = display
         if is_statement:
-            exec(code, self._globals)  # noqa: S102  # the purpose
+            exec(code, self._globals)  # noqa: S102  # running the example is the purpose
             return "", "", ""
-        value = eval(code, self._globals)  # noqa: S307  # the purpose
+        value = eval(code, self._globals)  # noqa: S307  # running the example is the purpose
         line = shown(value)
         if not by_value:
             return line, "", ""
@@ -419,7 +429,7 @@ class ModuleUnderTest:
         return ["" if "` is a " in instead else "no", instead, *reached]
 
     def _description(self, error: BaseException, example: str) -> list[str]:
-        """MESSAGE, BASES, LINE and ORIGIN of an exception, which loses its traceback."""
+        """Return MESSAGE, BASES, LINE and ORIGIN of an exception. Drop its traceback."""
         line, innermost = self._trace(error.__traceback__)
         error.__traceback__ = None  # its frames may hold all available memory
         try:
@@ -438,7 +448,7 @@ class ModuleUnderTest:
         return [message, " ".join(bases), str(line), origin]
 
     def _trace(self, trace: TracebackType | None) -> tuple[int, str]:
-        """Innermost line of the candidate, and the file of the innermost frame."""
+        """Return the innermost line of the candidate, and the file of the innermost frame."""
         line, file = 0, ""
         while trace is not None:
             file = trace.tb_frame.f_code.co_filename
@@ -449,7 +459,7 @@ class ModuleUnderTest:
 
 
 def _reached(lines: Collection[int], branches: Collection[tuple[int, int]]) -> list[str]:
-    """LINES and BRANCHES."""
+    """Return LINES and BRANCHES."""
     return [" ".join(map(str, sorted(lines))), " ".join([f"{line}>{to}" for line, to in sorted(branches)])]
 
 
@@ -461,7 +471,7 @@ def regain() -> None:
 
 
 def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest]) -> None:
-    """Serve one module, from its `load` to the end. `module_of` makes it from the fields of `load`."""
+    """Serve one module, from its `load` to the end. `module_of` creates the module from the fields of `load`."""
     _, nonce, *fields = load
     module = module_of(fields)
     kind, *answer = module.load()
@@ -483,7 +493,7 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
 
 
 def lower_limit(kind: int, value: int) -> None:
-    """Lower a limit of this process for good. An already lower limit stays as it is."""
+    """Lower a limit of this process for good. A limit that is already lower stays."""
     hard = resource.getrlimit(kind)[1]
     if hard == resource.RLIM_INFINITY or hard > value:
         resource.setrlimit(kind, (value, value))
@@ -509,7 +519,7 @@ def empty(folder: str) -> bool:
                 try:
                     os.rmdir(entry)
                     continue
-                except OSError:  # it is not empty
+                except OSError:  # the folder is not empty
                     pass
                 moved += 1
                 target = join(folder, f".moved-{moved}")

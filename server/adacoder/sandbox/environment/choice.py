@@ -1,7 +1,7 @@
 """Choice of the project's Python.
 
-AdaCoder runs no program to choose: it finds the Python behind a wrapper, or skips the wrapper. The user's environment
-variables select a Python. `interpreter` decides which of its files may be seen.
+AdaCoder runs no program to choose the Python. It finds the Python behind a wrapper script, or skips the wrapper. The
+user's environment variables can select a Python. `interpreter` decides which files of that Python may be seen.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Choice:
     """A Python, and the reason why it was chosen."""
 
     path: Path
-    """Absolute. Links are kept, since a virtual environment is recognised by the link inside it."""
+    """The absolute path. Links are kept, because a virtual environment is recognised by the link inside it."""
     why: str
-    """Clause without a full stop."""
+    """The reason as a clause without a full stop."""
     passed_over: tuple[str, ...] = ()
-    """Sentences about unusable candidates with higher priority."""
+    """Sentences about unusable Pythons with higher priority."""
 
 
 def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
@@ -66,10 +66,10 @@ def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
 
 
 def look_up(name: str, folder: Path) -> Path:
-    """Absolute path of the interpreter that a user named: a command on PATH, or a path relative to `folder`.
+    """Return the absolute path of the interpreter that a user named: a command on PATH, or a path relative to `folder`.
 
     Raises:
-        SandboxError: there is none.
+        SandboxError: there is no such interpreter.
     """
     remedy = Text("correct ", _SETTING)
     command = shutil.which(name) if os.sep not in name else None
@@ -88,7 +88,7 @@ def _must_be_interpreter(path: Path, shown: str, remedy: str) -> None:
 
 
 def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
-    """Virtual environments from `near` up to `workspace`, nearest first."""
+    """Yield the virtual environments from `near` up to `workspace`, nearest first."""
     inside = near.is_relative_to(workspace)
     folders = [f for f in (near, *near.parents) if f.is_relative_to(workspace)] if inside else [near, workspace]
     for folder in folders:
@@ -98,7 +98,7 @@ def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
 
 
 def _activated(passed_over: list[str]) -> tuple[Path, str] | None:
-    """Python of the activated environment. Conda's base does not count, since it is always active."""
+    """Return the Python of the activated environment. Conda's base does not count, because it is always active."""
     for variable, is_one in (("VIRTUAL_ENV", is_environment), ("CONDA_PREFIX", _is_of_conda)):
         named = os.environ.get(variable)
         prefix = Path(named or ".")
@@ -121,7 +121,7 @@ def _is_base(prefix: Path) -> bool:
 
 
 def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
-    """First `python3` on PATH that is an interpreter; None if it is AdaCoder's own.
+    """Return the first `python3` on PATH that is an interpreter; None if it is AdaCoder's own.
 
     Relative folders in PATH are skipped, since they depend on the current folder.
     """
@@ -145,7 +145,7 @@ def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
 
 
 def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
-    """Version that pyenv would choose for files in `near`, and where that choice comes from."""
+    """Return the version that pyenv would choose for files in `near`, and the source of that choice."""
     if said := os.environ.get("PYENV_VERSION", ""):
         return said.partition(":")[0], "PYENV_VERSION"
     files = [*(folder / ".python-version" for folder in (near, *near.parents)), root / "version"]
@@ -157,7 +157,10 @@ def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
 
 
 def _in_pyenv(root: Path, version: str) -> Path | None:
-    """Installed Python of a pyenv version, or the newest whose version starts with it; None if there is none."""
+    """Return the Python of an installed pyenv version, or of the newest version that starts with `version`.
+
+    Return None if there is none.
+    """
     if not _VERSION.fullmatch(version):
         return None
     folders = sorted((root / "versions").glob(f"{version}.*"), key=_numbers, reverse=True)
@@ -170,14 +173,14 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def _is_interpreter(path: Path) -> bool:
-    """True if a path leads to a program in the `bin` folder of a Python environment or installation."""
+    """Return whether a path leads to a program in the `bin` folder of a Python environment or installation."""
     if not _is_program(path) or _is_script(path):
         return False
     return is_environment(path.parent.parent) or is_installation(real(path).parent.parent)
 
 
 def _is_own(path: Path) -> bool:
-    """True if it is the Python that runs AdaCoder, or belongs to the same environment."""
+    """Return whether `path` is the Python that runs AdaCoder, or belongs to the same environment."""
     prefix = path.parent.parent
     of = prefix if is_environment(prefix) else real(path).parent.parent
     return real(of) == real(Path(sys.prefix))

@@ -1,7 +1,7 @@
 """Imports of a template, ahead of evaluations: installed modules that the text of a module is sure to import.
 
 Only statements that run at every import of the module count. The project's own modules are never imported ahead, but
-the modules that they in turn are sure to import are.
+the installed modules that they are sure to import are.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
-"""Seconds for which imports of the project's other modules are not read again. Meanwhile a module may find a module
-imported that is not needed any more, or may have to import one itself.
+"""Seconds for which imports of the project's other modules are not read again. During this time, a module may find an
+unneeded module imported, or may have to import a module itself.
 """
 _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
-"""Code that may change which module an import finds, or the effect of an import."""
+"""Code that may change which module an import finds, or what an import does."""
 _MOST_FILES = 100
 _MOST_PARTS = 50
 """Maximum number of parts of a dotted name."""
@@ -43,7 +43,9 @@ _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
 )
-"""Modules imported so often that any module may find them imported: they are small, and have no visible submodules."""
+"""Modules that are imported so often that any module may find them imported. They are small and have no visible
+submodules.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Ahead:
 
 
 NOTHING_AHEAD = Ahead(())
-"""For a template that imports nothing."""
+"""The imports of a template that imports nothing."""
 
 
 class ImportsAhead:
@@ -72,7 +74,7 @@ class ImportsAhead:
         """Cache by file: text around the candidate, time, and result."""
 
     async def of(self, program: Program) -> Ahead:
-        """Find the imports for the program. Nothing is read if that was done a moment ago."""
+        """Find the imports for the program. If they were read a moment ago, read nothing."""
         module, text = program.module, program.text
         begin, end = line_start(text, program.first_line - 1), line_start(text, program.last_line)
         around = text[:begin], "" if end is None else text[end:], module
@@ -89,7 +91,7 @@ class ImportsAhead:
 
 def _changed(folder: Path) -> int:
     try:
-        return os.stat(folder).st_mtime_ns  # noqa: PTH116  # at every evaluation
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116  # called at every evaluation
     except OSError:
         return 0
 
@@ -107,7 +109,7 @@ def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path) -> Ahe
             return Ahead(own=tuple(sorted(own)), files=tuple(seen)[1:])
         for each in imports:
             if not each.level and each.module.partition(".")[0] not in own:
-                if f"import {each.module}" not in _COMMON:  # else its names are already there
+                if f"import {each.module}" not in _COMMON:  # otherwise its names are already there
                     found[each.source] = None
                 continue
             files = [file for file in _files(each, path, (root, workspace)) if file not in seen]
@@ -121,7 +123,7 @@ class _Import:
     source: str
     module: str
     names: tuple[str, ...]
-    """Names imported from the module. They may be submodules."""
+    """Names imported from the module. Some may be submodules."""
     level: int
 
 
@@ -153,7 +155,7 @@ def _imports_of(statement: str) -> Iterator[_Import]:
 
 
 def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
-    """Files of the project that an import statement in the file `path` runs."""
+    """Yield the files of the project that an import statement in the file `path` runs."""
     bases = [path.parents[statement.level - 1]] if 0 < statement.level <= len(path.parents) else roots
     parts = statement.module.split(".") if statement.module else []
     for base in bases if len(parts) <= _MOST_PARTS else ():
@@ -165,12 +167,12 @@ def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[
 
 def _module_at(place: Path) -> Iterator[Path]:
     for file in (place / "__init__.py", place.with_name(place.name + ".py")):
-        if os.path.isfile(file):  # noqa: PTH113  # a Path raises where a name is too long
+        if os.path.isfile(file):  # noqa: PTH113  # a Path raises if a name is too long
             yield file
 
 
 def _modules_in(folder: Path) -> Iterator[str]:
-    """Importable names of the modules and packages in a folder."""
+    """Yield the importable names of the modules and packages in a folder."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:

@@ -1,7 +1,8 @@
-"""Description of the user's interpreter, and the files that it needs to start. It is not run here.
+"""Description of the user's interpreter, and the files that it needs to start. This module does not run it.
 
-All input may be hostile, since an environment comes with a repository. So only regular files are read, and only as far
-as needed. The target of a link, a `.pth` file or `pyvenv.cfg` is shown only if `real_paths` allows its real path.
+All input may be hostile, because an environment can be part of a repository. So only regular files are read, and only
+as far as needed. The target of a link, a `.pth` file or `pyvenv.cfg` is shown only if `real_paths` allows its real
+path.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
-"""Limits for a file, for all `.pth` files, and for a folder. Real ones are far smaller."""
+"""Limits for the size of a file, of all `.pth` files, and of a folder. Real files and folders are far smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +51,15 @@ class Interpreter:
     """A Python on this machine."""
 
     path: Path
-    """Absolute. Links are kept, since a virtual environment is recognised by the link inside it."""
+    """The absolute path. Links are kept, because a virtual environment is recognised by the link inside it."""
     folders: tuple[Path, ...]
-    """Real paths that it needs to run: parts of its environment and of the installation below it, packages linked from
-    elsewhere, and additions of `.pth` files.
+    """Real paths that the interpreter needs to run: parts of its environment and of the installation below it, packages
+    linked from elsewhere, and additions of `.pth` files.
     """
     links: tuple[tuple[Path, str], ...]
     """Symbolic links to the executable and to `folders`, each with its target."""
     added: tuple[Path, ...] = ()
-    """Members of `folders` that are other projects, installed in place, with secrets of their own."""
+    """Members of `folders` that are other projects, installed in place. They may have secrets of their own."""
     parts: tuple[Path, ...] = ()
     """Members of `folders` that belong to the environment, or to the installation below it."""
     packages: tuple[Path, ...] = ()
@@ -66,7 +67,7 @@ class Interpreter:
 
     @property
     def installed(self) -> tuple[Path, ...]:
-        """Folders of its own library and of its installed packages."""
+        """The folders of the interpreter's own library and of its installed packages."""
         return tuple(folder for folder in self.folders if folder not in self.added)
 
 
@@ -80,7 +81,10 @@ def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
 
 
 def described(path: Path) -> Interpreter:
-    """As `describe`, but cached, because that is slow. Repeated after an installation, and at intervals."""
+    """Describe the interpreter at `path`, and cache the result because `describe` is slow.
+
+    The description is renewed after an installation, and at intervals.
+    """
     prefix = path.parent.parent
     places = (path, prefix / "pyvenv.cfg", *_packages(prefix))
     return _described_once(path, tuple(map(_changed, places)), int(time.monotonic() / _AGAIN_SECONDS))
@@ -135,7 +139,7 @@ class _InterpreterPaths:
             self.show(follow(part))
 
     def show(self, way: Followed | None) -> bool:
-        """Show the target of a path, if that is allowed. Return True if it is."""
+        """Show the target of a path if that is allowed. Return True if it is shown."""
         place = shown_for(way.real, self._parts) if way is not None else None
         if way is None or place is None:
             return False
@@ -158,14 +162,14 @@ class _InterpreterPaths:
 
 
 def _ways(path: Path, beneath: Path | None) -> Iterator[Followed]:
-    """Paths to the executable, and to the folder of executables that a `pyvenv.cfg` names."""
+    """Yield the paths to the executable, and to the folder of executables that a `pyvenv.cfg` names."""
     for place in (path, beneath, beneath / path.name if beneath is not None else None):
         if place is not None and (way := follow(place)) is not None:
             yield way
 
 
 def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
-    """Prefixes of the chosen environment or installation, and of the installations below it.
+    """Return the prefixes of the chosen environment or installation, and of the installations below it.
 
     Other environments on the way are left out, because no interpreter reads them.
     """
@@ -179,12 +183,12 @@ def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """Parts of an environment or installation to show. The system's are visible anyway."""
+    """Return the parts of an environment or installation to show. The system's parts are visible anyway."""
     return [prefix] if is_within(prefix, OF_THE_SYSTEM) else parts(prefix)
 
 
 def _apart(executable: Path) -> list[Path]:
-    """Parts to show of a Python installed directly into the home folder or its `.local`."""
+    """Return the parts to show of a Python that is installed directly into the home folder or its `.local`."""
     prefix = executable.parent.parent
     if not (is_wide(prefix) and prefix.is_relative_to(home()) and is_installation(prefix)):
         return []
@@ -192,13 +196,13 @@ def _apart(executable: Path) -> list[Path]:
 
 
 def _configuration(prefix: Path) -> dict[str, str]:
-    """Entries of `pyvenv.cfg`; empty if there is none."""
+    """Return the entries of `pyvenv.cfg`; empty if there is no such file."""
     pairs = (line.partition("=") for line in _lines(prefix / "pyvenv.cfg"))
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
 
 def _packages(prefix: Path) -> Iterator[Path]:
-    """Folders into which packages are installed."""
+    """Yield the folders into which packages are installed."""
     for library in libraries(prefix):
         yield from (real(Path(entry.path)) for entry in entries(library, _MOST_ENTRIES) if "-packages" in entry.name)
 
@@ -210,9 +214,9 @@ def _around_packages(prefixes: Iterable[Path]) -> Iterator[Path]:
 
 
 def _targets(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[Path]:
-    """Targets of the links in `folders`, in `packages` and in each package; one for each folder of targets.
+    """Yield the targets of the links in `folders`, in `packages` and in each package, with one target for each folder.
 
-    One is enough: a tool that links packages links all files of a package from the same place.
+    One target is enough: a tool that links packages links all files of a package from the same place.
     """
     seen: set[str] = set()
     for entry in itertools.islice(_entries(folders, packages), _MOST_ENTRIES):
@@ -235,7 +239,7 @@ def _entries(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[os.D
 
 
 def _named(packages: Iterable[Path]) -> Iterator[Path]:
-    """Folders of projects installed in place: from `.pth` files, else from pip's records."""
+    """Yield the folders of projects installed in place: from `.pth` files, else from pip's records."""
     found = [(folder, entry) for folder in packages for entry in entries(folder, _MOST_ENTRIES)]
     lines = ((folder, line) for folder, each in found if each.name.endswith(".pth") for line in _lines(Path(each.path)))
     added = [
@@ -252,7 +256,7 @@ def _named(packages: Iterable[Path]) -> Iterator[Path]:
 
 
 def _in_place(file: Path) -> Iterator[Path]:
-    """Project installed in place, according to PEP 610."""
+    """Yield the project installed in place, according to PEP 610."""
     with suppress(ValueError, RecursionError):
         match json.loads(beginning(file, _MOST_BYTES) or b"{}"):
             case {"url": str(url), "dir_info": {"editable": True}} if url.startswith("file:///"):

@@ -1,7 +1,7 @@
 """Real paths: the targets of links, and the decision which of them may be shown.
 
-An environment comes with a repository, and so do its links. Their targets are shown only if they are of a kind that
-real interpreters depend on. Nothing here trusts a name that a repository can choose.
+An environment can be part of a repository, and so can its links. Their targets are shown only if they are of a kind
+that real interpreters depend on. This module trusts no name that a repository can choose.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _OF_AN_INSTALLATION = ("bin", "lib", "lib64", "libexec", "include", "share", "ssl", "Python", "Resources")
 _OF_AN_ENVIRONMENT = ("bin", "lib", "lib64", "include", "share", "etc", "pyvenv.cfg")
-"""Entries that Python reads. A folder with an environment may contain much else, such as a program's `etc`."""
+"""Entries that Python reads. A folder with an environment may contain other things, such as a program's `etc`."""
 _PRIVATE = ("/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var")
-"""Folders of a system's state, secrets and sockets, where no packages are installed."""
+"""Folders with a system's state, secrets and sockets. No packages are installed there."""
 OF_THE_SYSTEM = tuple(map(Path, SYSTEM))
 _OF_THE_KERNEL = tuple(map(Path, ("/dev", "/proc", "/sys")))
 _MOST_LINKS = 40
-"""The kernel's limit."""
+"""The kernel's limit of links in one path."""
 _MOST_MODULES = 1000
 _ARCHIVE = re.compile(r"archive-v\d+")
 _STORED = re.compile(r"[0-9a-z]+-.+")
@@ -71,20 +71,20 @@ def follow(path: Path) -> Followed | None:
 
 
 def real(path: Path) -> Path:
-    """Return `path` without links. A path in a circle of links is returned as it is."""
+    """Return `path` without links. A path in a circle of links is returned unchanged."""
     return Path(os.path.realpath(path))
 
 
 def unmoved(places: Iterable[Path]) -> list[Path]:
-    """Return the real paths that are still real: no part of them has been replaced by a link."""
+    """Return the paths that are still real: no part of them has been replaced by a link."""
     return [place for place in places if real(place) == place]
 
 
 def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
-    """Path to show so that `place`, a real path, can be read; None if that is not allowed.
+    """Return the path to show so that `place`, a real path, can be read; None if that is not allowed.
 
     It is allowed within `parts`, the parts of the environment and of the installations below it. It is also allowed for
-    a package in the cache or store of a tool that links packages from there. The whole package is shown then.
+    a package in the cache or store of a tool that links packages from there. In that case, the whole package is shown.
     """
     if is_within(place, (*parts, *OF_THE_SYSTEM)):
         return place
@@ -94,7 +94,7 @@ def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
 
 
 def _is_unpacked(folder: Path) -> bool:
-    """True if a folder is an unpacked package in the cache or store of a tool that links packages from there."""
+    """Return whether a folder is an unpacked package in the cache or store of a tool that links packages from there."""
     parent = folder.parent
     if _ARCHIVE.fullmatch(parent.name):  # uv
         return parent.parent.name == "uv" or is_file(parent.parent / "CACHEDIR.TAG")
@@ -108,7 +108,9 @@ def _is_unpacked(folder: Path) -> bool:
 
 
 def project_of(folder: Path) -> Path | None:
-    """Root of the other Python project that contains `folder`, a real path; None if it has none, or none may be shown.
+    """Return the root of the other Python project that contains `folder`, a real path.
+
+    Return None if there is no such project, or if it may not be shown.
 
     A project is recognised by a project file, or by a folder with nothing but modules and packages. Places where
     systems and users keep private files do not count.
@@ -141,19 +143,19 @@ def _is_open(folder: Path) -> bool:
 
 
 def _is_in_environment(folder: Path) -> bool:
-    """True if a project was fetched into an environment, as pip does for projects in a repository."""
+    """Return whether a project was fetched into an environment, as pip does for projects in a repository."""
     return any(folder.parent == above / "src" and is_file(above / "pyvenv.cfg") for above in folder.parents)
 
 
 def libraries(prefix: Path) -> list[Path]:
-    """Folders of Python's own modules and of packages, in an environment or installation."""
+    """Return the folders of Python's own modules and of packages, in an environment or installation."""
     with suppress(OSError):
         return sorted(prefix.glob("lib*/python3*"))
     return []
 
 
 def is_installation(prefix: Path) -> bool:
-    """True if Python itself is installed at `prefix`, a real path other than the root of the system."""
+    """Return whether Python itself is installed at `prefix`, a real path other than the root of the system."""
     return any(
         is_file(library / "os.py") and shown_for(real(library / "os.py"), parts(prefix)) is not None
         for library in libraries(prefix)
@@ -161,37 +163,37 @@ def is_installation(prefix: Path) -> bool:
 
 
 def is_environment(prefix: Path) -> bool:
-    """True if there is a virtual environment at `prefix`."""
+    """Return whether there is a virtual environment at `prefix`."""
     return is_file(prefix / "pyvenv.cfg")
 
 
 def parts(prefix: Path) -> list[Path]:
-    """Paths in an environment or installation at `prefix` that Python reads. They need not exist."""
+    """Return the paths in an environment or installation at `prefix` that Python reads. Some may not exist."""
     return [prefix / name for name in (_OF_AN_ENVIRONMENT if is_environment(prefix) else _OF_AN_INSTALLATION)]
 
 
 def is_file(path: Path) -> bool:
-    """As `Path.is_file`, but never raises."""
+    """Return whether a path is a file. Unlike `Path.is_file`, this never raises."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path) -> bool:
-    """As `Path.is_dir`, but never raises."""
+    """Return whether a path is a folder. Unlike `Path.is_dir`, this never raises."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def entries(folder: Path, most: int) -> list[os.DirEntry[str]]:
-    """Entries of a folder, at most `most`; empty if it cannot be listed."""
+    """Return the entries of a folder, at most `most`; empty if the folder cannot be listed."""
     with suppress(OSError), os.scandir(folder) as found:
         return list(itertools.islice(found, most))
     return []
 
 
 def beginning(path: Path, size: int) -> bytes:
-    """First bytes of a regular file; empty if it cannot be read, or would block."""
+    """Return the first bytes of a regular file; empty if it cannot be read, or if reading would block."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(handle, "rb") as file:  # noqa: PTH123  # it is open
+        with open(handle, "rb") as file:  # noqa: PTH123  # the file is already open
             if stat.S_ISREG(os.fstat(handle).st_mode):
                 return file.read(size)
     return b""

@@ -1,8 +1,8 @@
 """Code of the workspace that Python runs at start-up, before any example.
 
-It is confined like all other code. But it may change the results of examples, so a note warns the user. Unchanged files
-of installed packages are not mentioned, since most environments have some. Neither is `usercustomize`: Python starts in
-isolated mode, which skips it.
+This code is confined like all other code. But it may change the results of examples, so a note warns the user.
+Unchanged files of installed packages are not mentioned, because most environments have some. `usercustomize` is not
+mentioned because Python starts in isolated mode, which skips it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 RECHECK_SECONDS = 10.0
 _CODE = re.compile(rb"^(?:\xef\xbb\xbf)?import[ \t]", re.MULTILINE)
-"""Line of a `.pth` file that is run as code."""
+"""A line of a `.pth` file that Python runs as code."""
 _OF_VIRTUALENV = b"import _virtualenv"
-"""Content of a `.pth` file that virtualenv and uv put into each environment. It belongs to no package."""
+"""Content of a `.pth` file that virtualenv and uv put into each environment. The file belongs to no package."""
 _LIBRARIES = ("", "python3*", "python3*/*-packages", "lib*/python3*", "lib*/python3*/*-packages")
 """Folders that Python searches, relative to an interpreter's folders."""
 _MOST_BYTES = 1 << 16
@@ -54,7 +54,7 @@ def note(interpreter: Interpreter, workspace: Path) -> str:
 
 @lru_cache(maxsize=32)
 def _files(interpreter: Interpreter, workspace: Path, moment: int) -> tuple[Path, ...]:
-    del moment  # it only makes cached results expire
+    del moment  # this only makes cached results expire
     root = os.path.realpath(workspace)
     places = {os.path.realpath(place): place for place in _places(interpreter)}
     inside = [place for reached, place in places.items() if Path(reached).is_relative_to(root)]
@@ -69,7 +69,7 @@ def _places(interpreter: Interpreter) -> Iterator[Path]:
 
 
 def _run_in(place: Path) -> Iterator[Path]:
-    """Files in a folder of modules or packages that run at start-up."""
+    """Yield the files in a folder of modules or packages that run at start-up."""
     names: list[str] = []
     with suppress(OSError), os.scandir(place) as entries:
         names = [entry.name for entry in itertools.islice(entries, _MOST_ENTRIES)]
@@ -87,7 +87,7 @@ def _runs_code(content: bytes) -> bool:
 
 
 def _is_as_installed(place: Path, name: str, content: bytes) -> bool:
-    """True if a tool or an installed package put a file there, and it is unchanged."""
+    """Return whether a tool or an installed package put a file there, and the file is unchanged."""
     if content.strip() == _OF_VIRTUALENV:
         return True
     digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")

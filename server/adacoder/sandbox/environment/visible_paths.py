@@ -1,4 +1,4 @@
-"""Files that a confined interpreter may see, independent of the mechanism that confines it."""
+"""Find the files that a confined interpreter may see, whichever mechanism confines it."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ TOOLS = tuple(dict.fromkeys(place for place in _tools() if place.exists()))
 """Files that AdaCoder itself needs inside the sandbox."""
 
 RECHECK_SECONDS = 0.5
-"""Seconds for which a cheap search (see `_CHEAP_SECONDS`) is not repeated before an evaluation, unless the root folder
-itself changed. After the evaluation the search is repeated. If the evaluation may have seen too much, its results are
-discarded.
+"""A cheap search (see `_CHEAP_SECONDS`) is not repeated for this many seconds before an evaluation, unless the root
+folder itself changed. After the evaluation, the search is repeated. If the evaluation may have seen too much, its
+results are discarded.
 """
 _CHEAP_SECONDS = 0.002
 _PATIENCE, _PATIENCE_FOR_INSTALLED = 20, 200
-"""An expensive search is not repeated for this multiple of its duration. The second is for installed files, which are
-not being worked on.
+"""An expensive search is not repeated for this multiple of its duration. The second number is for installed files,
+because users rarely work on them.
 """
 _SHORT_SECONDS = 0.0001
 """Minimum duration assumed for a search."""
 _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
-"""Maximum depth of a search. Packages may well have 50,000 files."""
+"""Maximum depth of a search. Packages can have 50,000 files."""
 _MOST_LINKED = 5000
-"""Maximum number of entries that are searched for hard links to a module's file, if it has any."""
+"""Maximum number of entries to search for hard links to a module's file, if the file has any."""
 _KEPT = 32
 
 
@@ -70,7 +70,7 @@ class VisiblePaths:
     shown: tuple[Path, ...]
     """Absolute paths of folders and files of the project."""
     hidden: tuple[Path, ...]
-    """Exceptions from these: secrets, sockets, and folders too large to search."""
+    """Exceptions from `shown`: secrets, sockets, and folders too large to search."""
 
     def without(self, places: Iterable[Path]) -> VisiblePaths:
         """Return a copy that also hides everything at `places`."""
@@ -83,8 +83,8 @@ def find_visible(
 ) -> VisiblePaths:
     """Find the files that `module`, which belongs to `workspace`, may see when `interpreter` runs it.
 
-    The results are equal as long as nothing changed, so that a process started with an earlier result can serve.
-    `after`: True to check after a run, whose results must not be trusted if it may have seen too much.
+    The results are equal as long as nothing changed, so that a process started with an earlier result can be used. With
+    `after`, check after a run. The results of the run must not be trusted if it may have seen too much.
 
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
@@ -99,11 +99,13 @@ def find_visible(
 
 
 def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[Path]:
-    """Existing files with a module's source: the file itself, files compiled from it, its backups, and copies built in
-    the workspace or installed among `packages`. Links are replaced by their targets.
+    """List the existing files with a module's source, with links replaced by their targets.
+
+    These are the file itself, files compiled from it, its backups, and copies built in the workspace or installed among
+    `packages`.
     """
     paths = {module.path, real(module.path)}
-    with suppress(ValueError):  # the module lies elsewhere
+    with suppress(ValueError):  # the module is in another folder
         own = module.path.relative_to(module.root)
         built = (folder for base in {module.root, workspace} for folder in _built(base))
         paths |= {folder / own for folder in (*built, *packages)}
@@ -113,7 +115,7 @@ def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[
 
 
 def _with_copies(path: Path) -> Iterator[Path]:
-    """A file, its backups, and the files that Python compiled from it, in its folder and in the cache there."""
+    """Yield a file, its backups, and the files that Python compiled from it, in its folder and in the cache there."""
     name, compiled = re.escape(path.name), f"{path.stem}."
     beside = re.compile(rf"{name}(?:[ci~]|\..*)?|\.{name}\..*|#{name}#", re.DOTALL)
     with suppress(OSError, ValueError):
@@ -123,13 +125,13 @@ def _with_copies(path: Path) -> Iterator[Path]:
 
 
 def _built(base: Path) -> Iterator[Path]:
-    """Folders of modules built by setuptools."""
+    """Yield the folders of modules built by setuptools."""
     with suppress(OSError):
         yield from (base / "build").glob("lib*")
 
 
 def _other_names(places: Iterable[Path], root: Path) -> Iterator[Path]:
-    """Other names that hard links give to files, within a folder that is not too large."""
+    """Yield the other names that hard links give to files, within a folder that is not too large."""
     linked: set[int] = set()
     for place in places:
         with suppress(OSError):
@@ -151,7 +153,7 @@ class _VisibleFolders:
     """Result of a search of some folders."""
 
     shown: tuple[Path, ...] = ()
-    """Empty if the folders contain too much to be searched."""
+    """The files to show; empty if the folders contain too much to search."""
     hidden: tuple[Path, ...] = ()
 
 
@@ -161,7 +163,7 @@ class _Search:
     def __init__(
         self, look: Callable[[], _VisibleFolders], patience: int = _PATIENCE, watched: Path | None = None
     ) -> None:
-        """A change of the folder `watched` is noticed at once."""
+        """If `watched` is given, a change of that folder starts a new search at once."""
         self._look = look
         self._patience = patience
         self._watched = watched
@@ -179,7 +181,7 @@ class _Search:
         began = time.monotonic()
         state = _changed(self._watched) if self._watched else 0
         known = self._known if began < self._looked + moment and state == self._state else None
-        # A path that is gone cannot be covered, and a mechanism that tries will fail.
+        # A path that no longer exists cannot be covered, and a mechanism that tries would fail.
         if known is not None and all(map(os.path.lexists, known.hidden)):
             return known
         busy, before = time.thread_time(), self._known
@@ -192,7 +194,7 @@ class _Search:
 
 @lru_cache(maxsize=_KEPT)
 def _visible_paths(interpreter: Interpreter, found: Sequence[_VisibleFolders]) -> VisiblePaths:
-    """Combine the results for an interpreter, which comes first, and for a project."""
+    """Combine the results for an interpreter and for a project. The interpreter's result comes first."""
     shown = dict.fromkeys(place for each in found[1:] for place in each.shown)
     hidden = [place for each in found for place in each.hidden]
     return VisiblePaths(interpreter, tuple(shown), _as_shown(hidden, [*shown, *interpreter.folders]))
@@ -200,7 +202,7 @@ def _visible_paths(interpreter: Interpreter, found: Sequence[_VisibleFolders]) -
 
 @lru_cache(maxsize=_KEPT)
 def _project(root: Path, wishes: Wishes) -> _Search:
-    """Search of a whole root."""
+    """Return the search of a whole root."""
     wide = is_wide(root)
 
     def look() -> _VisibleFolders:
@@ -213,7 +215,7 @@ def _project(root: Path, wishes: Wishes) -> _Search:
 
 @lru_cache(maxsize=_KEPT)
 def _part(root: Path, package: str, wishes: Wishes) -> _Search:
-    """Search of the part of a root that one package (or folder) needs, if the root is too large."""
+    """Return the search of the part of a root that one package (or folder) needs, if the root is too large."""
 
     def look() -> _VisibleFolders:
         own = _own_parts(root, package)
@@ -224,12 +226,12 @@ def _part(root: Path, package: str, wishes: Wishes) -> _Search:
 
 @lru_cache(maxsize=_KEPT)
 def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
-    """Search of installed files."""
+    """Return the search of installed files."""
 
     def look() -> _VisibleFolders:
         secret: list[Path] = []
         for folder, levels in _looked_at(interpreter):
-            with suppress(TooLargeError):  # installed files are needed by Python, however many there are
+            with suppress(TooLargeError):  # Python needs its installed files, however many there are
                 secret += hidden(folder, levels=levels)
         for folder in interpreter.added:
             secret += _secrets_of_other(folder, wishes)
@@ -239,22 +241,23 @@ def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
 
 
 def _looked_at(interpreter: Interpreter) -> Iterator[tuple[Path, int]]:
-    """Installed folders of an interpreter, each with the depth of its search."""
+    """Yield the installed folders of an interpreter, each with the depth of its search."""
     yield from ((place, _LEVELS) for place in interpreter.parts if not is_within(place, OF_THE_SYSTEM))
     yield from ((place, _LEVELS_OF_PACKAGES) for place in interpreter.packages if not is_within(place, OF_THE_SYSTEM))
 
 
 def _changed(folder: Path) -> int:
-    """Time of the last change of a folder's entries, by the file system's clock; 0 if the folder is missing."""
+    """Return when a folder's entries last changed, by the file system's clock; 0 if there is no folder."""
     try:
-        return os.stat(folder).st_ctime_ns  # noqa: PTH116  # at every evaluation
+        return os.stat(folder).st_ctime_ns  # noqa: PTH116  # called at every evaluation
     except OSError:
         return 0
 
 
 def _own_parts(root: Path, package: str) -> list[Path]:
-    """Part of a root that a module needs: its package, or the modules in its folder. Links are left out, since they
-    would show their targets.
+    """Return the part of a root that a module needs: its package, or the modules in its folder.
+
+    Links are left out, because they would show their targets.
     """
     with suppress(OSError):
         if (root / package).is_dir() and not (root / package).is_symlink():
@@ -272,7 +275,7 @@ def _secrets_of_parts(own: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
 
 
 def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
-    """Files to hide in a folder of another project. All of it if that project hides it."""
+    """Return the files to hide in a folder of another project. If that project hides the folder, hide all of it."""
     try:
         found = hidden(project_of(folder) or folder, wishes)
     except TooLargeError:
@@ -281,7 +284,7 @@ def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
 
 
 def _as_shown(secret: Iterable[Path], folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Map paths of secrets to the paths in `folders` at which they can be seen. Others are dropped."""
+    """Map paths of secrets to the paths in `folders` at which they can be seen. Drop the other paths."""
     reals = [(folder, real(folder)) for folder in folders]
     found: dict[Path, None] = {}
     for path in secret:

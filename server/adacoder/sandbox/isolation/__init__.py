@@ -1,4 +1,4 @@
-"""Mechanisms that confine a template, one in each file. `probe` proves which of them work on this machine."""
+"""Mechanisms that confine a template, one in each file. `probe` tests which of them work on this machine."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 ENVIRONMENT: Mapping[str, str] = {
     "LANG": "C.UTF-8",
     "PATH": "/usr/bin:/bin",
-    "LOGNAME": "user",  # the sandbox has no other source for it
+    "LOGNAME": "user",  # the sandbox has no other source for this name
     "PYTHONDONTWRITEBYTECODE": "1",
-    # Each thread's arena and each BLAS thread reserves address space, which is limited.
+    # Each thread's arena and each BLAS thread reserve address space, which is limited.
     "MALLOC_ARENA_MAX": "2",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -25,7 +25,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Environment of confined code, except for HOME and TMPDIR."""
 
 LIMITS: Mapping[str, int] = {
-    "AS": 8 << 30,  # address space; more than the memory limit, since libraries reserve much that they never use
+    "AS": 8 << 30,  # address space; more than the memory limit, because libraries reserve much that they never use
     "DATA": 2 << 30,
     "FSIZE": 16 << 20,
     "NOFILE": 256,
@@ -34,8 +34,8 @@ LIMITS: Mapping[str, int] = {
     "MSGQUEUE": 0,
     "SIGPENDING": 64,
 }
-"""`resource.RLIMIT_*` of a template, in bytes or counts. Its evaluations lower some further. NPROC is missing because
-the kernel counts all processes of the user for it.
+"""`resource.RLIMIT_*` of a template, in bytes or counts. Its evaluations lower some of them further. NPROC is missing
+because the kernel counts all processes of the user for it.
 """
 
 CONFIGURATION = tuple(
@@ -48,9 +48,9 @@ CONFIGURATION = tuple(
 SCRATCH_SIZE = 64 << 20
 """Maximum bytes in the files of one evaluation."""
 SCRATCH_FILES = 20_000
-"""Maximum number of its files."""
+"""Maximum number of files of one evaluation."""
 MOST_MEMORY = 1 << 30
-"""Maximum bytes of memory of one evaluation, or half of that on top of its template's if that is more."""
+"""Maximum bytes of memory of one evaluation, or half of that more than its template has, whichever is larger."""
 MOST_THREADS = 128
 """Maximum number of threads of one evaluation."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
@@ -61,11 +61,11 @@ class Stage:
     """Setup of one template."""
 
     wrapper: tuple[str, ...]
-    """Command that isolates the program that follows it; empty if the launcher does all the isolation."""
+    """Command that isolates the program named after it; empty if the launcher does all the isolation."""
     confinement: tuple[str, ...]
-    """Instructions for the launcher, carried out before the interpreter starts."""
+    """Instructions for the launcher, which carries them out before the interpreter starts."""
     scratch: str
-    """Folder with one folder for each concurrent evaluation, as the template sees it."""
+    """Folder with one subfolder for each concurrent evaluation, by the path that the template sees."""
     program: bytes = b""
     """Seccomp program of an evaluation; empty if there is none."""
     importing: bytes = b""
@@ -77,18 +77,18 @@ class Stage:
     descriptors: tuple[int, ...] = ()
     """Descriptors that the command inherits."""
     holds: Callable[[], bool] = lambda: True
-    """False if a hidden file came to light, so that code may have seen it since."""
+    """Returns False if a hidden file was found, because code may have seen it."""
     is_current: Callable[[], bool] = lambda: True
-    """False if it no longer shows all files that it should."""
+    """Returns False if the stage no longer shows all files that it should."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """Complete environment."""
+        """Return the complete environment."""
         return {**ENVIRONMENT, "HOME": self.scratch, "TMPDIR": self.scratch}
 
 
 class Mechanism(Protocol):
-    """A way to confine templates. Equal mechanisms confine alike."""
+    """A way to confine templates. Equal mechanisms confine in the same way."""
 
     @property
     def isolation(self) -> Isolation:
@@ -96,17 +96,17 @@ class Mechanism(Protocol):
         ...
 
     def stage(self, visible: VisiblePaths, slots: int = 1) -> AbstractContextManager[Stage]:
-        """Set up a template that sees `visible`. The context's end cleans up, when its processes must be gone.
+        """Set up a template that sees `visible`. The context cleans up at its end, when its processes must have ended.
 
         `slots`: maximum number of concurrent evaluations.
 
         Raises:
-            OSError: there is no place for its files.
+            OSError: there is no place for the stage's files.
         """
         ...
 
 
 def limits(scratch: str, slots: int) -> Iterable[str]:
-    """Part of a Stage's `confinement` that all mechanisms share."""
+    """Yield the part of a Stage's `confinement` that all mechanisms share."""
     yield from (f"limit:{name}={value}" for name, value in LIMITS.items())
     yield from (f"scratch={scratch}", f"slots={slots}")

@@ -1,7 +1,7 @@
 """Isolation by bubblewrap: separate namespaces for files, processes, users and the network (bwrap(1)).
 
-A process in it sees the system's libraries, the interpreter and the project, all read-only and without secrets. It can
-write to a small scratch folder in memory. It can reach neither the network nor any process outside.
+A confined process sees the system's libraries, the interpreter and the project, all read-only and without secrets. It
+can write to a small scratch folder in memory. It can reach neither the network nor any process outside.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SCRATCH = "/tmp"  # noqa: S108  # inside the sandbox
 
 _MOST_OPEN = 100
-"""Maximum number of covered files and folders that are kept open. A process may have 1,024 descriptors at most."""
+"""Maximum number of covered files and folders that are kept open. A process may have at most 1,024 descriptors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +36,36 @@ class Features:
     """Features of this machine's bubblewrap."""
 
     proc: bool = True
-    """Mount a new `/proc`; often forbidden within a container."""
+    """Can mount a new `/proc`; often forbidden within a container."""
     disable_userns: bool = True
-    """Forbid further user namespaces inside."""
+    """Can forbid further user namespaces inside."""
     size: bool = True
-    """Limit the size of a folder in memory."""
+    """Can limit the size of a folder in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """A Mechanism."""
+    """The mechanism that runs bubblewrap."""
 
     program: str
-    """Absolute path."""
+    """The absolute path."""
     features: Features
     locks: Locks
 
     @property
     def isolation(self) -> Isolation:
-        """Full: files, network and processes, each by more than one mechanism."""
+        """Full isolation: files, network and processes, each by more than one mechanism."""
         return Isolation(Level.FULL, ("bubblewrap", *self.locks.names, "rlimits"))
 
     @contextmanager
     def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
-        """As `Mechanism.stage`."""
+        """Implement `Mechanism.stage`."""
         folders = _outermost([*unmoved([*TOOLS, *visible.interpreter.folders]), *map(real, visible.shown)])
         hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
         confinement = (
             *limits(SCRATCH, slots),
             *self.locks.confinement(files=False, processes=False),
-            # Only its own evaluations remain to be isolated from each other, in SCRATCH.
+            # This only isolates the evaluations from each other, in SCRATCH.
             *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, *folders)),
             *(f"device={device}" for device in DEVICES),
         )
@@ -101,9 +101,9 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", "/proc")
         yield from ("--dev", "/dev")
-        if not self.locks.landlock:  # a writable mapping of it is memory that nothing counts
+        if not self.locks.landlock:  # a writable mapping of it would be memory that no limit counts
             yield from ("--ro-bind", os.devnull, "/dev/zero")
-        for slot in range(slots):  # each has its own limit, and leaves space for the others
+        for slot in range(slots):  # each slot has its own limit, and leaves space for the others
             if self.features.size:
                 yield from ("--size", str(SCRATCH_SIZE))
             yield from ("--tmpfs", f"{SCRATCH}/{slot}")
@@ -122,12 +122,13 @@ class Bubblewrap:
 
 
 class _Covers:
-    """Covered paths. The kernel removes a mount when the path below it is removed or replaced."""
+    """Covered paths. The kernel removes a mount when the file below it is removed or replaced."""
 
     def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
         self._known: dict[Path, tuple[int, ...]] = {}
         for place in places:
-            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):  # it is invisible inside as well
+            # the path is invisible inside as well
+            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                 if len(self._known) < _MOST_OPEN:
                     cleanup.callback(os.close, os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
                 self._known[place] = _identity(place, is_open=len(self._known) < _MOST_OPEN)
@@ -138,7 +139,7 @@ class _Covers:
         return self._known
 
     def hold(self) -> bool:
-        """True if the same files are still covered."""
+        """Return whether the same files are still covered."""
         try:
             found = [_identity(place, is_open=number < _MOST_OPEN) for number, place in enumerate(self._known)]
         except OSError:
@@ -153,10 +154,10 @@ def _covered(places: Iterable[Path]) -> Iterator[_Covers]:
 
 
 def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
-    """Identity of a file or folder, which changes when it is replaced.
+    """Return the identity of a file or folder, which changes when the file is replaced.
 
-    The inode number of an open file is not reused. A closed file's number may be, but then the time of the last change
-    differs.
+    The inode number of an open file is not reused. The number of a closed file may be reused, but then the time of the
+    last change differs.
     """
     found = os.lstat(place)
     return found.st_dev, found.st_ino, 0 if is_open else found.st_ctime_ns
@@ -164,7 +165,10 @@ def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
 
 @contextmanager
 def _pipe(arguments: Iterable[str]) -> Iterator[int]:
-    """Pipe with the arguments for bubblewrap, whose command line can be read inside and would reveal names."""
+    """Return a pipe with the arguments for bubblewrap.
+
+    Programs inside can read the command line, which would reveal names.
+    """
     data = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
     read, write = os.pipe()
     try:
@@ -192,7 +196,7 @@ def _system() -> Iterator[str]:
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """Paths without duplicates, and without paths inside another path or inside a folder of the system."""
+    """Return the paths without duplicates, and without paths inside another path or inside a folder of the system."""
     found: list[Path] = [Path(place) for place in SYSTEM if not Path(place).is_symlink()]
     system = len(found)
     for path in sorted(set(paths), key=lambda path: len(path.parts)):

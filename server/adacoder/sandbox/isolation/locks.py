@@ -20,7 +20,7 @@ _SIGNALS_SINCE = 6
 
 @dataclass(frozen=True, slots=True)
 class Locks:
-    """Locks of this kernel."""
+    """The locks that this kernel offers."""
 
     landlock: int
     """Version (ABI) of Landlock; 0 if there is none."""
@@ -33,18 +33,21 @@ class Locks:
         return ("landlock", "seccomp") if self.landlock else ("seccomp",)
 
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
-        """Part of a Stage's `confinement`. `files` and `processes`: True if no other mechanism protects them."""
+        """Yield the part of a Stage's `confinement`.
+
+        `files` and `processes`: True if no other mechanism protects them.
+        """
         if self.landlock:
             yield f"landlock={self.landlock}"
         signals = processes and self.landlock < _SIGNALS_SINCE
         yield f"filter={seccomp.template_filter(self.machine, files=files, signals=signals).hex()}"
 
     def program(self) -> bytes:
-        """Seccomp program of an evaluation."""
+        """Return the seccomp program of an evaluation."""
         return seccomp.child_filter(self.machine, owns_devices=os.geteuid() == 0)
 
     def importing(self) -> bytes:
-        """Seccomp program of a process that imports a module and forks its evaluations."""
+        """Return the seccomp program of a process that imports a module and forks its evaluations."""
         signals = self.landlock < _SIGNALS_SINCE
         return seccomp.importer_filter(self.machine, owns_devices=os.geteuid() == 0, signals=signals)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Landlocked:
-    """A Mechanism."""
+    """The mechanism that uses only Landlock and seccomp."""
 
     locks: Locks
 
@@ -39,7 +39,7 @@ class Landlocked:
 
     @contextmanager
     def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
-        """As `Mechanism.stage`."""
+        """Implement `Mechanism.stage`."""
         listed: dict[Path, _Entries] = {}
         places = dict(_visible(visible, listed))
         with scratch() as folder:
@@ -65,14 +65,14 @@ _Entries: TypeAlias = list[tuple[str, int]]
 
 
 def _visible(visible: VisiblePaths, listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Visible paths with their rights. `listed` receives the entries of folders that may only be listed."""
+    """Yield the visible paths with their rights. `listed` receives the entries of folders that may only be listed."""
     hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
     for folder in (*unmoved(visible.interpreter.folders), *map(real, (*TOOLS, *visible.shown))):
         yield from _around(folder, hidden, listed)
 
 
 def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Rights for `place` without the `hidden` paths. Landlock rules can only allow, not deny."""
+    """Yield the rights for `place` without the `hidden` paths. Landlock rules can only allow, and not deny."""
     if is_within(place, hidden):
         return
     if not any(secret.is_relative_to(place) for secret in hidden):
@@ -85,10 +85,12 @@ def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -
 
 
 def _entries(folder: Path) -> _Entries:
-    """Names and inode numbers of a folder's entries, without links: a rule for a link applies to its target.
+    """Return the names and inode numbers of a folder's entries.
 
-    Rules apply to the files that exist when the rules are made. A file that is created later, or that replaces another,
-    as most editors do when they save, can be read only by a process that is started afterwards.
+    Links are left out, because a rule for a link applies to its target.
+
+    Rules apply to the files that exist when the rules are made. A file that is created later can be read only by a
+    process that starts afterwards. Most editors create a new file when they save.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         return sorted((entry.name, entry.inode()) for entry in entries if not entry.is_symlink())

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unconfined:
-    """No isolation, for users who accept `none`: code may do whatever the user may."""
+    """No isolation, for users who accept `none`. Code may do whatever the user may."""
 
     @property
     def isolation(self) -> Isolation:
-        """None: limits stop accidents, not intent."""
+        """No isolation: the limits stop accidents, but not attacks."""
         return Isolation(Level.NONE, ("rlimits",))
 
     @contextmanager
     def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
-        """As `Mechanism.stage`. The whole file system is visible, regardless of `visible`."""
+        """Implement `Mechanism.stage`. The whole file system is visible, regardless of `visible`."""
         del visible
         with scratch() as folder:
             yield Stage((), tuple(limits(folder, slots)), folder, on_disk=True)

@@ -1,7 +1,7 @@
-"""Scratch folders on disk, for mechanisms that have none in memory.
+"""Create scratch folders on disk, for mechanisms that have none in memory.
 
-The process that makes a folder holds a lock on it, which is released however the process ends. So a folder that can be
-locked was left behind.
+The process that creates a folder holds a lock on it, which is released however the process ends. So if a folder can be
+locked, a process left it behind.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _PREFIX = "adacoder-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 """Names that `tempfile` makes from the prefix."""
 _FOLDER_BYTES = 4096
-"""Bytes that a folder takes on most file systems. Checking the size of each would take too long."""
+"""Bytes that a folder takes on most file systems. Checking the size of each folder would take too long."""
 _MOST_LOCKED = 8
-"""Maximum number of nested folders that deny access to their owner. Each takes a descriptor while it is searched."""
+"""Maximum number of nested folders that deny access to their owner. Each takes a descriptor during the search."""
 _MOST_SECONDS = 10.0
 """Seconds that one start spends on removing old folders. The next one continues."""
 
 
 @contextmanager
 def scratch(parent: str | None = None) -> Iterator[str]:
-    """Make a folder. At the end, remove it with everything that hostile code put into it.
+    """Create a folder. At the end, remove it with everything that hostile code put into it.
 
-    `parent`: folder to make it in; the default is the folder for temporary files.
+    `parent`: the folder to create it in; the default is the folder for temporary files.
     """
     folder, lock = _make(parent)
     try:
@@ -53,10 +53,10 @@ def scratch(parent: str | None = None) -> Iterator[str]:
 
 
 def _make(parent: str | None) -> tuple[str, int]:
-    """Make a folder. Return it with the descriptor of its lock."""
+    """Create a folder. Return it with the descriptor of its lock."""
     while True:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-        # Until it is locked, another process may take it for an abandoned folder.
+        # Until the folder is locked, another process may take it for an abandoned folder.
         with suppress(FileNotFoundError):
             lock = os.open(folder, os.O_RDONLY)
             if _is_locked(lock) and os.path.lexists(folder):
@@ -95,20 +95,20 @@ def remove_left() -> None:
 
 
 def _keeps_names(folder: str) -> bool:
-    """True if only their owners can replace entries of a folder."""
-    found = os.stat(folder)  # noqa: PTH116  # as all here
+    """Return whether only their owners can replace the entries of a folder."""
+    found = os.stat(folder)  # noqa: PTH116  # like everything in this file
     own = found.st_uid in (0, os.geteuid())
     return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _remove_if_left(folder: str) -> None:
     """Remove a folder if it belongs to this user and is not in use."""
-    with suppress(OSError):  # it is in use, or was just removed
+    with suppress(OSError):  # the folder is in use, or was just removed
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return
-        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # unconfined code may have done that
-            os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101  # as all here
+        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # unconfined code may have changed the rights
+            os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101  # like everything in this file
         lock = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -118,7 +118,9 @@ def _remove_if_left(folder: str) -> None:
 
 
 def is_overfull(folder: str, pid: int | None) -> bool:
-    """True if an evaluation wrote more than it may, in its slot's folder and in deleted files that process `pid` holds.
+    """Return whether an evaluation wrote more than it may.
+
+    Its slot's folder counts, and deleted files that process `pid` holds.
 
     This takes some time.
     """
@@ -130,12 +132,12 @@ def is_overfull(folder: str, pid: int | None) -> bool:
                 if size > SCRATCH_SIZE or count > SCRATCH_FILES:
                     return True
     except OSError:
-        return True  # too deep, or locked too many times: harmless code makes no such folders
+        return True  # the folders are too deep, or locked too many times; harmless code makes no such folders
     return size > SCRATCH_SIZE
 
 
 def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
-    """Size of each entry below a folder. `locked`: number of folders around it that were unlocked."""
+    """Yield the size of each entry below a folder. `locked` is the number of folders around it that were unlocked."""
     folders = [folder]
     while folders:
         place = folders.pop()
@@ -152,7 +154,7 @@ def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
 
 
 def _sizes_of_locked(folder: str, locked: int) -> Iterator[int]:
-    """As `_sizes`, for a folder that denies access to its owner. Meanwhile it is unlocked.
+    """Yield the sizes for a folder that denies access to its owner. The folder is unlocked during the search.
 
     A link in its place is not followed, and a folder that was moved away is left alone.
     """
@@ -162,7 +164,7 @@ def _sizes_of_locked(folder: str, locked: int) -> Iterator[int]:
         return
     opened, mode = f"/proc/self/fd/{handle}", stat.S_IMODE(os.fstat(handle).st_mode)
     try:
-        if os.readlink(opened) == folder:  # noqa: PTH115  # as all here
+        if os.readlink(opened) == folder:  # noqa: PTH115  # like everything in this file
             os.chmod(opened, stat.S_IRWXU)  # noqa: PTH101
             yield from _sizes(folder, locked)
     finally:

@@ -1,6 +1,6 @@
 """Isolation by macOS' own sandbox, sandbox-exec(1). Experimental: it has not been tried on that system yet.
 
-Like every mechanism, it is used only if the probe's canary proves that it denies and allows the right things.
+Like every mechanism, it is used only if the probe proves that it denies and allows the right things.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _SYSTEM = ("/usr/lib", "/usr/share", "/usr/bin", "/bin", "/System", "/Library/Fr
 
 @dataclass(frozen=True, slots=True)
 class Seatbelt:
-    """A Mechanism."""
+    """The mechanism that uses sandbox-exec."""
 
     @property
     def isolation(self) -> Isolation:
-        """Files, network and processes, as far as one mechanism can."""
+        """Isolation of files, network and processes, as far as one mechanism can provide it."""
         return Isolation(Level.SEATBELT, ("sandbox-exec", "rlimits"))
 
     @contextmanager
     def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
-        """As `Mechanism.stage`."""
+        """Implement `Mechanism.stage`."""
         with scratch() as folder:
             wrapper = (PROGRAM, "-p", "\n".join(_profile(visible, folder)))
             yield Stage(wrapper, tuple(limits(folder, slots)), folder, on_disk=True)
 
 
 def _profile(visible: VisiblePaths, folder: str) -> Iterator[str]:
-    """Profile in the language of seatbelt. The last matching rule decides."""
+    """Yield the profile in the language of seatbelt. The last matching rule decides."""
     shown = dict.fromkeys(
         [*map(Path, _SYSTEM), *TOOLS, *unmoved(visible.interpreter.folders), *visible.shown, Path(folder)]
     )

@@ -1,13 +1,13 @@
 """Seccomp programs of the sandbox: the denied system calls, and the answer to each (seccomp(2)).
 
 The programs are in classic BPF. The *template* filter applies to the user's interpreter and all its descendants, from
-before its start. The *child* filter comes on top of it for the process of one evaluation, and denies what only its
+before its start. The *child* filter is added for the process of one evaluation, and denies the calls that only its
 template needs. It is small because it is loaded for each evaluation. This module only writes the programs, as the array
 of `struct sock_filter` that prctl(PR_SET_SECCOMP) takes, for any supported machine. If several filters apply, the
 kernel uses the strictest answer.
 
-A call that is not denied is allowed, except for calls that the filters do not know yet. Locks on files are neither
-denied nor allowed: they are reported as taken, but are not. The other answers show the reason:
+A call that is not denied is allowed, except for calls that the filters do not know yet. Locks on files are an
+exception: the call reports success, but no lock is taken. The other answers show the reason:
 
     EAFNOSUPPORT, ENETUNREACH   the network
     EAGAIN                      a new process or program
@@ -48,17 +48,17 @@ class UnsupportedMachine(SandboxError):
 
 
 def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
-    """Filter for the start of the user's interpreter. Fork, exec and further locks stay allowed.
+    """Return the filter for the start of the user's interpreter. Fork, exec and further locks stay allowed.
 
     `machine` is as in uname(2). `files` also denies changes to files that Landlock does not control, even through open
-    descriptors, in the absence of read-only mounts. `signals` also denies every signal, in the absence of a process
-    namespace and of Landlock's scopes. Raises UnsupportedMachine.
+    descriptors. It is needed if there are no read-only mounts. `signals` also denies every signal. It is needed if
+    there is neither a process namespace nor a Landlock scope. Raises UnsupportedMachine.
     """
     known = _machine(machine)
     denials = [*_ALWAYS, *(_FILES if files else ()), *(_SIGNALS if signals else ())]
     return _assemble(
         *_foreign(known),
-        # First the frequent calls that cannot be decided by number alone.
+        # The frequent calls come first that cannot be decided by number alone.
         *_on(known, "open", _truncation(1)),
         *_on(known, "openat", _truncation(2)),
         *_on(known, "mmap", _NO_SHARED_MEMORY),
@@ -73,11 +73,11 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 
 
 def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) -> bytes:
-    """Filter of a process that imports a module, and then forks the evaluations of its examples.
+    """Return the filter of a process that imports a module, and then forks the evaluations of its examples.
 
     It denies the same calls as an evaluation's filter, except calls needed for importing and forking. `signals`: True
-    if it could otherwise send signals to other processes. In that case its evaluations, which the filter covers too,
-    cannot send any signals. Otherwise as `child_filter`.
+    if the process could otherwise send signals to other processes. In that case, its evaluations cannot send any
+    signals, because the filter also covers them. The other arguments are as for `child_filter`.
     """
     known = _machine(machine)
     return _assemble(
@@ -91,14 +91,16 @@ def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) 
 
 
 def child_filter(machine: str, *, owns_devices: bool = False) -> bytes:
-    """Filter of an evaluation's process: it may have no children, and send signals only to itself.
+    """Return the filter of an evaluation's process.
 
-    It cannot change the attributes of a file that it cannot open, since only Landlock knows which files are its own.
-    With `owns_devices` it cannot change any attributes: device nodes can be opened, and root could deny everyone access
-    to them.
+    The process may have no children, and may send signals only to itself.
 
-    It must be loaded last, over the template's filter and with OWN_PID replaced. `machine` is as in uname(2). Raises
-    UnsupportedMachine.
+    The process cannot change the attributes of a file that it cannot open, because only Landlock knows which files are
+    its own. With `owns_devices`, it cannot change any attributes: device nodes can be opened, and root could deny
+    everyone access to them.
+
+    The filter must be loaded last, over the template's filter and with OWN_PID replaced. `machine` is as in uname(2).
+    Raises UnsupportedMachine.
     """
     known = _machine(machine)
     return _assemble(
@@ -122,7 +124,7 @@ def _machine(name: str) -> Machine:
 
 
 class Errno(IntEnum):
-    """Linux's numbers, on any system."""
+    """Linux's error numbers, the same on any system."""
 
     SUCCESS = 0
     """The call does nothing, and reports success."""
@@ -140,13 +142,13 @@ class _Instruction:
     code: int
     operand: int
     if_true: int = 0
-    """Instructions to skip if the comparison holds, at most 255."""
+    """Number of instructions to skip if the comparison holds, at most 255."""
     if_false: int = 0
-    """Instructions to skip if it does not hold, at most 255."""
+    """Number of instructions to skip if it does not hold, at most 255."""
 
 
 _Block: TypeAlias = tuple[_Instruction, ...]
-"""Consecutive instructions. Jumps stay within the block, or lead right behind it."""
+"""Consecutive instructions. Jumps stay within the block, or lead to the instruction right after it."""
 
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _IF_EQUAL, _IF_GREATER, _IF_AT_LEAST, _IF_ANY_BIT = 0x15, 0x25, 0x35, 0x45
@@ -166,7 +168,7 @@ _LOAD_ARCHITECTURE = _load(4)
 
 
 def _load_argument(index: int) -> _Block:
-    """Load the low word of a call's argument. The kernel reads no more of the arguments used here."""
+    """Load the low word of a call's argument. The kernel reads no more of the arguments that are used here."""
     return _load(16 + 8 * index)
 
 
@@ -175,40 +177,41 @@ def _mask(bits: int) -> _Block:
 
 
 def _answer(errno: Errno) -> _Block:
-    """End: deny the call with this error."""
+    """End the program by denying the call with this error."""
     return (_Instruction(_RETURN, 0x0005_0000 | errno),)
 
 
 _ALLOW: _Block = (_Instruction(_RETURN, 0x7FFF_0000),)
 _KILL_PROCESS: _Block = (_Instruction(_RETURN, 0x8000_0000),)
 
-# Each of these runs `then`, which must end the program, on a condition. Otherwise the program continues behind it.
+# Each of these functions runs `then` on a condition. `then` must end the program. Otherwise, the program continues
+# after it.
 
 
 def _if_any(values: Iterable[int], then: _Block) -> _Block:
-    """If one of the non-empty `values` is loaded."""
+    """Run `then` if one of the non-empty `values` is loaded."""
     *others, last = values
     tests = [_Instruction(_IF_EQUAL, value, if_true=len(others) - place) for place, value in enumerate(others)]
     return (*tests, _Instruction(_IF_EQUAL, last, if_false=len(then)), *then)
 
 
 def _unless(value: int, then: _Block) -> _Block:
-    """If any value other than `value` is loaded."""
+    """Run `then` if any value other than `value` is loaded."""
     return (_Instruction(_IF_EQUAL, value, if_true=len(then)), *then)
 
 
 def _if_bits(bits: int, then: _Block) -> _Block:
-    """If any of `bits` is set in the loaded word."""
+    """Run `then` if any of `bits` is set in the loaded word."""
     return (_Instruction(_IF_ANY_BIT, bits, if_false=len(then)), *then)
 
 
 def _if_above(value: int, then: _Block) -> _Block:
-    """If the loaded word is greater than `value`."""
+    """Run `then` if the loaded word is greater than `value`."""
     return (_Instruction(_IF_GREATER, value, if_false=len(then)), *then)
 
 
 def _if_within(values: range, then: _Block) -> _Block:
-    """If the loaded word is in this range."""
+    """Run `then` if the loaded word is in this range."""
     above = _Instruction(_IF_AT_LEAST, values.stop, if_true=len(then))
     return (_Instruction(_IF_AT_LEAST, values.start, if_false=1 + len(then)), above, *then)
 
@@ -225,10 +228,12 @@ class _Denial:
 
 
 _ALWAYS = (
-    # No network. Socket pairs that are connected from the start stay allowed (below): asyncio uses one to wake itself.
+    # No network. Socket pairs that are connected from the start stay allowed (below), because asyncio wakes itself with
+    # one.
     _Denial(Errno.EAFNOSUPPORT, "socket"),
     _Denial(Errno.ENETUNREACH, "connect bind listen accept accept4 sendmmsg recvmmsg"),
-    # Their arguments are in memory, invisible to filters, or they do the work of other calls unseen.
+    # The arguments of these calls are in memory, which filters cannot see, or the calls do the work of other calls
+    # unseen.
     _Denial(Errno.ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register io_setup"),
     # No access to other processes' memory, descriptors or signals by ways that the rules for kill do not cover.
     _Denial(Errno.EPERM, "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp"),
@@ -236,16 +241,16 @@ _ALWAYS = (
     # No namespaces and mounts, which would undo the file system that the sandbox shows.
     _Denial(Errno.EPERM, "unshare setns chroot pivot_root mount umount2 mount_setattr"),
     _Denial(Errno.EPERM, "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick"),
-    # Files only by their paths, since these are confined by Landlock and mounts. No device files.
+    # Access to files only by their paths, because Landlock and mounts confine paths. No device files.
     _Denial(Errno.EPERM, "name_to_handle_at open_by_handle_at fanotify_init mknod mknodat"),
-    # A lock would make all others wait, and any process that can open a file for reading can lock it. The evaluation's
-    # own files cannot be opened by others, so a lock that is not taken leaves no gap in anyone's protection.
+    # A lock would make all others wait, and any process that can open a file for reading can lock it. Other processes
+    # cannot open the evaluation's own files, so a lock that is not taken does no harm.
     _Denial(Errno.SUCCESS, "flock"),
-    # No attributes that outlast their file's content, and no watches on other activity. Watches per user are few.
+    # No attributes that outlast their file's content, and no watches on other activity. A user has few watches.
     _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
     _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
     _Denial(Errno.EPERM, "inotify_init inotify_init1 inotify_add_watch"),
-    # No parts of the kernel that only administrators need, or that attacks on it often start with.
+    # No parts of the kernel that only administrators need, or that attacks on the kernel often start with.
     _Denial(Errno.EPERM, "bpf perf_event_open userfaultfd personality modify_ldt iopl ioperm lookup_dcookie syslog"),
     _Denial(Errno.EPERM, "init_module finit_module delete_module kexec_load kexec_file_load reboot vhangup"),
     _Denial(Errno.EPERM, "swapon swapoff acct quotactl quotactl_fd sethostname setdomainname"),
@@ -256,17 +261,17 @@ _ALWAYS = (
     # No memory that its limit does not count, that cannot be swapped out, or that outlives the process.
     _Denial(Errno.EPERM, "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl"),
     _Denial(Errno.EPERM, "mq_open mq_unlink mlock mlock2 mlockall memfd_create memfd_secret vmsplice"),
-    # No influence on when and where processes run: these calls affect all of the user's processes.
+    # No influence on when and where processes run, because these calls affect all of the user's processes.
     _Denial(Errno.EPERM, "sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set"),
     _Denial(Errno.EPERM, "migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node"),
 )
 
 _FILES = (
-    # These need no right that Landlock controls: they could change the user's own files.
+    # These calls need no right that Landlock controls, and could change the user's own files.
     _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"),
-    # Landlock controls it only from ABI 3 on.
+    # Landlock controls this call only from ABI 3 on.
     _Denial(Errno.EPERM, "truncate"),
-    # A deleted file can stay in a message with its descriptor, where its size is not counted.
+    # A deleted file can stay in a message with its descriptor, where no limit counts its size.
     _Denial(Errno.EPERM, "sendmsg"),
 )
 
@@ -276,14 +281,14 @@ _SIGNALS = (
 )
 
 _CHILD = (
-    # One process for each evaluation, so that the judged process is the one killed at the end.
+    # One process for each evaluation, so that the process that is judged is also the one that is killed at the end.
     _Denial(Errno.EAGAIN, "fork vfork"),
     _Denial(Errno.ENOSYS, "clone3"),
 )
 
 _IMPORTER = (
     _Denial(Errno.EAGAIN, "execve execveat"),
-    # It stays in its session and group, and gets no handle to other processes.
+    # The process stays in its session and group, and gets no handle to other processes.
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
     # A path may lead to the folder of another evaluation. Landlock decides which files get a descriptor.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
@@ -295,7 +300,7 @@ _ATTRIBUTES = (_Denial(Errno.EPERM, "fchmod utimensat"),)
 
 
 def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction]:
-    """Answer the denied calls, by the loaded number."""
+    """Deny calls by the loaded number."""
     listed = [*denials]
     for errno in Errno:
         names = [name for denial in listed if denial.errno is errno for name in denial.calls.split()]
@@ -304,9 +309,9 @@ def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction
 
 
 def _foreign(machine: Machine) -> _Block:
-    """Answer calls of other machines and unknown calls. Leave the number of a known call loaded.
+    """Deny calls of other machines and unknown calls. Leave the number of a known call loaded.
 
-    The numbers of another architecture mean other calls. The x32 calls of x86-64 have numbers above all others.
+    On another architecture, the same numbers mean other calls. The x32 calls of x86-64 have numbers above all others.
     """
     return (
         *_LOAD_ARCHITECTURE,
@@ -336,7 +341,7 @@ _THREADS = (
     *_unless(_CLONE_THREAD | _CLONE_FILES, _answer(Errno.EAGAIN)),
     *_ALLOW,
 )
-"""Only threads that share their descriptors, since descriptors are limited for each table."""
+"""Allow only threads that share their descriptors, because the limit of descriptors applies to each table."""
 
 _MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 _NO_SHARED_MEMORY = (
@@ -345,7 +350,7 @@ _NO_SHARED_MEMORY = (
     *_if_any([_MAP_SHARED | _MAP_ANONYMOUS], _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""No shared memory without a file: a mapping of a single page keeps all of it, and no limit counts it.
+"""Deny shared memory without a file: a mapping of a single page keeps all of it, and no limit counts it.
 
 MAP_SHARED_VALIDATE has the bit of MAP_SHARED; MAP_PRIVATE does not.
 """
@@ -356,7 +361,7 @@ _OWN_LIMITS = (*_load_argument(0), *_unless(0, _answer(Errno.EPERM)), *_ALLOW)
 
 _SET_PDEATHSIG = 1
 _BOUND_TO_PARENT = (*_load_argument(0), *_if_any([_SET_PDEATHSIG], _answer(Errno.EPERM)), *_ALLOW)
-"""The process may not outlive its parent."""
+"""Prevent the process from outliving its parent."""
 
 _SET_CHILD_SUBREAPER = 36
 _ADOPTING = (
@@ -364,7 +369,7 @@ _ADOPTING = (
     *_if_any([_SET_CHILD_SUBREAPER], (*_load_argument(1), *_if_any([0], _answer(Errno.EPERM)), *_ALLOW)),
     *_ALLOW,
 )
-"""The process continues to adopt its orphans."""
+"""Make sure that the process continues to adopt its orphans."""
 
 _UNIX, _DATAGRAM = 1, 2
 _CONNECTED_PAIRS = (
@@ -374,7 +379,7 @@ _CONNECTED_PAIRS = (
     *_if_bits(_DATAGRAM, _answer(Errno.EAFNOSUPPORT)),
     *_ALLOW,
 )
-"""Streams only: a datagram socket of a pair can send to any other socket, by sendto or sendmsg.
+"""Allow only streams: a datagram socket of a pair can send to any other socket, by sendto or sendmsg.
 
 SOCK_DGRAM has the bit, as does SOCK_RAW, which means the same here. SOCK_STREAM and SOCK_SEQPACKET do not.
 """
@@ -386,7 +391,7 @@ _BY_DESCRIPTOR = (
     *_unless(0, _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Only the times of an open file: no path, so both words of that pointer must be 0."""
+"""Allow changes only to the times of an open file: without a path, both words of that pointer are 0."""
 
 _LOCKS = (6, 7, 37, 38)
 """F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW."""
@@ -399,11 +404,11 @@ _COMMANDS = (
     *_if_any([_SET_RW_HINT, _SET_FILE_RW_HINT, _SETDELEG], _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""No owner of a descriptor: the owner is sent any signal, even SIGKILL, when there is something to read.
+"""Deny an owner of a descriptor: the owner gets any signal, even SIGKILL, when there is something to read.
 
-No lease on a file, which makes others wait when they open it. No watch on a folder. No more than its share of the
-memory that all pipes of a user may take. No hint on a file that is only read, since the next evaluation could read the
-hint. Locks are as for `flock`.
+Deny a lease on a file, because it makes others wait when they open the file. Deny a watch on a folder. Deny more than
+its share of the memory that all pipes of a user may take. Deny a hint on a file that is only read, because the next
+evaluation could read the hint. Locks are as for `flock`.
 """
 
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
@@ -415,7 +420,7 @@ _CONTROLS = (
     *_mask(0xFF00),
     *_if_any([ord(kind) << 8 for kind in "fvX\x94\xf5"], _answer(Errno.EPERM)),
 )
-"""No owner of a socket, as above, no typing into the terminal, and no calls of file systems. More tests can follow.
+"""Deny an owner of a socket, as above, typing into the terminal, and calls of file systems. More tests can follow.
 
 Many of those calls change a file that is open only for reading, or its attributes. The second byte of a call's number
 shows its owner: all file systems (f, v, X), Btrfs (0x94), or F2FS (0xf5). Cloning a file into another needs write
@@ -426,7 +431,9 @@ _TRUNC, _ACCESS_MODE = 0o1000, 0o3
 
 
 def _truncation(flags: int) -> _Block:
-    """No O_TRUNC without write access, which Landlock controls only from ABI 3 on. `flags`: index of that argument.
+    """Deny O_TRUNC without write access, which Landlock controls only from ABI 3 on.
+
+    `flags` is the index of that argument.
 
     Neither O_RDONLY nor 3 gives write access. 3 is not a defined mode, but the kernel accepts it.
     """

@@ -1,6 +1,7 @@
 """Numbers of Linux's system calls that the seccomp filters name.
 
-From the kernel's own tables, arch/x86/entry/syscalls/syscall_64.tbl and scripts/syscall.tbl, of Linux 6.18.
+The numbers are from the kernel's own tables, arch/x86/entry/syscalls/syscall_64.tbl and scripts/syscall.tbl, of Linux
+6.18.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ NEWEST = 469
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A kind of machine, with its own numbers."""
+    """A kind of machine, with its own numbers of system calls."""
 
     architecture: int
-    """Its AUDIT_ARCH of linux/audit.h."""
+    """The machine's AUDIT_ARCH in linux/audit.h."""
     unassigned: range
     """Unassigned numbers between the machine's own calls and the calls that all machines share."""
     column: int
     """Column of the machine's numbers in the table."""
 
     def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
-        """Numbers of the calls with these names, without calls that the machine lacks."""
+        """Return the numbers of the calls with these names, without calls that the machine lacks."""
         numbers = [_SHARED.get(name) or _TABLE[name][self.column] for name in names]
         return tuple(number for number in numbers if number is not None)
 
@@ -205,4 +206,4 @@ MACHINES: Mapping[str, Machine] = {
     "x86_64": Machine(architecture=0xC000003E, unassigned=range(337, 424), column=0),
     "aarch64": Machine(architecture=0xC00000B7, unassigned=range(295, 424), column=1),
 }
-"""By their names in uname(2)."""
+"""Machines by their names in uname(2)."""

@@ -16,14 +16,17 @@ _FOLDERS = (
     *("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"),
     *("/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin", "/run/current-system/profile/bin"),
 )
-"""Folders for the system's programs; the last ones are for NixOS, Nix for all users, and Guix. In a container, where
-root owns everything, these distinguish the system's programs from a project's.
+"""Folders for the system's programs. The last ones are for NixOS, Nix for all users, and Guix. In a container, root
+owns everything, so only these folders distinguish the system's programs from a project's.
 """
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def program_of_system(name: str) -> Path | None:
-    """Real path of a program in a system folder that is on PATH; None if others than root could have put it there."""
+    """Return the real path of a program in a system folder that is on PATH.
+
+    Return None if users other than root could have put it there.
+    """
     for folder in _FOLDERS:
         path = Path(os.path.realpath(os.path.join(folder, name)))  # noqa: PTH118  # Path has no realpath that never raises
         if folder in _entries() and _is_program(path) and all(map(_is_roots, (path, *path.parents))):
@@ -32,12 +35,12 @@ def program_of_system(name: str) -> Path | None:
 
 
 def program_of_others(name: str) -> str | None:
-    """Path of a program on PATH that is not the system's."""
+    """Return the path of a program on PATH that is not the system's."""
     return shutil.which(name) if program_of_system(name) is None else None
 
 
 def environment() -> dict[str, str]:
-    """Complete environment of such a program."""
+    """Return the complete environment of such a program."""
     return {"PATH": os.defpath, "LANG": "C.UTF-8"}
 
 
@@ -50,7 +53,7 @@ def _is_program(path: Path) -> bool:
 
 
 def _is_roots(path: Path) -> bool:
-    """True if only root can change a file, or the entries of a folder."""
+    """Return whether only root can change a file, or the entries of a folder."""
     with suppress(OSError):
         found = path.lstat()
         # In a sticky folder, only the owner of an entry can replace it. The store of Nix is sticky.
@@ -60,7 +63,9 @@ def _is_roots(path: Path) -> bool:
 
 
 def _is_nobodys(user: int) -> bool:
-    """True if `user` stands for all users unknown to this user namespace, so that no process in it can run as `user`.
+    """Return whether `user` stands for all users that this user namespace does not know.
+
+    No process in the namespace can run as such a user.
 
     In a container started by an ordinary user, the machine's root is among the unknown users.
     """

@@ -25,7 +25,7 @@ def exported(module: str) -> frozenset[str] | None:
 
 
 def surely_exported(module: str) -> frozenset[str] | None:
-    """Return names that `import *` from `module` certainly binds, perhaps not all; None if unknown."""
+    """Return names that `import *` from `module` certainly binds; None if unknown. The list may be incomplete."""
     names = _exports().get(module, NAMES.get(module))
     return None if names is None else frozenset(names).difference(_LEFT_OUT.get(module, ()))
 

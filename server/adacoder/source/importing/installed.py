@@ -102,7 +102,7 @@ class InstalledModules:
     def modules_of(self, metadata: Path, most: int = _TEXT_BYTES) -> frozenset[str]:
         """Return the top-level modules of a distribution.
 
-        Empty if the metadata does not list them, or if RECORD has more than `most` bytes.
+        Return an empty set if the metadata does not list them, or if RECORD has more than `most` bytes.
         """
         listed = _top_level(metadata, self._access)
         record = None if listed else text_of(metadata / "RECORD", self._access, most=most)
@@ -147,13 +147,13 @@ class InstalledModules:
         return all(name in names or self.has(f"{module}.{name}") for name in first)
 
     def _needed(self, name: str, taken: frozenset[str]) -> list[str]:
-        """Return the submodules in `taken` that the module does not import itself; without any, the module."""
+        """Return the submodules in `taken` that the module does not import itself; the module if there are none."""
         inside = {self._deepest(name, path) for path in taken if not self.offers(name, path.partition(".")[0])}
         inside = {each for each in inside if not any(other.startswith(f"{each}.") for other in inside)}
         return sorted(inside - {name}) or [name]
 
     def _deepest(self, module: str, path: str) -> str:
-        """Return the deepest submodule of `module` on the dotted attribute `path`."""
+        """Return the deepest submodule of `module` along the dotted attribute `path`."""
         for part in path.split("."):
             if not self.has(f"{module}.{part}"):
                 break
@@ -163,7 +163,7 @@ class InstalledModules:
     def _names(self, module: str, depth: int = _STARS) -> frozenset[str] | None:
         """Return the names that the text of a module binds; None if it cannot be read.
 
-        `__getattr__` among them means that there may be others.
+        If the result contains `__getattr__`, the module may have other names.
         """
         if module not in self._read:
             self._read[module] = None  # ends circular imports
@@ -203,7 +203,7 @@ class InstalledModules:
 
     @cached_property
     def _roots(self) -> tuple[Path, ...]:
-        """The folders that modules are imported from, without the standard library."""
+        """The folders that modules are imported from, except the standard library's."""
         own = next((folder.parent for folder in self._folders if folder.name == "pyvenv.cfg"), None)
         alone = own is not None and not _shares_the_systems(own / "pyvenv.cfg", self._access)
         roots: dict[str, Path] = {}  # by real path: `lib64` is often a link to `lib`

@@ -42,7 +42,7 @@ _MOST_LINES = 20_000
 def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
     """Parse `text`, replacing code outside `within` that our own Python cannot read.
 
-    None if the code inside `within` is unreadable, or if replacing code does not help.
+    Return None if the code inside `within` is unreadable, or if replacing code does not help.
     """
     tree = parsed(text)
     if tree is not None:
@@ -102,7 +102,7 @@ def _apart(span: Span, others: Sequence[Span]) -> bool:
 
 
 def _is_readable(text: str, line: LogicalLine) -> bool:
-    """True if a logical line can be parsed on its own."""
+    """Return whether a logical line can be parsed on its own."""
     code = text[line.start : line.code_end]
     before = next((before for continues, before in _CONTINUED if continues.match(code)), "")
     after = " pass" if code.endswith(":") else "\ndef f(): pass" if code.startswith("@") else ""
@@ -115,12 +115,12 @@ def _names(text: str) -> list[str]:
 
 
 def _binding(text: str) -> str:
-    """A statement that binds every name in `text`."""
+    """Return a statement that binds every name in `text`."""
     return "".join(f"{name} = " for name in _names(text)) + "0"
 
 
 def _header(header: re.Match[str], text: str) -> str:
-    """A `def` or `class` header of the same name that binds every other name in `text`.
+    """Return a `def` or `class` header of the same name that binds every other name in `text`.
 
     A function header binds them inside the function, a class header around the class.
     """

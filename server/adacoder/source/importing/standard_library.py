@@ -28,17 +28,17 @@ _DEEPEST = 8
 def standard_import(name: str, used_in: str = "") -> str | None:
     """Return the statement that imports `name` as the code `used_in` uses it; None if there is none.
 
-    Without such code, the most common meaning counts.
+    If `used_in` is empty, the most common meaning of the name counts.
     """
     taken = attributes_of(name, used_in)
     if name in TWINS and taken is not None:
         return _twin(name, taken)
     if name in MODULE_OF:
         if taken and name[0].islower() and name not in WITH_ATTRIBUTES:
-            return None  # a variable, since attributes of functions are rarely used
+            return None  # probably a variable, because code rarely uses attributes of functions
         return f"from {MODULE_OF[name]} import {name}"
     if taken == frozenset() or name in WITH_EFFECT or name.startswith("_"):
-        return None  # a name without attributes is an undefined variable rather than a module
+        return None  # without attributes, an undefined name is more likely a variable than a module
     if name in ALIASES:
         return ALIASES[name]
     if name not in sys.stdlib_module_names:

@@ -60,7 +60,7 @@ class _Needed:
     bound: Bindings
     uses: frozenset[str]
     statements: Sequence[ast.stmt]
-    """Empty if our own Python cannot parse `text`."""
+    """The statements of `text`; empty if our own Python cannot parse it."""
 
     @classmethod
     def of(cls, text: str, target: Target, module: ModuleNames) -> _Needed:
@@ -107,7 +107,10 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
 
 
 def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool:
-    """True if the module already has this definition, or if it defines the target, which never depends on itself."""
+    """Return whether the module already has this definition.
+
+    Also return True for a definition of the target, because the target never depends on itself.
+    """
     names = offered.binds & module.bound.origins.keys()
     return target.qualname in offered.binds or any(
         module.has_same(name, node) for name in names for node in offered.statements
@@ -133,7 +136,9 @@ def _masking(kept: Sequence[_Needed], module: ModuleNames) -> list[_Needed]:
 def _uses(
     text: str, statements: Sequence[ast.stmt], target: Target, module: ModuleNames, *, in_function: bool
 ) -> frozenset[str]:
-    """Return the names that `text` uses. A name that the module imports for type checkers only counts at run time.
+    """Return the names that `text` uses.
+
+    If the module imports a name only for type checkers, the name counts only where it is used at run time.
 
     `statements`: the parsed `text`; for the target, only its body, because the module already has the header.
     """
@@ -190,7 +195,7 @@ def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
 
 
 def _is_own(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Return whether an import would import the module itself, or the target from its supposed module."""
+    """Return whether an import would import the module itself, or the target from some module."""
     source = absolute(name.module, target.module)
     own = target.module.name
     if name.binds == target.qualname.partition(".")[0]:

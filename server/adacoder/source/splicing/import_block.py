@@ -40,7 +40,7 @@ class Statement:
     first: int
     """Its first line, 0-based."""
     after: int
-    """The line after it."""
+    """The line after the statements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class NewLine:
     line: int
     group: int
     text: str
-    """Has `\\n` line endings, but none at the end."""
+    """The statements, with `\\n` line endings between them."""
     apart: bool
     """True if they form a separate group, with blank lines around it."""
 

@@ -51,7 +51,7 @@ class Layout:
     def additions(
         self, futures: Sequence[ImportedName], imports: Sequence[ImportedName], definitions: Sequence[str]
     ) -> list[Edit]:
-        """Edits that add these imports and definitions, in the order of the text.
+        """Return the edits that add these imports and definitions, in the order of the text.
 
         Imports go to the module's imports, with `__future__` first. Definitions go directly before the target's
         top-level statement.
@@ -116,7 +116,10 @@ class Layout:
         return list(statements_at(self._text, (span for span in before if _IMPORT.match(self._text, span.start))))
 
     def _head_line(self) -> int:
-        """The line after the docstring. Without one, the line after the comments that are not directly above code."""
+        """Return the line after the docstring.
+
+        Without a docstring, return the line after the comments that are not directly above code.
+        """
         if self._statements[1:] and _STRING.match(self._text, self._statements[0].start):
             return self._lines.line_at(self._statements[0].end) + 1
         head = line = 0
@@ -128,7 +131,7 @@ class Layout:
         return head
 
     def _own_line(self, head: int) -> int:
-        """The first line of the target's top-level statement, including the comment directly above it."""
+        """Return the first line of the target's top-level statement, including the comment directly above it."""
         *before, own = self._statements
         line = self._lines.line_at(own.start)
         first = self._lines.line_at(before[-1].end) + 1 if before else head
@@ -168,13 +171,13 @@ class Layout:
         return text
 
     def _code_line(self, line: int) -> int:
-        """The first non-blank line at or after `line`."""
+        """Return the first non-blank line at or after `line`."""
         while not self._stripped(line):
             line += 1
         return line
 
     def _blank_before(self, line: int) -> int:
-        """Number of blank lines to put before the code at or after `line`."""
+        """Return the number of blank lines to put before the code at or after `line`."""
         while self._stripped(line)[:1] in ("", "#"):
             line += 1
         return 2 if _BLOCK.match(self._stripped(line)) else 1

@@ -24,7 +24,7 @@ class ModuleText:
 
     path: Path
     name: str
-    """Dotted."""
+    """The dotted name."""
     text: str
 
     @cached_property
@@ -72,7 +72,7 @@ class ModuleText:
         return sorted(found, key=lambda symbol: symbol.span.start)
 
     def named(self, qualname: str) -> list[Symbol]:
-        """All symbols with this name, such as the declarations of an overloaded function."""
+        """Return all symbols with this name, such as the declarations of an overloaded function."""
         if "." not in qualname:
             return [symbol for symbol in self.symbols if symbol.name == qualname]
         return [
@@ -99,7 +99,7 @@ class Symbol:
     """Dotted for a member of a class."""
     span: Span
     definition: Definition | None = None
-    """None for a constant or an alias."""
+    """The definition; None for a constant or an alias."""
 
     @property
     def is_class(self) -> bool:

@@ -28,11 +28,11 @@ _LONGEST_FIELD = 80
 _MOST_FIELDS = 40
 """Maximum lines of fields for one class. An enumeration of all countries is clear from fewer."""
 SUMMARY = 200
-"""Characters of a docstring that only needs to show the purpose."""
+"""Maximum characters of a docstring that shows only the purpose."""
 PROSE = 800
-"""Characters of a docstring that should also show the behaviour."""
+"""Maximum characters of a docstring that also shows the behaviour."""
 LONGEST_CLASS = 4000
-"""Maximum characters of the class around a method. A longer one shows less of each method."""
+"""Maximum characters of the class around a method. A longer class is listed with less of each method."""
 
 
 class _Detail(Enum):
@@ -45,13 +45,13 @@ class _Detail(Enum):
 
 @lru_cache(maxsize=64)  # called for every name that a statement binds
 def constant(text: str) -> str:
-    """A constant's statement, masked and shortened."""
+    """Return a constant's statement, masked and shortened."""
     text = masked(text)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE].rstrip()} …"
 
 
 def outline(definition: Definition, *, characters: int = SUMMARY) -> str:
-    """A definition without its body: decorators, header, and `characters` of its docstring."""
+    """Return a definition without its body: decorators, header, and `characters` of its docstring."""
     return "\n".join(_with_body(definition, _docstring(definition, characters)))
 
 
@@ -89,7 +89,7 @@ def listing(
 
 
 def inherited(owner: Definition, member: Definition) -> str:
-    """A method of a base class, with its docstring and examples."""
+    """Return a method of a base class, with its docstring and examples."""
     return _nested(owner, [*_header(owner), *_indented(_with_body(member, _docstring(member, PROSE, examples=True)))])
 
 
@@ -120,7 +120,7 @@ def _class(
 
 
 def _fields(owner: Definition) -> list[str]:
-    """The fields of a class, with their docstrings."""
+    """Return the fields of a class, with their docstrings."""
     text = owner.text
     found: list[str] = []
     for line, following in field_lines(owner):
@@ -133,7 +133,7 @@ def _fields(owner: Definition) -> list[str]:
 
 
 def field_lines(owner: Definition) -> Iterator[tuple[LogicalLine, LogicalLine | None]]:
-    """The statements directly in a class body that declare or set attributes, each with the next line."""
+    """Yield the statements directly in a class body that declare or set attributes, each with the next line."""
     body = owner.body_lines
     for line, following in zip_longest(body, body[1:]):
         declaration = _DECLARATION.match(owner.text, line.start)
@@ -142,7 +142,7 @@ def field_lines(owner: Definition) -> Iterator[tuple[LogicalLine, LogicalLine | 
 
 
 def attribute_lines(member: Definition) -> Iterator[tuple[list[str], LogicalLine]]:
-    """The statements of a method that set attributes of its first parameter, with the attributes' names."""
+    """Yield the statements of a method that set attributes of its first parameter, with the attributes' names."""
     first = _FIRST_PARAMETER.match(member.header.of(member.text))
     if first is None:
         return
@@ -154,7 +154,7 @@ def attribute_lines(member: Definition) -> Iterator[tuple[list[str], LogicalLine
 
 
 def _new_attributes(member: Definition, known: set[str]) -> Iterator[str]:
-    """The statements that set attributes for the first time. The attributes are added to `known`."""
+    """Yield the statements that set attributes for the first time. The attributes are added to `known`."""
     for names, line in attribute_lines(member):
         if not known.issuperset(names):
             known.update(names)
@@ -162,7 +162,7 @@ def _new_attributes(member: Definition, known: set[str]) -> Iterator[str]:
 
 
 def _field(text: str, line: LogicalLine) -> str:
-    """A field's statement on one line, with its comment. A long value or comment is left out."""
+    """Return a field's statement on one line, with its comment. A long value or comment is left out."""
     for end in (line.end, line.code_end):
         whole = masked(text[line.start : end])
         if len(whole) <= _LONGEST_FIELD and "\n" not in whole:
@@ -174,7 +174,7 @@ def _field(text: str, line: LogicalLine) -> str:
 
 
 def _with_body(definition: Definition, body: Sequence[str]) -> list[str]:
-    """A definition's decorators and header with `body`, or with `...` if `body` is empty."""
+    """Return a definition's decorators and header with `body`, or with `...` if `body` is empty."""
     header = _header(definition)
     return [*header, *_indented(body)] if body else [*header[:-1], f"{header[-1]} ..."]
 
@@ -187,9 +187,9 @@ def _header(definition: Definition) -> list[str]:
 
 
 def docstring(literal: str, characters: int, *, examples: bool = False) -> list[str]:
-    """The lines of a docstring to show: the first paragraph, or more prose if `characters` exceeds `SUMMARY`.
+    """Return the lines of a docstring to show: the first paragraph, or more prose if `characters` exceeds `SUMMARY`.
 
-    Empty if `literal` is not a string.
+    Return an empty list if `literal` is not a string.
     """
     try:
         whole = inspect.cleandoc(read_literal(literal).value)
@@ -209,7 +209,7 @@ def _docstring(definition: Definition, characters: int, *, examples: bool = Fals
 
 
 def _paragraph(text: str) -> str:
-    """The first paragraph on one line, without the underline of a heading."""
+    """Return the first paragraph on one line, without the underline of a heading."""
     return " ".join(_UNDERLINE.sub("", text.split("\n\n", 1)[0]).split())
 
 

@@ -1,4 +1,6 @@
-"""What an example runs, and what shows what came of it; as the interpreter saw it, on each Python that is here."""
+"""What an example runs, and which examples show the target's results, as the interpreter observed it, on each installed
+Python.
+"""
 
 from __future__ import annotations
 
@@ -75,16 +77,16 @@ FLOWS = {
     ">>> items = []\n>>> f(None, items)\n>>> items\n[None]": "-xx",
     ">>> exec('x = f(1)')\n>>> x\n1": "xx",
     ">>> import mod\n>>> mod.f(1)\n1\n>>> mod.g(1)\n1": "-x-",
-    # What an example that shows a value may have changed proves nothing,
+    # An example that shows a possibly changed value proves nothing,
     ">>> items = []\n>>> f(1, items)\n1\n>>> items\n[1]": "-x-",
     ">>> items = []\n>>> x = f(1, items)\n>>> items\n[1]": "-x-",
-    # but must be right.
+    # but it must be right.
     ">>> items = []\n>>> f(1, items)\n1\n>>> items\n[2]": "-xx",
     ">>> items = []\n>>> x = f(1, items)\n>>> clear(items)\n>>> items\n[1]": "-x-x",
     ">>> f(1 / 0)\n1": "-",
     ">>> x = f([])[0]\n>>> x\n1": "xx",
 }
-"""Docstrings, and which of their examples run `f` or use what came of it."""
+"""Docstrings, and which of their examples run `f` or use its results."""
 
 
 def with_examples(shown: str) -> str:
@@ -121,7 +123,7 @@ UNSEEN = {
     "compiled anew": "types.FunctionType(compile('def f(x): return 2 * x', '', 'exec').co_consts[0], {})",
     "no Python code": "functools.partial(operator.mul, 2)",
 }
-"""Decorated functions whose runs cannot be seen, as those of compilers and type checkers."""
+"""Decorated functions whose runs cannot be observed, such as those of compilers and type checkers."""
 DECORATED = '''
 import functools, operator, types
 
@@ -202,7 +204,7 @@ async def test_the_lines_and_branches_that_each_example_reaches(python: Path, tm
     assert (one.reached.lines, other.reached.lines) == ({10, 11}, set())
     assert none.reached.lines == {10, 12, 13, 15, 16, 19}
     assert verdict.reachable.lines - one.reached.lines - none.reached.lines == {14, 17, 18}
-    if verdict.reachable.branches:  # as from Python 3.12 on
+    if verdict.reachable.branches:  # as in Python 3.12 and newer
         assert {(10, 11), (10, 12), (13, 14), (12, 15)} <= verdict.reachable.branches
         assert (10, 11) in one.reached.branches
         assert {(10, 12), (12, 15)} <= none.reached.branches

@@ -1,4 +1,4 @@
-"""The values of locals in a trace: how they are shown, without any code of theirs, and how much of them."""
+"""Values of locals in a trace: their text, which runs none of their code, and its length."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What an example executes of the target, with the values of locals: on each Python that is here, and what bounds it.
+"""Traces of the target in an example, with the values of locals, on each installed Python, and their limits.
 
-A trace decides nothing. What code does to it, or to what makes it, is compared with what its honest twin does.
+A trace decides nothing. The effects of code on it, or on its tracer, are compared with those of an honest twin.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ SEEN = {
         2 return n + plain([n])  # gave 4
     """,
 }
-"""What is told of each function; as it ran, each line before it did."""
+"""The trace of each function, in the order in which the lines ran."""
 
 
 @isolated
@@ -385,9 +385,9 @@ MEDDLING = {
     "a trace function that raises": "type(tracer).keep = lambda *given: 1 / 0",
     "no more trace function": "frame.f_trace = None; frame.f_trace_lines = False; type(tracer).__call__ = None",
 }
-"""What code does to what traces it, and to the trace."""
+"""Attacks of code on its tracer and on the trace."""
 FORGED = {"a trace of its own", "a trace of its own, twice", "an early end"}
-"""Those that say that they were traced to the end."""
+"""Attacks that claim a complete trace."""
 MEDDLER = '''
     import os
     import sys
@@ -425,7 +425,7 @@ async def test_who_meddles_with_a_trace_spoils_it_alone(ws: Workspace) -> None:
 
 @isolated
 async def test_no_verdict_is_other_for_a_trace(ws: Workspace) -> None:
-    """A trace has no verdict; and after it one is what it was before, for what forges a trace and for what does not."""
+    """A trace has no verdict. A later verdict is the same as before, whether or not code forges its trace."""
     for meddling in ("", MEDDLING["a trace of its own"], "import mod; mod.f.__code__ = (lambda x: 2).__code__"):
         for want, passes in ((2, True), (3, False)):
             text = meddler(meddling, want)

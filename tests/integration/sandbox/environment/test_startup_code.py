@@ -1,4 +1,4 @@
-"""A user is told what of the workspace runs before any example, and not of what every environment has."""
+"""A user learns which code of the workspace runs before any example, without the code of every environment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def anew() -> None:
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
-    """The packages of the environment in a workspace."""
+    """Return the packages folder of the environment in a workspace."""
     base = BASE_PYTHON
     found = tmp_path / ".venv/lib" / VERSION / "site-packages"
     found.mkdir(parents=True)
@@ -43,7 +43,7 @@ def told(workspace: Path, interpreter: Interpreter | None = None) -> str:
 
 
 def install(packages: Path, name: str, content: bytes, record: str | None = None) -> None:
-    """Put a file of an installed package there, as the package's RECORD tells."""
+    """Write a file of an installed package there, and list it in the package's RECORD."""
     (packages / name).write_bytes(content)
     digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
     info = packages / "some-1.0.dist-info"

@@ -1,4 +1,4 @@
-"""What a candidate sees of the file system."""
+"""The files that a candidate can see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scratch folders on disk: gone with their evaluations; what a killed server left goes with the next one's start."""
+"""Scratch folders on disk are removed with their evaluations. The next server removes those of a killed one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def names(folder: Path) -> list[str]:
 
 
 def left(name: str = "left") -> Path:
-    """A folder as a process leaves it that was killed."""
+    """Make a folder as a killed process leaves it."""
     made = Path(tempfile.mkdtemp(prefix="adacoder-scratch-"))
     (made / name).write_text("left", encoding="utf-8")
     return made

@@ -1,4 +1,4 @@
-"""The seccomp filters: what they answer on either machine, and what the kernel makes of this machine's own."""
+"""The seccomp filters: their answers for each machine, and the kernel's behaviour with this machine's filters."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from support.bpf import ALLOW, KILL, Answer, Call
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Linux's, on whatever system the tests run.
+# Linux's numbers, on any system that runs the tests.
 SUCCESS, EPERM, EAGAIN, ENOSYS, EAFNOSUPPORT, ENETUNREACH = 0, 1, 11, 38, 97, 101
 
 X86_64, AARCH64, I386, ARM = 0xC000003E, 0xC00000B7, 0x40000003, 0x40000028
 ARCHITECTURE = {"x86_64": X86_64, "aarch64": AARCH64}
 Case: TypeAlias = tuple[str, tuple[int, ...], Answer]
-"""A call's name and arguments, and what is answered to it."""
+"""A call's name, its arguments, and the filter's answer."""
 
 PID = 4711
 HIGH = 1 << 32
-"""Of an `int` argument the kernel ignores the upper half of the register."""
+"""The kernel ignores the upper half of the register of an `int` argument."""
 
 UNTOUCHED: Mapping[str, tuple[int | None, int | None]] = {
     # x86-64, arm64: calls that no filter names
@@ -63,11 +63,11 @@ UNTOUCHED: Mapping[str, tuple[int | None, int | None]] = {
 TOO_NEW_FOR_LIBSECCOMP = frozenset(
     ["fchmodat2", "lsm_set_self_attr", "setxattrat", "removexattrat", "open_tree_attr", "file_setattr"]
 )
-"""Libseccomp 2.5, still common, does not know these."""
+"""Calls that libseccomp 2.5, which is still common, does not know."""
 
 
 def number(machine: str, name: str) -> int | None:
-    """The call's number; None if the machine has no such call."""
+    """Return the call's number; None if the machine has no such call."""
     if name in UNTOUCHED:
         return UNTOUCHED[name][list(ARCHITECTURE).index(machine)]
     return next(iter(syscalls.MACHINES[machine].numbers([name])), None)
@@ -96,14 +96,14 @@ def on_each_machine(cases: Sequence[Case]) -> pytest.MarkDecorator:
 
 
 def plain(expected: Answer, calls: str) -> list[Case]:
-    """Calls whose answer does not depend on their arguments."""
+    """Return calls whose answer does not depend on their arguments."""
     return [(name, (), expected) for name in calls.split()]
 
 
 O_RDONLY, O_WRONLY, O_RDWR, O_NEITHER, O_CREAT, O_TRUNC = 0, 1, 2, 3, 0o100, 0o1000
 CLONE_THREAD, CLONE_FILES = 0x10000, 0x400
-THREAD = 0x3D0F00  # as the C library makes threads
-FORK = 0x1200011  # as the C library forks
+THREAD = 0x3D0F00  # arguments of the C library for a thread
+FORK = 0x1200011  # arguments of the C library for a fork
 NEW_NAMESPACES = (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
 AF_UNIX, AF_INET, AF_TIPC = 1, 2, 30
 SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, SOCK_CLOEXEC = 1, 2, 3, 5, 0x80000
@@ -149,7 +149,7 @@ ALWAYS = [
     ),
     *plain(EPERM, "sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set"),
     *plain(EPERM, "migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node"),
-    # To start, to fork and to lock down further.
+    # Calls to start, fork and lock down further.
     *plain(ALLOW, "fork vfork execve execveat setsid setpgid pidfd_open prctl"),
     *plain(ALLOW, " ".join(UNTOUCHED)),
     ("clone", (FORK,), ALLOW),
@@ -285,7 +285,7 @@ def test_whatever_is_called_gets_an_answer(
 
 
 def test_the_child_filter_is_small() -> None:
-    """It is loaded once an evaluation, at a cost that grows with its length."""
+    """It is loaded once for each evaluation, at a cost that grows with its length."""
     for machine in MACHINES:
         assert len(bpf.load(child(machine))) <= 64
 
@@ -340,11 +340,11 @@ def test_libseccomp_knows_the_calls_by_the_same_numbers(machine: str) -> None:
     checked = 0
     for call in [*syscalls._TABLE, *syscalls._SHARED, *UNTOUCHED]:
         theirs = resolve(ARCHITECTURE[machine], call.encode())
-        if theirs == -1:  # __NR_SCMP_ERROR: it never heard of this one
+        if theirs == -1:  # __NR_SCMP_ERROR: it does not know this call
             assert call in TOO_NEW_FOR_LIBSECCOMP | {"statmount", "listmount", "uretprobe"}
             continue
         checked += 1
-        # Below -1 are its stand-ins for the calls that a machine lacks.
+        # Numbers below -1 stand for calls that a machine lacks.
         assert number(machine, call) == (theirs if theirs >= 0 else None), call
     assert checked > 150
 
@@ -498,7 +498,7 @@ needs_kernel = pytest.mark.skipif(
 
 
 def attempted(folder: Path, *programs: bytes) -> dict[str, int]:
-    """What is denied in a process under these filters, and with which errno."""
+    """Return the calls that are denied in a process under these filters, with their errno."""
     command = [sys.executable, "-c", ATTEMPTS, str(folder), *(program.hex() for program in programs)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr

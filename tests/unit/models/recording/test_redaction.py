@@ -1,4 +1,4 @@
-"""What is taken out of a recording, and what is not."""
+"""Texts that a recording leaves out, and texts that it keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which text a module is loaded from, and what is installed: what of it can be seen without a sandbox."""
+"""The text that a module is loaded from, and installed packages, as far as they are visible without a sandbox."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_finders_that_ask_all_the_others_find_what_there_is(monkeypatch: pytest.
             return next((found for each in others if (found := each.find_spec(fullname, path, target))), None)
 
     class Old:
-        """As before Python 3.4."""
+        """A finder in the form before Python 3.4."""
 
     finder = finders.TextFinder("mod", finders.TextLoader("mod", "/x/mod.py", ""), finders.Unsaved({}))
     monkeypatch.setattr(sys, "meta_path", [finder, Old(), Asks(), *sys.meta_path])

@@ -1,4 +1,4 @@
-"""What may be imported ahead is read once for all candidates in the same text."""
+"""The modules to import ahead are read once for all candidates in the same text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from adacoder.sandbox.program import Program
 AROUND = "import csv\n{above}\n\n\n", "\n\n\nimport wave\n"
 ONE = "def f():\n    return 1"
 LONG = 3600.0
-"""Seconds; no test takes so long."""
+"""Seconds that no test takes."""
 OTHER = "def f():\n    import zipfile\n\n    return 22"
 
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts that were read, each time that one was."""
+    """The texts that were read, in order."""
     texts: list[str] = []
     read = imports_ahead._ahead
 

@@ -1,4 +1,4 @@
-"""What of the file system is shown, and what of that stays hidden. Nothing here runs any code of the user's."""
+"""Visible and hidden parts of the file system. None of the user's code runs here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HARMLESS = (
 
 @pytest.fixture(autouse=True)
 def _look_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take nothing for granted, however recently it was found."""
+    """Forget all earlier findings."""
     monkeypatch.setattr(visible_paths, "RECHECK_SECONDS", 0.0)
 
 
@@ -88,7 +88,7 @@ def test_for_a_moment_it_is_not_looked_for_again_below_the_top(
 ) -> None:
     monkeypatch.setattr(visible_paths, "RECHECK_SECONDS", 1000.0)
     fill(tmp_path, "sub/mod.py")
-    view(here, tmp_path)  # what is found anew is looked at once more
+    view(here, tmp_path)  # new findings are checked once more
     first = view(here, tmp_path)
     fill(tmp_path, "sub/.env")
     assert view(here, tmp_path) is first
@@ -190,7 +190,7 @@ def test_what_cannot_be_read_is_passed_over(tmp_path: Path, here: Interpreter, m
     scan = os.scandir
 
     def scandir(path: str) -> Iterator[os.DirEntry[str]]:
-        """As for someone who is not root, who may read anything."""
+        """Simulate a user who is not root, because root may read anything."""
         if Path(path).name == "locked":
             raise PermissionError(13, "Permission denied")
         return scan(path)

@@ -1,4 +1,4 @@
-"""Which programs run outside isolation: only those of the system, which nobody but root can change."""
+"""Only programs of the system run outside isolation. Nobody but root can change them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ SYSTEM = "/usr/bin" + os.pathsep + "/bin"
 
 @pytest.fixture
 def owned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[Path, tuple[int, int]]:
-    """A system with a program `tool` in one folder; owner and mode of what differs from a root's usual."""
+    """Make a system with a program `tool` in one folder, and with the owners and modes that differ from root's usual
+    ones.
+    """
     found: dict[Path, tuple[int, int]] = {}
     folder = tmp_path / "bin"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Candidates in place, case by case: `cases.toml` shows what becomes of each one's module."""
+"""Candidates in place, case by case: `cases.toml` contains the resulting module of each one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def before_and_after(diff: str) -> tuple[str, str]:
 
 
 def parts(candidate: str, name: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """A candidate's function, its imports, and what else it defines."""
+    """Return a candidate's function, its imports, and its other definitions."""
     lines = candidate.splitlines()
     function, imports, definitions = "", list[str](), list[str]()
     for node in ast.parse(candidate).body:

@@ -1,4 +1,4 @@
-"""The helpers, constants and classes that a candidate brings: before the function, or inside where they would mask."""
+"""The helpers, constants and classes of a candidate go before the function, or inside it if they would hide others."""
 
 from __future__ import annotations
 

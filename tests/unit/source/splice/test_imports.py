@@ -1,4 +1,4 @@
-"""The imports that a candidate brings: only those that are missing, where the module's own would stand."""
+"""The imports of a candidate: only missing ones are added, in the usual place of the module's imports."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ class TestImports:
 
 
 def added(before: str, *imports: str, use: str, text: str = STUB) -> str:
-    """What a module that begins with `before` begins with when its function uses names that `imports` give."""
+    """Return the new start of a module that starts with `before`, when its function uses names of `imports`."""
     result = put(before + text, f"def f(numbers, k=1):\n    return {use}", imports=imports)
     return result.removesuffix(f"{text}    return {use}\n")
 
 
 class TestAmongTheNames:
-    """A `from` import that is there takes one more name."""
+    """An existing `from` import gets another name."""
 
     def test_line_endings_are_the_files(self) -> None:
         before = "from x import (\r\n    a,\r\n    c,\r\n)\r\n\r\n\r\n"
@@ -104,7 +104,7 @@ class TestAmongTheNames:
 
 
 class TestAmongTheStatements:
-    """A new statement goes where the order of those that are there wants it."""
+    """A new statement is inserted in the order of the existing ones."""
 
     def test_a_package_of_its_own_is_no_other(self) -> None:
         target = target_in(f"import numpy\n\n\n{STUB}")
@@ -120,7 +120,7 @@ class TestTheProjectsStyle:
     """79 columns."""
 
     def added(self, folder: Path, options: str | None, before: str, wanted: str) -> str:
-        """What a module of a project with these options begins with once it imports what is wanted."""
+        """Return the start of a module after it imports the given names, in a project with these options."""
         if options is not None:
             (folder / "pyproject.toml").write_text(options, encoding="utf-8")
         (folder / "src").mkdir()
@@ -235,6 +235,6 @@ class TestWhatIsThere:
         given = getattr(there, "__all__", None) or [name for name in vars(there) if not name.startswith("_")]
         module_with_star = module_names(target_in(f"from {module} import *\n\n\n{STUB}"))
         taken = [name for name in NAMES[module] if module_with_star.has_from_star(f"{module}.{name}")]
-        # What a newer Python added is missing here, whichever way it is imported.
+        # Names that a newer Python added are missing here, in every form of import.
         assert {name for name in taken if hasattr(there, name)} <= set(given)
         assert taken

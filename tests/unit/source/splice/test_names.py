@@ -1,4 +1,4 @@
-"""A candidate that calls things otherwise than its target does: parameters, itself, or both."""
+"""A candidate that uses other names than its target: for parameters, for itself, or for both."""
 
 from __future__ import annotations
 

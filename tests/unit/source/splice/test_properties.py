@@ -1,4 +1,4 @@
-"""Whatever the module and the candidate: every byte that does not belong to the change stays as it is."""
+"""For any module and candidate, every byte outside the change stays the same."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ DEFINITIONS = st.lists(
 
 @st.composite
 def modules(draw: st.DrawFn, *, broken: st.SearchStrategy[str] = st.just("")) -> Target:  # noqa: B008  # immutable
-    """A module with a function or method `f(…, numbers, k)` in it, in one of many layouts."""
+    """Return a module with a function or method `f(…, numbers, k)`, in one of many layouts."""
     is_method = draw(st.booleans())
     doc, body = draw(DOCSTRINGS), draw(BODIES)
     function = f"{draw(DECORATORS)}def f({'self, ' if is_method else ''}numbers, k=1):\n    {doc}\n{body}"
@@ -191,7 +191,9 @@ def _lines(text: str) -> list[str]:
 
 
 def _comments(body: str) -> list[str]:
-    """What Python itself takes for comments; in brackets, so that no indentation matters."""
+    """Return the comments that Python itself finds. The text is put in brackets, so that its indentation does not
+    matter.
+    """
     text = "(\n" + "\n".join(_lines(body.lstrip(";"))) + "\n)"
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return [each.string.rstrip() for each in tokens if each.type == tokenize.COMMENT]
@@ -205,7 +207,7 @@ def test_a_module_that_is_broken_elsewhere_changes_as_little(data: st.DataObject
 
 
 def _blank(tree: ast.Module, qualname: str) -> None:
-    """Leave nothing but the docstring in the function."""
+    """Remove everything but the docstring from the function."""
     body: list[ast.stmt] = tree.body
     for name in qualname.split("."):
         node = next(each for each in body if getattr(each, "name", None) == name)
@@ -219,7 +221,7 @@ def _without_imports(tree: ast.Module) -> list[str]:
 
 
 def _imported(tree: ast.Module) -> set[str]:
-    """The module's imports, one name each."""
+    """Return the module's imports, one name each."""
     found: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):

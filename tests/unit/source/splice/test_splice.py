@@ -1,4 +1,4 @@
-"""A candidate in its target's place: what changes, and above all what does not."""
+"""A candidate in its target's place: what changes, and what must not change."""
 
 from __future__ import annotations
 
