@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any, TypeAlias, get_args, get_origin, get_type_hints
 
-from adacoder.domain import JSON, AdaCoderError
+from adacoder.domain import JSON, AdaCoderError, Tokens
 from adacoder.foreign_json import read_json
 from adacoder.privacy.access import opened_regular
 
@@ -39,16 +39,6 @@ Key: TypeAlias = tuple[str, str, str, str, str, int, str, int | None]
 
 class RowsError(AdaCoderError):
     """A file of rows cannot be read or written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Tokens of all calls of a cell."""
-
-    prompt: int = 0
-    cached: int = 0
-    completion: int = 0
-    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +123,8 @@ class Row:
     candidate: str | None = None
     rounds: int = 0
     calls: int = 0
-    tokens: Spent = Spent()
+    tokens: Tokens = field(default=Tokens())
+    """Tokens of all calls."""
     seconds: float = 0.0
     server_seconds: float = 0.0
     attempts: tuple[RowAttempt, ...] = ()
