@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adacoder.arena.rows import DesignedTests, Row, RowAttempt, Spent
+from adacoder.arena.rows import DesignedTests, Row, RowAttempt
+from adacoder.domain import Tokens
 
 _ROW = Row(
     task="T/0",
@@ -20,7 +21,7 @@ _ROW = Row(
     candidate="def f(): ...",
     rounds=1,
     calls=1,
-    tokens=Spent(100, 10, 50),
+    tokens=Tokens(100, 50, cached=10),
     seconds=2.0,
     programs=1,
 )

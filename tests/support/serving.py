@@ -20,6 +20,7 @@ from adacoder.models.openai import OpenAIServer
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines, Server
 from adacoder.models.window import Calibration
+from adacoder.settings import Settings
 from support.standins import openai as standin_openai
 from support.standins.ollama import Model, StandIn
 from support.standins.server import PATIENCE, Body, Replies, StandInServer
@@ -80,15 +81,18 @@ def model_at(
 ) -> ServedModel:
     """Return a model of the server at `host`."""
     deadlines = deadlines or Deadlines()
-    return ServedModel(
-        kind.server(host, deadlines),
-        name,
-        prefix=kind.prefix,
+    settings = Settings(
         context_tokens=context_tokens,
         temperature=temperature,
         seed=seed,
         keep_alive=keep_alive,
         allow_cloud=allow_cloud,
+    )
+    return ServedModel(
+        kind.server(host, deadlines),
+        name,
+        settings,
+        prefix=kind.prefix,
         deadlines=deadlines,
         calibration=calibration or does_not_think(),
         on_wait=on_wait,

@@ -18,7 +18,7 @@ from pathlib import Path
 import adacoder
 from adacoder.arena.blame import Blame, blame
 from adacoder.arena.judge import PASSED, HiddenJudge
-from adacoder.arena.rows import DesignedTests, Judged, Key, Row, RowAttempt, RowsError, Spent
+from adacoder.arena.rows import DesignedTests, Judged, Key, Row, RowAttempt, RowsError
 from adacoder.arena.tasks import ArenaTask, TaskSet
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError, Example, Outcome, Reply, Status, Step
@@ -292,7 +292,6 @@ def _row(
     values: tuple[tuple[str, str], ...],
 ) -> Row:
     dataset, checksum, task, model, strategy, sample, settings, seed = cell.key
-    tokens = total_tokens(outcome)
     times = [step.time for step in outcome.steps if step.time is not None]
     levels = [int(name.removeprefix(_LEVEL)) for step in outcome.steps for name in step.branch[:1] if _is_level(name)]
     return Row(
@@ -311,7 +310,7 @@ def _row(
         candidate=None if judged is None or outcome.candidate is None else outcome.candidate.text,
         rounds=outcome.rounds,
         calls=sum(isinstance(step.details, Asked) for step in outcome.steps),
-        tokens=Spent(tokens.prompt, tokens.cached, tokens.completion, tokens.estimated),
+        tokens=total_tokens(outcome),
         seconds=round(outcome.seconds, 3),
         server_seconds=round(sum(each.load + each.prompt + each.generation for each in times), 3),
         attempts=tuple(attempts),

@@ -50,8 +50,8 @@ class HiddenJudge:
         self._turns = turns_for_all()
         self._truth: dict[str, asyncio.Task[tuple[str, ...] | None]] = {}
         """Results of the canonical solution, by task id."""
-        self._running: dict[bytes, asyncio.Task[Judged]] = {}
-        self._known: dict[bytes, Judged] = {}
+        self._judging: dict[bytes, asyncio.Task[Judged]] = {}
+        """Verdicts, and the judgements under way."""
 
     async def judge(self, task: ArenaTask, candidate: Candidate) -> Judged:
         """Run the hidden tests of `task` on a candidate.
@@ -68,16 +68,11 @@ class HiddenJudge:
         Raises:
             SandboxError: as in `judge`.
         """
-        key = _key(task, text)
-        if key not in self._known:
-            if key not in self._running:
-                self._running[key] = asyncio.create_task(self._judged(task, text))
-            try:
-                self._known[key] = await asyncio.shield(self._running[key])
-            finally:
-                if key in self._running and self._running[key].done():
-                    del self._running[key]
-        return self._known[key]
+        key = hashlib.sha256(f"{task.id}\0{text}".encode("utf-8", "surrogatepass")).digest()
+        found = self._judging.get(key)
+        if found is None or (found.done() and (found.cancelled() or found.exception() is not None)):
+            found = self._judging[key] = asyncio.create_task(self._judged(task, text))
+        return await asyncio.shield(found)
 
     async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
         """Judge hidden tests in Python like `judge_text`, but return the full Verdict.
@@ -90,9 +85,7 @@ class HiddenJudge:
         """
         if not isinstance(task.hidden, Statements):
             raise TypeError(f"the hidden tests of {task.id} are not Python")
-        verdict = await self._run(task, text, [_statements(task.hidden)])
-        self._known[_key(task, text)] = _word(verdict)
-        return verdict
+        return await self._run(task, text, [_statements(task.hidden)])
 
     async def unfit(self, tasks: Iterable[ArenaTask]) -> list[ArenaTask]:
         """Judge the canonical solutions before a run. Return the tasks whose own solution fails.
@@ -131,7 +124,7 @@ class HiddenJudge:
 
     async def close(self) -> None:
         """End the judge's processes."""
-        running = [*self._running.values(), *self._truth.values()]
+        running = [*self._judging.values(), *self._truth.values()]
         for each in running:
             each.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -198,10 +191,6 @@ class HiddenJudge:
                 wishes = replace(settings, hide=(*settings.hide, *task.hide)).wishes
                 self._hosts[key] = Host(interpreter, folder, least=settings.isolation, turns=self._turns, wishes=wishes)
         return self._hosts[key]
-
-
-def _key(task: ArenaTask, text: str) -> bytes:
-    return hashlib.sha256(f"{task.id}\0{text}".encode("utf-8", "surrogatepass")).digest()
 
 
 def _statements(tests: Statements) -> Example:

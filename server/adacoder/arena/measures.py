@@ -10,6 +10,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 from itertools import pairwise
 from statistics import NormalDist, fmean
 from typing import TypeAlias
@@ -36,8 +38,34 @@ class Estimate:
     high: float | None = None
 
 
-Measure: TypeAlias = Callable[[Sequence[Row]], Estimate | None]
-"""A function that computes a figure from rows. It returns None if the rows lack the data."""
+class FigureFormat(StrEnum):
+    """Format of a figure."""
+
+    PERCENT = "percent"
+    TOKENS = "tokens"
+    SECONDS = "seconds"
+    NUMBER = "number"
+    COUNT = "count"
+    CHANCE = "chance"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure of rows. Calling it returns None if the rows lack the data."""
+
+    of: Callable[[Sequence[Row]], Estimate | None]
+    form: FigureFormat = FigureFormat.PERCENT
+    needs: str = ""
+    """Description of the data that rows need for it, if not every row has them."""
+
+    def __call__(self, rows: Sequence[Row]) -> Estimate | None:
+        """Measure some rows."""
+        return self.of(rows)
+
+
+_counting = partial(Measure, form=FigureFormat.COUNT)
+_of_tests = partial(Measure, needs="designed tests that were run on canonical solutions")
+_JUDGED = "the judge's word on each attempt"
 
 
 def task_of(row: Row) -> Task:
@@ -101,7 +129,7 @@ def pass_at(k: int) -> Measure:
     return _pass_at(k, lambda row: bool(row.right))
 
 
-def _pass_at(k: int, is_right: Callable[[Row], bool | None]) -> Measure:
+def _pass_at(k: int, is_right: Callable[[Row], bool | None], needs: str = "") -> Measure:
     """Return the measure pass@k with `is_right` as the verdict on each row.
 
     The measure is None if any verdict is unknown.
@@ -113,7 +141,7 @@ def _pass_at(k: int, is_right: Callable[[Row], bool | None]) -> Measure:
             return None
         return share(math.fsum(pass_at_k(len(words), sum(map(bool, words)), k) for words in tasks), len(tasks))
 
-    return measure
+    return Measure(measure, needs=needs)
 
 
 pass_at_1 = pass_at(1)
@@ -128,7 +156,7 @@ def by_round(most: int) -> Measure:
             first.setdefault(each.branch, each.round if each.branch else 1)
         return _right_of(row, [each for each in row.attempts if each.round - first[each.branch] <= most])
 
-    return _pass_at(1, is_right)
+    return _pass_at(1, is_right, _JUDGED)
 
 
 def by_plan(most: int) -> Measure:
@@ -141,7 +169,7 @@ def by_plan(most: int) -> Measure:
         later = frozenset(plans[most:])
         return _right_of(row, [each for each in row.attempts if each.branch not in later])
 
-    return _pass_at(1, is_right)
+    return _pass_at(1, is_right, "the judge's word and the plan of each attempt")
 
 
 def by_program(most: int) -> Measure:
@@ -149,7 +177,7 @@ def by_program(most: int) -> Measure:
 
     A program that rules repaired does not count as another program.
     """
-    return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)))
+    return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)), _JUDGED)
 
 
 def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttempt]:
@@ -177,12 +205,14 @@ def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
     return False if best is None else best.right
 
 
+@Measure
 def verified(rows: Sequence[Row]) -> Estimate | None:
     """Return the share of cells that the shown examples verified."""
     counted = [row for row in rows if counts(row)]
     return _of_cells([row.status == "verified" for row in counted], counted)
 
 
+@Measure
 def verified_but_wrong(rows: Sequence[Row]) -> Estimate | None:
     """Return the share of verified cells that the hidden judge calls wrong."""
     counted = [row for row in rows if counts(row) and row.status == "verified"]
@@ -198,38 +228,41 @@ def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
     return Estimate(value, len(rows), *wilson(value * tasks, tasks))
 
 
-def mean(of: Callable[[Row], float]) -> Measure:
+def mean(of: Callable[[Row], float], form: FigureFormat = FigureFormat.NUMBER) -> Measure:
     """Return the measure that computes the mean over the cells that count."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         values = [of(row) for row in rows if counts(row)]
         return Estimate(fmean(values), len(values)) if values else None
 
-    return measure
+    return Measure(measure, form)
 
 
 calls = mean(lambda row: row.calls)
 rounds = mean(lambda row: row.rounds)
 programs = mean(lambda row: row.programs)
-seconds = mean(lambda row: row.seconds)
-server_seconds = mean(lambda row: row.server_seconds)
-prompt_tokens = mean(lambda row: row.tokens.prompt)
-cached_tokens = mean(lambda row: row.tokens.cached)
-completion_tokens = mean(lambda row: row.tokens.completion)
-tokens = mean(lambda row: row.tokens.prompt + row.tokens.completion)
+seconds = mean(lambda row: row.seconds, FigureFormat.SECONDS)
+server_seconds = mean(lambda row: row.server_seconds, FigureFormat.SECONDS)
+prompt_tokens = mean(lambda row: row.tokens.prompt, FigureFormat.TOKENS)
+cached_tokens = mean(lambda row: row.tokens.cached, FigureFormat.TOKENS)
+completion_tokens = mean(lambda row: row.tokens.completion, FigureFormat.TOKENS)
+tokens = mean(lambda row: row.tokens.prompt + row.tokens.completion, FigureFormat.TOKENS)
 
 
+@_counting
 def cells(rows: Sequence[Row]) -> Estimate | None:
     """Return the number of cells that count."""
     counted = sum(map(counts, rows))
     return Estimate(counted, counted) if counted else None
 
 
+@_counting
 def left_out(rows: Sequence[Row]) -> Estimate | None:
     """Return the number of cells that do not count: server failures, cancelled cells, and unjudged cells."""
     return Estimate(sum(not counts(row) for row in rows), len(rows)) if rows else None
 
 
+@_of_tests
 def right_tests(rows: Sequence[Row]) -> Estimate | None:
     """Return the share of designed tests that the canonical solution passes.
 
@@ -244,11 +277,13 @@ def right_tests(rows: Sequence[Row]) -> Estimate | None:
     return Estimate(sum(each for _, each in known) / designed, designed) if designed else None
 
 
+@_of_tests
 def covered_by_tests(rows: Sequence[Row]) -> Estimate | None:
     """Return the mean share of the canonical solution's lines that designed tests reach."""
     return _covered(rows, lambda tests: tests.lines_covered)
 
 
+@_of_tests
 def covered_by_first_tests(rows: Sequence[Row]) -> Estimate | None:
     """Return the same share as `covered_by_tests`, for the first five tests of each cell."""
     return _covered(rows, lambda tests: tests.lines_covered_by_first)

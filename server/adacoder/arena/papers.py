@@ -7,9 +7,9 @@ from statistics import fmean
 
 from adacoder.arena import measures
 from adacoder.arena.compare import overlap
-from adacoder.arena.measures import by_plan, by_program, by_round
+from adacoder.arena.measures import Measure, by_plan, by_program, by_round
 from adacoder.arena.rows import Row
-from adacoder.arena.tables import FigureFormat, Grid, Relative, Slice, Table, Tally, comparison
+from adacoder.arena.tables import Grid, Relative, Slice, Table, Tally, Where, comparison
 
 HUMANEVAL, MBPP = "humaneval", "mbpp"
 _BOTH = {"HumanEval": HUMANEVAL, "MBPP": MBPP}
@@ -58,44 +58,28 @@ _PROGRAMS = tuple(Slice(str(most), measure=by_program(most)) for most in range(1
 _PREFIX = "Each point is the result of the first rounds of one run; it is not a separate run."
 
 
-def _change(number: str, dataset: str, of: str) -> Grid:
+_FIGURES = {measures.pass_at_1: "pass@1", measures.tokens: "Tokens a task", measures.seconds: "Seconds a task"}
+
+
+def _against_direct(number: str, measure: Measure, on: str = "") -> Grid:
+    """A table of all frameworks on one dataset, or of AdaCoder on both."""
+    is_share = measure is measures.pass_at_1
+    how = "change against direct" if is_share else "multiple of increase"
+    which = f"multi-agent frameworks on {on}" if on else "AdaCoder"
     return Grid(
         f"AdaCoder, Table {number}",
-        f"pass@1 of multi-agent frameworks on {of}, with the change against direct",
-        _by(_FRAMEWORKS),
-        {"dataset": dataset},
-        measure=measures.pass_at_1,
+        f"{_FIGURES[measure]} of {which}, with the {how}",
+        _by(_FRAMEWORKS) if on else _by_and_on(_ADACODER, _BOTH),
+        {"dataset": _BOTH[on]} if on else {},
+        measure=measure,
         base=DIRECT,
+        relative=Relative.CHANGE if is_share else Relative.MULTIPLE,
         average=True,
     )
 
 
-def _tokens(number: str, dataset: str, of: str) -> Grid:
-    return Grid(
-        f"AdaCoder, Table {number}",
-        f"Tokens a task of multi-agent frameworks on {of}, with the multiple of increase",
-        _by(_FRAMEWORKS),
-        {"dataset": dataset},
-        measure=measures.tokens,
-        form=FigureFormat.TOKENS,
-        base=DIRECT,
-        relative=Relative.MULTIPLE,
-        average=True,
-    )
-
-
-def _time(number: str, dataset: str, of: str) -> Grid:
-    return Grid(
-        f"AdaCoder, Table {number}",
-        f"Seconds a task of multi-agent frameworks on {of}, with the multiple of increase",
-        _by(_FRAMEWORKS),
-        {"dataset": dataset},
-        measure=measures.seconds,
-        form=FigureFormat.SECONDS,
-        base=DIRECT,
-        relative=Relative.MULTIPLE,
-        average=True,
-    )
+def _curve(name: str, title: str, columns: tuple[Slice, ...], where: Where, lines: str = "model") -> Grid:
+    return Grid(name, title, columns, where, plot="lines", remark=_PREFIX, lines=lines)
 
 
 PLANNING, NOT_PLANNING = "Planning", "Non-planning"
@@ -126,18 +110,15 @@ _REGIONS = {
 }
 
 _ADACODER_TABLES = (
-    _change("I", HUMANEVAL, "HumanEval"),
-    _tokens("II", HUMANEVAL, "HumanEval"),
-    _time("III", HUMANEVAL, "HumanEval"),
-    Grid(
+    _against_direct("I", measures.pass_at_1, "HumanEval"),
+    _against_direct("II", measures.tokens, "HumanEval"),
+    _against_direct("III", measures.seconds, "HumanEval"),
+    _curve(
         "AdaCoder, Figure 1",
         "pass@1 against the rounds of refinement, of every plan, on HumanEval",
         _ROUNDS,
         {"dataset": HUMANEVAL, "strategy": ("agentcoder", "mapcoder", "intervenor", "self-collaboration")},
-        needs="the judge's word on each attempt",
-        plot="lines",
-        remark=_PREFIX,
-        lines="strategy,model",
+        "strategy,model",
     ),
     Tally(
         "AdaCoder, Table IV",
@@ -149,14 +130,11 @@ _ADACODER_TABLES = (
         kinds=measures.REFINEMENTS,
         corner="Refinement Type",
     ),
-    Grid(
+    _curve(
         "AdaCoder, Figure 2",
         "pass@1 of MapCoder against the number of plans, t, on HumanEval",
         _PLANS,
         {"dataset": HUMANEVAL, "strategy": "mapcoder"},
-        needs="the judge's word and the plan of each attempt",
-        plot="lines",
-        remark=_PREFIX,
     ),
     Tally(
         "AdaCoder, Figure 4",
@@ -169,46 +147,18 @@ _ADACODER_TABLES = (
         kinds=tuple(_REGIONS.values()),
         corner="Solved by",
     ),
-    Grid(
-        "AdaCoder, Table V",
-        "pass@1 of AdaCoder, with the change against direct",
-        _by_and_on(_ADACODER, _BOTH),
-        measure=measures.pass_at_1,
-        base=DIRECT,
-        average=True,
-    ),
-    _change("VI", MBPP, "MBPP"),
-    Grid(
+    _against_direct("V", measures.pass_at_1),
+    _against_direct("VI", measures.pass_at_1, "MBPP"),
+    _curve(
         "AdaCoder, Figure 6",
         "pass@1 of AdaCoder against t on HumanEval",
         _ROUNDS,
         {"dataset": HUMANEVAL, "strategy": "adacoder"},
-        needs="the judge's word on each attempt",
-        plot="lines",
-        remark=_PREFIX,
     ),
-    _tokens("VII", MBPP, "MBPP"),
-    _time("VIII", MBPP, "MBPP"),
-    Grid(
-        "AdaCoder, Table IX",
-        "Tokens a task of AdaCoder, with the multiple of increase",
-        _by_and_on(_ADACODER, _BOTH),
-        measure=measures.tokens,
-        form=FigureFormat.TOKENS,
-        base=DIRECT,
-        relative=Relative.MULTIPLE,
-        average=True,
-    ),
-    Grid(
-        "AdaCoder, Table X",
-        "Seconds a task of AdaCoder, with the multiple of increase",
-        _by_and_on(_ADACODER, _BOTH),
-        measure=measures.seconds,
-        form=FigureFormat.SECONDS,
-        base=DIRECT,
-        relative=Relative.MULTIPLE,
-        average=True,
-    ),
+    _against_direct("VII", measures.tokens, "MBPP"),
+    _against_direct("VIII", measures.seconds, "MBPP"),
+    _against_direct("IX", measures.tokens),
+    _against_direct("X", measures.seconds),
     Grid(
         "AdaCoder, Table XI",
         "pass@1 of AdaCoder without its agents on HumanEval, with the change against all of them",
@@ -234,7 +184,6 @@ def _of_tests(number: int, title: str, columns: tuple[Slice, ...], strategies: M
         f"AgentCoder, Table {number}",
         title,
         columns,
-        needs="designed tests that were run on canonical solutions",
         lines=_by(strategies),
         corner="Strategies",
         measure=measures.right_tests,
@@ -273,7 +222,6 @@ _AGENTCODER_TABLES = (
         "AgentCoder, Table 3",
         "pass@1 of AgentCoder against the number of iterations, with the change against direct",
         _on(_WITH_ET),
-        needs="the judge's word on each attempt",
         remark=_PREFIX,
         lines=tuple(Slice(str(most), {"strategy": "agentcoder"}, by_round(most)) for most in range(1, MOST_ROUNDS + 1)),
         corner="Iterations",
@@ -315,7 +263,6 @@ _CODETREE_TABLES = (
         corner="Models and methods",
         measure=by_program(MOST_PROGRAMS),
         mean=True,
-        needs="the judge's word on each attempt",
         options=f"--budget-programs {MOST_PROGRAMS} --max-iterations {MOST_PROGRAMS - 1}",
         remark="CodeContests is out of scope. MapCoder takes --max-iterations 3: five plans of four programs.",
     ),
@@ -352,25 +299,15 @@ _CODETREE_TABLES = (
         measure=measures.pass_at_1,
         base={"strategy": "codetree"},
     ),
-    Grid(
-        "CodeTree, Figure 5",
-        "pass@1 against the number of programs on HumanEval+",
-        _PROGRAMS,
-        {"dataset": _WITH_PLUS["HumanEval+"], "strategy": tuple(_CODETREES.values())},
-        needs="the judge's word on each attempt",
-        plot="lines",
-        remark=_PREFIX,
-        lines="strategy,model",
-    ),
-    Grid(
-        "CodeTree, Figure 5 on HumanEval",
-        "pass@1 against the number of programs on HumanEval",
-        _PROGRAMS,
-        {"dataset": HUMANEVAL, "strategy": tuple(_CODETREES.values())},
-        needs="the judge's word on each attempt",
-        plot="lines",
-        remark=_PREFIX,
-        lines="strategy,model",
+    *(
+        _curve(
+            f"CodeTree, Figure 5{note}",
+            f"pass@1 against the number of programs on {on}",
+            _PROGRAMS,
+            {"dataset": _WITH_PLUS[on], "strategy": tuple(_CODETREES.values())},
+            "strategy,model",
+        )
+        for on, note in (("HumanEval+", ""), ("HumanEval", " on HumanEval"))
     ),
 )
 
@@ -441,7 +378,6 @@ _SEMAG_TABLES = (
         lines=_by({"LPW": "lpw", "SEMAG": "semag"}),
         corner="Methods",
         measure=measures.tokens,
-        form=FigureFormat.TOKENS,
         base={"strategy": "lpw"},
     ),
     Grid(
@@ -472,34 +408,37 @@ _SEMAG_TABLES = (
     ),
 )
 
-SUMMARY = Grid(
+
+def _overview(name: str, title: str, figures: Mapping[str, Measure]) -> Grid:
+    """A table with a line for each dataset, model and strategy."""
+    columns = tuple(Slice(label, measure=measure) for label, measure in figures.items())
+    return Grid(name, title, columns, lines="dataset,model,strategy", corner="Tasks, model and strategy")
+
+
+SUMMARY = _overview(
     "Summary",
     "Results of each model and strategy",
-    (
-        Slice("cells", measure=measures.cells, form=FigureFormat.COUNT),
-        Slice("pass@1, %", measure=measures.pass_at_1),
-        Slice("verified, %", measure=measures.verified),
-        Slice("verified but wrong, %", measure=measures.verified_but_wrong),
-        Slice("left out", measure=measures.left_out, form=FigureFormat.COUNT),
-    ),
-    lines="dataset,model,strategy",
-    corner="Tasks, model and strategy",
+    {
+        "cells": measures.cells,
+        "pass@1, %": measures.pass_at_1,
+        "verified, %": measures.verified,
+        "verified but wrong, %": measures.verified_but_wrong,
+        "left out": measures.left_out,
+    },
 )
-COST = Grid(
+COST = _overview(
     "Cost",
     "Means of a task",
-    (
-        Slice("calls", measure=measures.calls, form=FigureFormat.NUMBER),
-        Slice("rounds", measure=measures.rounds, form=FigureFormat.NUMBER),
-        Slice("programs", measure=measures.programs, form=FigureFormat.NUMBER),
-        Slice("prompt tokens", measure=measures.prompt_tokens, form=FigureFormat.TOKENS),
-        Slice("cached", measure=measures.cached_tokens, form=FigureFormat.TOKENS),
-        Slice("written", measure=measures.completion_tokens, form=FigureFormat.TOKENS),
-        Slice("seconds", measure=measures.seconds, form=FigureFormat.SECONDS),
-        Slice("of the server", measure=measures.server_seconds, form=FigureFormat.SECONDS),
-    ),
-    lines="dataset,model,strategy",
-    corner="Tasks, model and strategy",
+    {
+        "calls": measures.calls,
+        "rounds": measures.rounds,
+        "programs": measures.programs,
+        "prompt tokens": measures.prompt_tokens,
+        "cached": measures.cached_tokens,
+        "written": measures.completion_tokens,
+        "seconds": measures.seconds,
+        "of the server": measures.server_seconds,
+    },
 )
 ERRORS = Tally(
     "Errors",
@@ -526,13 +465,8 @@ SETS = {
 
 def pass_at_ks(ks: Sequence[int]) -> Grid:
     """Define the table of pass@k for several k."""
-    return Grid(
-        "pass@k",
-        "pass@k over the tasks that have as many samples",
-        tuple(Slice(f"pass@{k}, %", measure=measures.pass_at(k)) for k in ks),
-        lines="dataset,model,strategy",
-        corner="Tasks, model and strategy",
-    )
+    figures = {f"pass@{k}, %": measures.pass_at(k) for k in ks}
+    return _overview("pass@k", "pass@k over the tasks that have as many samples", figures)
 
 
 def tables(rows: Sequence[Row], sets: Sequence[str] = tuple(SETS), ks: Sequence[int] = ()) -> list[Table]:

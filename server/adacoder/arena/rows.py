@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any, TypeAlias, get_args, get_origin, get_type_hints
 
-from adacoder.domain import JSON, AdaCoderError
+from adacoder.domain import JSON, AdaCoderError, Tokens
 from adacoder.foreign_json import read_json
 from adacoder.privacy.access import opened_regular
 
@@ -39,16 +39,6 @@ Key: TypeAlias = tuple[str, str, str, str, str, int, str, int | None]
 
 class RowsError(AdaCoderError):
     """A file of rows cannot be read or written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Tokens of all calls of a cell."""
-
-    prompt: int = 0
-    cached: int = 0
-    completion: int = 0
-    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +123,8 @@ class Row:
     candidate: str | None = None
     rounds: int = 0
     calls: int = 0
-    tokens: Spent = Spent()
+    tokens: Tokens = field(default=Tokens())
+    """Tokens of all calls."""
     seconds: float = 0.0
     server_seconds: float = 0.0
     attempts: tuple[RowAttempt, ...] = ()
@@ -302,8 +293,8 @@ class RowsFile:
         """
         self.path = path
         self.reading = RowsReader()
-        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
+        self._writing: set[asyncio.Task[None]] = set()
         if path.exists() and not path.is_file():
             raise RowsError(f"The rows cannot be written to {path}: it is not a regular file.")
         try:
@@ -313,15 +304,15 @@ class RowsFile:
             raise RowsError(f"The rows cannot be written to {path}: {error.strerror}.") from error
         try:
             _lock(self._file, path)
-            self._length = self._repaired()
+            self._repair()
         except BaseException:
             self._file.close()
             raise
         self.done: set[Key] = {row.key for row in self.reading.rows(path)}
         """The cells that have a row."""
 
-    def _repaired(self) -> int:
-        """Cut off a last line without a newline. Return the remaining length.
+    def _repair(self) -> None:
+        """Cut off a last line without a newline.
 
         Raises:
             RowsError: the file does not contain rows.
@@ -342,10 +333,9 @@ class RowsFile:
             end = start
         if end < length:
             self._file.truncate(end)
-        return end
 
     async def add(self, row: Row) -> None:
-        """Add a row, which is on disk when this returns. Rows that are added at the same time are written together.
+        """Add a row, which is on disk when this returns. A caller that is cancelled adds it nevertheless.
 
         Raises:
             RowsError: the row could not be written. The file is unchanged.
@@ -353,34 +343,25 @@ class RowsFile:
         if row.key in self.done:
             raise ValueError(f"{row.key} has a row")
         self.done.add(row.key)
-        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((row.line(), written))
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write_all())
+        writing = asyncio.create_task(self._written(row))
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
         try:
-            await asyncio.shield(written)
+            await asyncio.shield(writing)
         except RowsError:
             self.done.discard(row.key)
             raise
 
-    async def _write_all(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting, []
+    async def _written(self, row: Row) -> None:
+        async with self._turn:
             try:
-                await asyncio.to_thread(self._write, "".join(line for line, _ in batch).encode())
+                await asyncio.to_thread(self._write, row.line().encode())
             except OSError as error:
-                refused = RowsError(f"The rows cannot be written to {self.path}: {error.strerror}.")
-                for _, written in batch:
-                    written.set_exception(refused)
-                    written.exception()  # the waiting task may be gone
-            else:
-                for _, written in batch:
-                    if not written.done():
-                        written.set_result(None)
-        self._writing = None
+                raise RowsError(f"The rows cannot be written to {self.path}: {error.strerror}.") from error
 
     def _write(self, text: bytes) -> None:
         """Write and sync. After an error, remove the part that was written."""
+        length = self._file.seek(0, os.SEEK_END)
         try:
             rest = memoryview(text)
             while rest:
@@ -388,14 +369,12 @@ class RowsFile:
             os.fsync(self._file.fileno())
         except OSError:
             with suppress(OSError):
-                self._file.truncate(self._length)
+                self._file.truncate(length)
             raise
-        self._length += len(text)
 
     async def close(self) -> None:
         """Close the file, after the last row is on disk."""
-        if self._writing is not None:
-            await self._writing
+        await asyncio.gather(*self._writing, return_exceptions=True)
         self._file.close()
 
 

@@ -19,7 +19,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from adacoder.arena.compare import change, first_samples, paired
-from adacoder.arena.measures import Counting, Estimate, Measure, counts, task_of
+from adacoder.arena.measures import Counting, Estimate, FigureFormat, Measure, counts, task_of
 from adacoder.arena.rows import Row
 from adacoder.report import inline
 
@@ -32,17 +32,6 @@ _INDEXED = (*_COLUMN, "difficulty", "temperature", "max_iterations")
 
 NOTHING = "–"
 """Text of a cell without rows."""
-
-
-class FigureFormat(StrEnum):
-    """Format of a figure."""
-
-    PERCENT = "percent"
-    TOKENS = "tokens"
-    SECONDS = "seconds"
-    NUMBER = "number"
-    COUNT = "count"
-    CHANCE = "chance"
 
 
 _WRITTEN: Mapping[FigureFormat, Callable[[float], str]] = {
@@ -71,7 +60,6 @@ class Slice:
     label: str
     where: Where = field(default_factory=dict)
     measure: Measure | None = None
-    form: FigureFormat | None = None
     counting: Counting | None = None
 
 
@@ -121,8 +109,6 @@ class _Spec:
     columns: Axis
     where: Where = field(default_factory=dict)
     """Values that all rows of the table have."""
-    needs: str = ""
-    """Description of further data that the rows need, for a note if they lack it."""
     plot: str = ""
     remark: str = ""
     """Difference from the paper's table."""
@@ -180,7 +166,6 @@ class Grid(_Spec):
     lines: Axis = "model"
     corner: str = "Models"
     measure: Measure | None = None
-    form: FigureFormat = FigureFormat.PERCENT
     base: Where | None = None
     """Values that replace the cell's own values to find the rows of its base."""
     relative: Relative = Relative.CHANGE
@@ -188,6 +173,13 @@ class Grid(_Spec):
     """True to add a last line with the mean change of each column."""
     mean: bool = False
     """True to add a last column with the mean of each line that has all columns."""
+
+    @property
+    def needs(self) -> str:
+        """As `Measure.needs`, of its first measure that needs any data."""
+        slices = (each for axis in (self.columns, self.lines) if not isinstance(axis, str) for each in axis)
+        found = (self.measure, *(each.measure for each in slices))
+        return next((measure.needs for measure in found if measure is not None and measure.needs), "")
 
     def table(self, rows: Sequence[Row]) -> Table:
         """Return the table of some rows."""
@@ -199,14 +191,14 @@ class Grid(_Spec):
         if shown and self.average and self.base is not None:
             shown.append(_averages(shown, self.relative))
         found = _table(self, used, columns, wanted, shown, self.corner)
-        if not self.mean or not shown:
+        if not self.mean or not shown or self.measure is None:
             return found
-        lines_with_mean = (replace(each, cells=(*each.cells, _mean(each.cells, self.form))) for each in shown)
+        form = self.measure.form
+        lines_with_mean = (replace(each, cells=(*each.cells, _mean(each.cells, form))) for each in shown)
         return replace(found, columns=(*found.columns, "Mean"), lines=tuple(lines_with_mean))
 
     def _cell(self, rows: _Sorted, line: Slice, column: Slice) -> TableCell:
         measure = column.measure or line.measure or self.measure
-        form = column.form or line.form or self.form
         where = {**line.where, **column.where}
         mine = rows.matching(where)
         estimate = measure(mine) if measure else None
@@ -216,7 +208,7 @@ class Grid(_Spec):
         if self.base is not None and not all(_has(row, self.base) for row in mine):
             base = rows.measured(measure, {**where, **self.base})
             relative = None if base is None else change(estimate.value, base.value)
-        return TableCell(_written(estimate, form, relative, self.relative), estimate, relative)
+        return TableCell(_written(estimate, measure.form, relative, self.relative), estimate, relative)
 
 
 @dataclass(frozen=True)
@@ -227,6 +219,8 @@ class Tally(_Spec):
     kinds: tuple[str, ...] = ()
     """Kinds to list first, in this order."""
     corner: str = "Kind"
+    needs: str = ""
+    """Description of further data that its rows need, for a note if they lack it."""
 
     def table(self, rows: Sequence[Row]) -> Table:
         """Return the table of some rows."""
@@ -284,7 +278,7 @@ def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Ta
 
 
 def _table(
-    spec: _Spec,
+    spec: Grid | Tally,
     used: _Sorted,
     columns: Sequence[Slice],
     lines: Sequence[Slice],

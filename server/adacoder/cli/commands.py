@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import io
 import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from adacoder.cli.work import Command
 
 F = TypeVar("F", bound=Callable[..., object])
+T = TypeVar("T")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -77,6 +80,16 @@ def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+def _with(function: Callable[..., T], values: dict[str, object]) -> T:
+    """Call `function` with the options that are named as its parameters, and remove them from `values`."""
+    return function(**{name: values.pop(name) for name in inspect.signature(function).parameters})
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    """Read `A,B` as distinct names."""
+    return tuple(dict.fromkeys(filter(None, value.split(","))))
+
+
 def _read(context: click.Context, parameter: click.Parameter, value: object) -> object:
     """Check the value of a setting's option with the reader that all sources of settings share."""
     if value is None or value == ():
@@ -129,6 +142,10 @@ def _settings(*names: str) -> Callable[[F], F]:
     return _options(*map(_option, names))
 
 
+_ANY = click.Path(path_type=Path)
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
 _place = click.argument("place", metavar="PATH[::NAME|:LINE]")
 _allow_unverified = click.option(
     "--allow-unverified", is_flag=True, help="With --write, also write functions that no example could verify."
@@ -144,7 +161,7 @@ _form = _options(
 
 _record = click.option(
     "--record",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=_FILE,
     metavar="FILE",
     help="Record the conversation with the model in FILE, for --model replay:FILE.",
 )
@@ -174,14 +191,14 @@ def adacoder(context: click.Context) -> None:
 @_form
 @_all_settings
 @_record
-def generate(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified: bool, **values: object) -> int:
+def generate(place: str, **values: object) -> int:
     """Write the function that a docstring describes.
 
     PATH alone means every function in the file with a docstring and no body yet.
     """
     from adacoder.cli.work import GENERATE
 
-    return _work(GENERATE, place, values, _output(write, diff, as_json, allow_unverified))
+    return _work(GENERATE, place, values)
 
 
 @adacoder.command()
@@ -189,7 +206,7 @@ def generate(place: str, *, write: bool, diff: bool, as_json: bool, allow_unveri
 @_form
 @_all_settings
 @_record
-def fix(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified: bool, **values: object) -> int:
+def fix(place: str, **values: object) -> int:
     """Fix a function whose examples fail.
 
     The model is asked only if no repair rule helps.
@@ -198,27 +215,18 @@ def fix(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified:
     """
     from adacoder.cli.work import FIX
 
-    return _work(FIX, place, values, _output(write, diff, as_json, allow_unverified))
+    return _work(FIX, place, values)
 
 
 @adacoder.command()
 @click.argument("places", metavar="[PATH[::NAME|:LINE]]...", nargs=-1)
 @click.option("-v", "--verbose", is_flag=True, help="Report every docstring, not only failures.")
-@click.option("--coverage", is_flag=True, help="Report the lines and branches that no example reaches.")
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write a JUnit XML report.")
-@click.option("--allow-empty", is_flag=True, help="Accept files and folders without examples.")
+@click.option("--coverage", "covers", is_flag=True, help="Report the lines and branches that no example reaches.")
+@click.option("--junit", type=_ANY, metavar="FILE", help="Also write a JUnit XML report.")
+@click.option("--allow-empty", "allows_empty", is_flag=True, help="Accept files and folders without examples.")
 @_as_json
 @_evaluation
-def check(
-    places: tuple[str, ...],
-    *,
-    verbose: bool,
-    coverage: bool,
-    junit: Path | None,
-    allow_empty: bool,
-    as_json: bool,
-    **values: object,
-) -> int:
+def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, **values: object) -> int:
     """Run the examples of docstrings in isolation, and show the failures.
 
     PATH is a file or a folder, by default the whole workspace. Every docstring in it that has examples is checked.
@@ -233,8 +241,7 @@ def check(
     if verbose and as_json:
         raise click.UsageError("--verbose and --json cannot be combined.", click.get_current_context())
     view = CheckedObjects() if as_json else Findings(verbose=verbose)
-    checking = Checking(values, view, covers=coverage, junit=junit, allows_empty=allow_empty)
-    return _await(checking.carry_out([Place.parse(place) for place in places]))
+    return _await(_with(partial(Checking, values, view), values).carry_out([Place.parse(place) for place in places]))
 
 
 @adacoder.command()
@@ -248,16 +255,7 @@ def check(
 )
 @_form
 @_evaluation
-def apply(
-    place: str,
-    *,
-    reply: io.TextIOBase,
-    write: bool,
-    diff: bool,
-    as_json: bool,
-    allow_unverified: bool,
-    **values: object,
-) -> int:
+def apply(place: str, *, reply: io.TextIOBase, **values: object) -> int:
     """Insert a model's reply, wherever it comes from.
 
     The repair rules fix it, and the examples verify it; no model is asked. PATH alone is enough if the file has one
@@ -265,7 +263,7 @@ def apply(
     """
     from adacoder.cli import work
 
-    return _work(work.apply(reply.read()), place, values, _output(write, diff, as_json, allow_unverified))
+    return _work(work.apply(reply.read()), place, values)
 
 
 @adacoder.command()
@@ -312,37 +310,39 @@ _COMPARED = (
 
 
 @adacoder.command()
-@click.argument("tasks", type=click.Path(path_type=Path))
+@click.argument("tasks", type=_ANY)
 @click.option(
-    "--strategy", "strategies", default="adacoder", show_default=True, metavar="A,B", help="Workflows to compare."
+    *("--strategy", "strategies"),
+    callback=_names,
+    default="adacoder",
+    show_default=True,
+    metavar="A,B",
+    help="Workflows to compare.",
 )
-@click.option("--model", "models", required=True, metavar="X,Y", help="Models to compare.")
+@click.option("--model", "models", callback=_names, required=True, metavar="X,Y", help="Models to compare.")
 @click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Attempts at each task.")
 @click.option("--only", default="*", metavar="ID", help="Only tasks with this id; * matches any characters.")
 @click.option(
-    "--download",
-    "downloads",
+    *("--download", "downloads"),
     is_flag=True,
     help="Download TASKS (humaneval, mbpp or mbpp-sanitized) from the dataset hub into a file here.",
 )
 @click.option(
     "--rows",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=_FILE,
     default=Path("arena.jsonl"),
     show_default=True,
     metavar="FILE",
     help="Results of the cells. A run continues where this file ends.",
 )
 @click.option(
-    "--record",
-    "records",
-    type=click.Path(file_okay=False, path_type=Path),
+    *("--record", "records"),
+    type=_FOLDER,
     metavar="FOLDER",
     help="Record each cell's conversation with its model in FOLDER.",
 )
 @click.option(
-    "--replay",
-    "replays",
+    *("--replay", "replays"),
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
     help="Answer from the recordings of --record in FOLDER, without a model.",
@@ -368,23 +368,7 @@ _COMPARED = (
     help="Accept a cluster on another machine without encryption. Anyone on the network path can run code here.",
 )
 @_settings(*_COMPARED)
-def arena(
-    tasks: Path,
-    *,
-    strategies: str,
-    models: str,
-    samples: int,
-    only: str,
-    downloads: bool,
-    rows: Path,
-    records: Path | None,
-    replays: Path | None,
-    slots: int | None,
-    patience: float,
-    dask: str | None,
-    dask_without_tls: bool,
-    **values: object,
-) -> int:
+def arena(**values: object) -> int:
     """Compare models and workflows on tasks with hidden tests.
 
     TASKS is a file of a benchmark's tasks (HumanEval, MBPP, their -ET and EvalPlus variants, LiveCodeBench), or a
@@ -394,125 +378,83 @@ def arena(
     """
     from adacoder.cli.arena import Wanted, compare
 
-    named = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (strategies, models))
-    of_strategies, of_models = named
-    wanted = Wanted(
-        tasks=tasks,
-        only=only,
-        strategies=of_strategies,
-        models=of_models,
-        samples=samples,
-        rows=rows,
-        records=records,
-        replays=replays,
-        slots=slots,
-        patience=patience,
-        downloads=downloads,
-        dask=dask,
-        dask_without_tls=dask_without_tls,
-    )
-    return compare(wanted, values)
+    return compare(_with(Wanted, values), values)
 
 
 @adacoder.command()
-@click.argument("rows", type=click.Path(dir_okay=False, path_type=Path), nargs=-1, required=True)
+@click.argument("rows", type=_FILE, nargs=-1, required=True)
 @click.option(
-    "--paper",
-    "sets",
+    *("--paper", "sets"),
     type=click.Choice(["own", "adacoder", "agentcoder", "codetree", "semag", "all"]),
+    callback=lambda context, parameter, value: () if "all" in value else value,
     multiple=True,
     default=("own",),
     show_default=True,
     help="Set of tables. May be given several times.",
 )
 @click.option(
-    "--format",
-    "form",
+    *("--format", "form"),
     type=click.Choice(["terminal", "markdown", "csv"]),
     default="terminal",
     show_default=True,
     help="Form of the tables.",
 )
 @click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="Also show pass@K. May be given several times.")
+@click.option("--html", type=_FILE, metavar="FILE", help="Also write an HTML report.")
+@click.option("--plots", type=_FOLDER, metavar="FOLDER", help="Also draw the figures.")
 @click.option(
-    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write an HTML report."
-)
-@click.option(
-    "--plots", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Also draw the figures."
-)
-@click.option(
-    "--plot-format",
+    *("--plot-format", "kind"),
     type=click.Choice(["svg", "png", "pdf"]),
     default="svg",
     show_default=True,
     help="Form of the figures.",
 )
-def tables(
-    rows: tuple[Path, ...],
-    *,
-    sets: tuple[str, ...],
-    form: str,
-    ks: tuple[int, ...],
-    html: Path | None,
-    plots: Path | None,
-    plot_format: str,
-) -> int:
+def tables(rows: tuple[Path, ...], **values: object) -> int:
     """Show the arena's ROWS as tables: our own, or those of the papers.
 
     Several files of rows are merged; each cell counts once.
     """
     from adacoder.cli.row_tables import TableOptions, show_tables
 
-    return show_tables(rows, TableOptions(() if "all" in sets else sets, form, ks, html, plots, plot_format))
+    return show_tables(rows, _with(TableOptions, values))
 
 
 @adacoder.command()
-@click.argument("tasks", type=click.Path(path_type=Path), required=False)
+@click.argument("tasks", type=_ANY, required=False)
 @click.option("--rank", is_flag=True, help="Find the model and workflow that are right most often on TASKS.")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Time limit.")
-@click.option("--model", "models", default="", metavar="X,Y", help="Models to rank. [default: the installed models]")
 @click.option(
-    "--strategy",
-    "strategies",
+    *("--model", "models"),
+    callback=_names,
+    default="",
+    metavar="X,Y",
+    help="Models to rank. [default: the installed models]",
+)
+@click.option(
+    *("--strategy", "strategies"),
+    callback=_names,
     default="adacoder,auto,direct",
     show_default=True,
     metavar="A,B",
     help="Workflows to rank.",
 )
-@click.option(
-    "--rows",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Keep the results in FILE, and continue from them next time.",
-)
-@click.option("--write", is_flag=True, help="Write the winner to [tool.adacoder] in pyproject.toml.")
+@click.option("--rows", type=_FILE, metavar="FILE", help="Keep the results in FILE, and continue from them next time.")
+@click.option("--write", "writes", is_flag=True, help="Write the winner to [tool.adacoder] in pyproject.toml.")
 @_as_json
 @_settings("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud")
-def models(
-    tasks: Path | None,
-    *,
-    rank: bool,
-    minutes: float,
-    models: str,
-    strategies: str,
-    rows: Path | None,
-    write: bool,
-    as_json: bool,
-    **values: object,
-) -> int:
+def models(*, rank: bool, **values: object) -> int:
     """List the installed models; with --rank, find the best of them on TASKS.
 
     TASKS is a folder of your own code, by default this one, or a file of a benchmark's tasks.
     """
     from adacoder.cli.models import Contest, list_models, rank_models
 
-    if not rank:
-        if tasks is not None or write:
-            raise click.UsageError("TASKS and --write need --rank.", click.get_current_context())
-        return _await(list_models(values, as_json=as_json))
-    of_models, of_strategies = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (models, strategies))
-    contest = Contest(tasks or Path.cwd(), of_models, of_strategies, minutes, rows, as_json, write)
-    return _await(rank_models(contest, values))
+    contest = _with(Contest, values)
+    if rank:
+        return _await(rank_models(contest, values))
+    if contest.tasks is not None or contest.writes:
+        raise click.UsageError("TASKS and --write need --rank.", click.get_current_context())
+    return _await(list_models(values, as_json=contest.as_json))
 
 
 adacoder.add_command(
@@ -538,9 +480,10 @@ def _output(write: bool, diff: bool, as_json: bool, allow_unverified: bool) -> O
     return Objects() if as_json else Proposal()
 
 
-def _work(command: Command, place: str, values: dict[str, object], output: Output) -> int:
+def _work(command: Command, place: str, values: dict[str, object]) -> int:
     from adacoder.cli.place import Place
     from adacoder.cli.work import Work
 
+    output = _with(_output, values)
     work = Work(command, values, output)
     return _await(work.carry_out(Place.parse(place)), lambda: output.written)

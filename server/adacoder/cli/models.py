@@ -38,7 +38,8 @@ from adacoder.strategies import strategy_named
 class Contest:
     """Options of a ranking."""
 
-    tasks: Path
+    tasks: Path | None
+    """None for the current folder."""
     models: tuple[str, ...]
     """Models to rank; empty: the installed models."""
     strategies: tuple[str, ...]
@@ -118,7 +119,7 @@ class _RankingRun:
         contest, settings = self._contest, self._settings
         judge, service = HiddenJudge(settings), Service()
         try:
-            tasks = await fit(await wanted_tasks(contest.tasks, "*", settings, self._folder), judge)
+            tasks = await fit(await wanted_tasks(contest.tasks or Path.cwd(), "*", settings, self._folder), judge)
             models, strategies = (tuple(dict.fromkeys(each)) for each in zip(*map(_parts, arms), strict=True))
             plan = Plan(tasks, models, strategies, 1, settings)
             cells = {(cell.model, cell.strategy, cell.task.id): cell for cell in plan.cells(models)}

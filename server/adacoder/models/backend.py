@@ -106,12 +106,8 @@ class ServedBackend(Backend):
         return ServedModel(
             server,
             model,
+            self.settings,
             prefix=self.prefix,
-            context_tokens=self.settings.context_tokens,
-            temperature=self.settings.temperature,
-            seed=self.settings.seed,
-            keep_alive=self.settings.keep_alive,
-            allow_cloud=self.settings.allow_cloud,
             deadlines=self.deadlines,
             calibration=self.session.calibrations[server.url, model],
             on_wait=self.on_wait,

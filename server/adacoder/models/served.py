@@ -29,6 +29,7 @@ from adacoder.models.errors import (
 from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
 from adacoder.models.waiting import Begun, FirstPart, Parts
 from adacoder.models.window import Bound, Calibration, Window, lower_estimate
+from adacoder.settings import Settings
 from adacoder.thoughts import has_thoughts
 
 T = TypeVar("T")
@@ -62,25 +63,17 @@ class ServedModel:
         self,
         server: Server,
         model: str,
+        settings: Settings,
         *,
         prefix: str,
-        context_tokens: int,
-        temperature: float,
-        seed: int | None,
-        keep_alive: str,
-        allow_cloud: bool,
         deadlines: Deadlines,
         calibration: Calibration,
         on_wait: OnWait,
     ) -> None:
         self._server = server
         self._model = model
+        self._settings = settings
         self._prefix = prefix
-        self._context_tokens = context_tokens
-        self._temperature = temperature
-        self._seed = seed
-        self._keep_alive = keep_alive
-        self._allow_cloud = allow_cloud
         self._deadlines = deadlines
         self._calibration = calibration
         self._on_wait = on_wait
@@ -109,7 +102,7 @@ class ServedModel:
         """Implement `ChatModel.window`."""
         if self._window is None:
             facts = await self._permitted()
-            self._window = replace(facts.window_for(self._context_tokens), ratio=self._calibration.ratio)
+            self._window = replace(facts.window_for(self._settings.context_tokens), ratio=self._calibration.ratio)
         return self._window
 
     async def reply(self, ask: Ask) -> Reply:
@@ -139,7 +132,7 @@ class ServedModel:
         """Return the facts about the model, after checking that it may be used."""
         if self._facts is None:
             facts = await self._patiently(lambda: self._server.facts(self._model))
-            self._facts = permitted(self._model, facts, allow_cloud=self._allow_cloud)
+            self._facts = permitted(self._model, facts, allow_cloud=self._settings.allow_cloud)
         return self._facts
 
     def _chat(self, ask: Ask, facts: Facts, window: Window) -> Chat:
@@ -150,7 +143,8 @@ class ServedModel:
         """
         again = self._asked[ask.messages, ask.stop]
         self._asked[ask.messages, ask.stop] += 1
-        temperature = self._temperature if ask.sampling.temperature is None else ask.sampling.temperature
+        settings = self._settings
+        temperature = settings.temperature if ask.sampling.temperature is None else ask.sampling.temperature
         if again:
             temperature = max(temperature, _LIVELY)
         max_tokens = ask.max_tokens + (_THOUGHT_TOKENS if facts.thinking is Thinking.ALWAYS else 0)
@@ -163,11 +157,11 @@ class ServedModel:
             bound=window.bound,
             temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
             top_p=ask.sampling.top_p,
-            seed=None if self._seed is None else self._seed + again,
+            seed=None if settings.seed is None else settings.seed + again,
             # Thoughts may contain a stop text, which would end the reply too early.
             stop=(*facts.stop, *ask.stop) if ask.stop and not self._may_think(facts) else (),
             thinking=facts.thinking,
-            keep_alive=self._keep_alive,
+            keep_alive=settings.keep_alive,
         )
 
     def _may_think(self, facts: Facts) -> bool:

@@ -183,8 +183,7 @@ class Host:
         for left in reversed(range(_MOST_RUNS)):
             recipe = await self._recipe(finding.mechanism, program)
             judge = self._judge(finding, program, examples)
-            begin = partial(WorkerLine.ask_ahead, program=program, seconds=_limit(seconds))
-            taken = await self._templates.take(recipe, begin)
+            taken = await self._templates.take(recipe)
             try:
                 await self._follow(taken, judge, program, seconds)
                 holds = taken.holds and recipe.visible == self._visible(program, after=True)

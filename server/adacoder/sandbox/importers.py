@@ -64,7 +64,7 @@ class Importers:
     async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
         """Lend a process in which the program's unchanged module is imported. The caller must give the process back.
 
-        `seconds`: limit for each import. `begin`: as in `TemplatePool.take`.
+        `seconds`: limit for each import. `begin`: as in `forked`.
 
         Raises:
             Apart: the module must be evaluated in a process of its own.

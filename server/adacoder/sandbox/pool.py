@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from adacoder.sandbox.process import Begin
-
 PAUSE_SECONDS = 0.01
 """Seconds without any evaluation after which processes are forked ahead."""
 IDLE_SECONDS = 60.0
@@ -66,24 +64,21 @@ class TemplatePool:
         """
         await self._keeper(recipe).ready()
 
-    async def take(self, recipe: Recipe, begin: Begin) -> Taken:
-        """Take a process for an evaluation. The caller must give the process back.
-
-        `begin` may be called with the process's connection before the process is locked down. The process reads the
-        messages afterwards.
+    async def take(self, recipe: Recipe) -> Taken:
+        """Take a process for an evaluation. The caller must give it back.
 
         Raises:
             SandboxError: the interpreter does not start.
         """
         keeper = self._keeper(recipe)
         try:
-            return await keeper.take(begin)
+            return await keeper.take()
         except SandboxError:
             self._retire(keeper)
             if not keeper.booted:
                 raise
-        # The template was killed, or broke. A new template shows whether that happens every time.
-        return await self._keeper(recipe).take(begin)
+        # The template was killed, or broke. A new one shows whether that happens every time.
+        return await self._keeper(recipe).take()
 
     async def close(self) -> None:
         """End every process, for good."""
@@ -265,8 +260,8 @@ class _Keeper:
         """
         await asyncio.shield(self._boot)
 
-    async def take(self, begin: Begin) -> Taken:
-        """Take a process. The caller must give the process back. `begin` is as in `TemplatePool.take`.
+    async def take(self) -> Taken:
+        """Take a process. The caller must give it back.
 
         Raises:
             SandboxError: as for `ready`, or the template has broken since.
@@ -279,7 +274,7 @@ class _Keeper:
             template = self._boot.result()
             while True:
                 is_spare = bool(self._ahead)
-                process = self._ahead.pop(0) if is_spare else asyncio.create_task(template.fork(begin=begin))
+                process = self._ahead.pop(0) if is_spare else asyncio.create_task(template.fork())
                 if len(self._ahead) < min(self.running, self._most_spares):
                     # Evaluations often follow each other, and the next one should not wait for its process.
                     self._ahead.append(asyncio.create_task(template.fork()))
@@ -288,10 +283,7 @@ class _Keeper:
                 except asyncio.CancelledError:
                     if process.cancelled():  # the process was cancelled with its template; this call was not cancelled
                         raise SandboxError("The sandbox was ended meanwhile.") from None
-                    if is_spare:
-                        self._ahead.append(process)
-                    else:
-                        self._put_away(template, await process)  # the process's first message is no longer needed
+                    self._ahead.append(process)
                     raise
                 if evaluation.alive or not is_spare:
                     return Taken(self, template, evaluation)

@@ -321,17 +321,15 @@ class TemplateProcess:
                 return tuple(map(Path, files))
         raise self._broke("its answer has an unknown form")
 
-    async def fork(self, kind: str = "evaluation", begin: Begin | None = None) -> Evaluation:
-        """Fork a locked-down process of a kind listed in `template.py`. The caller must `reap` it.
-
-        `begin`: as in `forked`.
+    async def fork(self, kind: str = "evaluation") -> Evaluation:
+        """Fork a locked-down process of a kind listed in `template.py`. `reap` must follow.
 
         Raises:
             SandboxError: no process can be started.
         """
         slot = await self._slots.get()
         try:
-            return await forked(self._channel, self._turn, slot, kind, begin=begin)
+            return await forked(self._channel, self._turn, slot, kind)
         except BaseException:
             self.broken = True
             raise

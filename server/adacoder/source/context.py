@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, takewhile
 from pathlib import Path
 from textwrap import indent
-from typing import Protocol
+from typing import Any
 
 from adacoder.domain import Target
 from adacoder.privacy.access import Access
@@ -321,19 +321,6 @@ def _names_in(text: str) -> list[str]:
     return list(dict.fromkeys(_DOTTED.findall(text)))
 
 
-class _FileIO(Protocol):
-    """The part of jedi's `FileIO` used here."""
-
-    @property
-    def path(self) -> Path | str: ...
-
-
-class _State(Protocol):
-    """The part of jedi's `InferenceState` used here."""
-
-    parse: Callable[..., object]
-
-
 _ONE_AT_A_TIME = threading.Lock()
 """jedi has one parser cache for the whole process."""
 _BUILTINS = "builtins.pyi"
@@ -391,7 +378,7 @@ class _Reading:
     of the whole process while it looks for a module, caches parsed files on disk, and reads any file.
     """
 
-    def __init__(self, state: _State, inner: object, project: NearFiles) -> None:
+    def __init__(self, state: Any, inner: object, project: NearFiles) -> None:
         import jedi
 
         self._inner = inner
@@ -418,7 +405,7 @@ class _Reading:
                 return _file_io(file, ""), file.name == "__init__.py"
         return None, None
 
-    def parse(self, *, file_io: _FileIO, **options: object) -> object:
+    def parse(self, *, file_io: Any, **options: object) -> object:
         """Parse a file of the project, or jedi's stub of the builtins, which jedi needs.
 
         Raises:
@@ -441,8 +428,7 @@ class _Reading:
         return self._stars >= 0
 
 
-def _file_io(path: Path, text: str) -> _FileIO:
+def _file_io(path: Path, text: str) -> object:
     from jedi.file_io import KnownContentFileIO
 
-    file_io: _FileIO = KnownContentFileIO(str(path), text)
-    return file_io
+    return KnownContentFileIO(str(path), text)

@@ -24,10 +24,10 @@ from adacoder.arena.rows import (
     RowsError,
     RowsFile,
     RowsReader,
-    Spent,
     parse,
 )
 from adacoder.arena.tables import as_csv, markdown
+from adacoder.domain import Tokens
 
 ROW = Row(
     task="HumanEval/0",
@@ -42,7 +42,7 @@ ROW = Row(
     right=True,
     judged=Judged("passed"),
     candidate="def f(): ...",
-    tokens=Spent(812, 540, 428),
+    tokens=Tokens(812, 428, cached=540),
     attempts=(RowAttempt(1, 1, "programming_assistant", "wrong_output", (1, 3), False, True, ("r",), 12),),
     tests=DesignedTests(5, 4, 0.8),
 )

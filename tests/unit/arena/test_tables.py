@@ -14,6 +14,7 @@ import pytest
 from adacoder.arena.papers import OWN, SETS, tables
 from adacoder.arena.rows import VERSION, Row, RowsReader
 from adacoder.arena.tables import Table, as_csv, comparison, markdown
+from adacoder.domain import Tokens
 from adacoder.report import inline
 from adacoder.strategies import STRATEGIES
 from support.arena_rows import attempt, column, designed, row
@@ -72,7 +73,7 @@ def test_table_i_compares_each_framework_with_direct() -> None:
 
 
 def test_tokens_are_compared_as_multiples() -> None:
-    rows = [*column("direct", "+"), *column("mapcoder", "+", tokens=row().tokens.__class__(400, 0, 50))]
+    rows = [*column("direct", "+"), *column("mapcoder", "+", tokens=Tokens(400, 50))]
     assert _texts(_named("AdaCoder, Table II", rows))["ollama:small"][:3] == ["0.15K", "–", "0.45K ↑2.00×"]
 
 

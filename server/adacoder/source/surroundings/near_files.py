@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from adacoder.domain import TargetError
 from adacoder.privacy.access import Access
@@ -39,13 +39,8 @@ class DefinedAt:
     qualname: str
 
 
-class Follow(Protocol):
-    """Finds the definitions of names that a module imports."""
-
-    def __call__(
-        self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles, /
-    ) -> Sequence[tuple[str, DefinedAt]]:
-        """Find the definitions of `names`, in order, for a module at `path` with the statements `imports`."""
+Follow: TypeAlias = "Callable[[Sequence[str], Sequence[str], Path, NearFiles], Sequence[tuple[str, DefinedAt]]]"
+"""Finds the definitions of names, in order, for a module with these import statements and this path."""
 
 
 class NearFiles:
