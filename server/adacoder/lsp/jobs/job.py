@@ -1,0 +1,310 @@
+"""A job: one request on one function, from the model's first token to the edit in the editor.
+
+A candidate's evidence must hold for the text that it is inserted into. If anything has changed since, the candidate is
+evaluated again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from adacoder import report
+from adacoder.aside import aside
+from adacoder.domain import AdaCoderError, Candidate, Edit, Outcome, Status, Step, Target, TargetError
+from adacoder.journal import Journal, OpenStep, Waiting
+from adacoder.lsp.connection.client import announced, progress
+from adacoder.lsp.jobs.policy import Decision, Ending, decide
+from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results, edits_of, reach_of, read_reply
+from adacoder.lsp.snapshot import Snapshot, encoding_of, take
+from adacoder.lsp.to_proto import text_edits
+from adacoder.task import Mode, Task
+
+if TYPE_CHECKING:
+    from adacoder.lsp.connection.client import Client
+    from adacoder.service import Service
+    from adacoder.settings import Settings
+
+_EDITING = 60.0
+"""Seconds to wait for a client to make an edit. Some clients ask the user first."""
+_ATTEMPTS = 3
+"""Attempts to make an edit while the text keeps changing."""
+_HELD = frozenset({Status.VERIFIED, Status.PARTIAL, Status.UNVERIFIED})
+_DOING = {
+    Mode.GENERATE: "generating",
+    Mode.FIX: "fixing",
+    Mode.CHECK: "checking",
+    Mode.REPAIR: "repairing",
+    Mode.ANOTHER: "writing another candidate for",
+    Mode.SUGGEST_EXAMPLES: "suggesting examples for",
+}
+
+
+class NotInsertedError(AdaCoderError):
+    """An edit was not made. The message gives the reason as a clause: `'f' was edited meanwhile`."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Activity:
+    """What a command starts: a job, or a batch of jobs."""
+
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    message: str = "starting"
+    """Latest progress message."""
+    may_begin: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[Any] = field(init=False)
+    is_cancelled: bool = False
+
+    def begin(self, is_cancelled: bool = False) -> None:
+        """Begin, once the command has been answered, unless it was cancelled."""
+        if is_cancelled:
+            self.cancel()
+        self.may_begin.set()
+
+    def cancel(self) -> bool:
+        """Cancel it. Later calls do nothing, since they would disturb its clean-up."""
+        if not self.is_cancelled:
+            self.is_cancelled = True
+            self.task.cancel()
+        return True
+
+
+@dataclass(eq=False)
+class Job(Activity):
+    """One request on one function."""
+
+    work: Mode | KeptResult
+    """The mode, or the kept result to insert."""
+    snapshot: Snapshot
+    target: Target
+    apply: bool
+    """True to make the edit in the editor."""
+    announced: bool
+    """True if the server shows progress and result. Otherwise a request waits for it, and the client shows them."""
+    token: types.ProgressToken | None = None
+    """The progress token from such a client, if it sent one."""
+    reply: str | None = None
+    """The candidate to begin with, if the client sent one."""
+    relay: Callable[[str], None] | None = None
+    """Shows progress in place of the editor if the job is part of a batch."""
+    show: Callable[[str], None] = lambda message: None
+    """Shows progress."""
+    round: int = 0
+    most_rounds: int = 1
+    moved: Callable[[], None] = lambda: None
+    """Called at each new round."""
+    is_sent: bool = False
+    """True while the edit is on its way and cannot be recalled."""
+    ending: Ending | None = None
+    ended: EndedJob | None = None
+    """Its entry in the store of results."""
+
+    @property
+    def title(self) -> str:
+        """Description for the user."""
+        doing = _DOING[self.work] if isinstance(self.work, Mode) else "inserting the result for"
+        return f"AdaCoder: {doing} '{self.target.name}'"
+
+    @property
+    def label(self) -> str:
+        """`path::qualname`."""
+        return report.label(self.target, self.snapshot.folder)
+
+    @property
+    def result_id(self) -> str:
+        """The id of its kept result."""
+        return self.id if isinstance(self.work, Mode) else self.work.job_id
+
+    def listen(self, event: OpenStep | Step | Waiting) -> None:
+        """Show an event of the Journal as progress."""
+        self.message = report.progress(event, self.most_rounds)
+        self.show(self.message)
+        if not isinstance(event, Waiting) and event.round > self.round:
+            self.round = event.round
+            self.moved()
+
+    def cancel(self, *, even_if_sent: bool = False) -> bool:
+        """Cancel the job. Return False if its edit is already on its way, unless `even_if_sent`."""
+        return (even_if_sent or not self.is_sent) and super().cancel()
+
+
+async def do(job: Job, journal: Journal, client: Client, results: Results) -> Ending:
+    """Do a job: find its Outcome, and insert or keep that as the policy says. Progress is shown meanwhile."""
+    async with _shown(job, client) as show:
+        job.show = job.relay or show
+        settings = await client.configuration.settings_for(job.snapshot)
+        work = JobWork(job, client, results, settings, await client.service(), job.snapshot)
+        outcome = await work.outcome_of_job(journal)
+        decision = decide(
+            job.work,
+            outcome,
+            KeptResult.of(outcome, job.result_id, job.snapshot.uri),
+            settings,
+            applies=job.apply,
+            is_sent=job.reply is not None,
+            is_kept=results.kept(job.result_id) is not None,
+        )
+        return await work.carried_out(decision)
+
+
+def _shown(job: Job, client: Client) -> AbstractAsyncContextManager[Callable[[str], None]]:
+    if job.announced:
+        return announced(client, job.title, job.cancel)
+    return progress(client, job.title, job.token, job.cancel)
+
+
+@dataclass
+class JobWork:
+    """The work of one job, and the text that its Outcome holds for."""
+
+    job: Job
+    client: Client
+    results: Results
+    settings: Settings
+    service: Service
+    snapshot: Snapshot
+
+    async def outcome_of_job(self, journal: Journal) -> Outcome:
+        """The Outcome of a request, or of a kept result in the current text."""
+        job, work = self.job, self.job.work
+        if isinstance(work, KeptResult):
+            return await self._outcome_of_kept(work)
+        job.most_rounds = self.service.most_rounds(work, self.settings)
+        others = self.results.candidates(job.target) if work is Mode.ANOTHER else ()
+        start = None if job.reply is None else await aside(read_reply, job.reply, job.target)
+        task = Task(job.target, self.settings, self.snapshot.project, journal, start, others)
+        return await self.service.perform(work, task)
+
+    async def _outcome_of_kept(self, kept: KeptResult) -> Outcome:
+        target = self.job.target
+        if kept.candidate is not None:
+            return await self._evaluated(kept.candidate, self.snapshot, target)
+        return Outcome(Status.UNVERIFIED, target, "Read them before you keep them.", edits=kept.additions_in(target))
+
+    async def _evaluated(self, candidate: Candidate, snapshot: Snapshot, target: Target) -> Outcome:
+        """The Outcome of a candidate in a text."""
+        journal = Journal(self.job.listen)
+        return await self.service.recheck(Task(target, self.settings, snapshot.project, journal, candidate))
+
+    async def carried_out(self, decision: Decision) -> Ending:
+        """Keep, insert or drop the result. If anything prevents the insertion, the result stays kept."""
+        ending, result_id = decision.ending, self.job.result_id
+        if decision.drops:
+            self.results.drop(result_id)
+        if decision.keeps is not None:
+            self.results.keep(decision.keeps)
+        if not decision.inserts:
+            return ending
+        try:
+            inserted = await self._inserted(ending.outcome)
+        except NotInsertedError as why:
+            return Ending(ending.outcome, obstacle=str(why), kept=True)
+        is_known = self.client.has("workspace.apply_edit")
+        if is_known:  # otherwise it is unknown whether the edit was made
+            self.results.drop(result_id)
+        closed = self.snapshot.path.name if self.snapshot.version is None else None
+        return Ending(inserted, applied=True, kept=not is_known, closed=closed)
+
+    async def _inserted(self, outcome: Outcome) -> Outcome:
+        """Make an Outcome's edits in the editor. Return the Outcome for the text that was edited.
+
+        Raises:
+            NotInsertedError: nothing was inserted, or the editor did not answer.
+        """
+        for _ in range(_ATTEMPTS):
+            await self.client.protocol.rested()
+            outcome = await self._brought_up_to_date(outcome)  # no waiting from here until the edit is sent
+            self.job.is_sent = True
+            try:
+                why_not = await refusal(self.client, outcome.target.name, self.snapshot, outcome.edits)
+            finally:
+                self.job.is_sent = False
+            if why_not is None:
+                return outcome
+            if self._current().same_as(self.snapshot):
+                break  # the text has not changed: the editor has another reason
+        raise NotInsertedError(why_not or "")
+
+    async def _brought_up_to_date(self, outcome: Outcome) -> Outcome:
+        """The Outcome for the current text, evaluated again if anything that it depends on has changed."""
+        for _ in range(_ATTEMPTS):
+            now = self._current()
+            if now.same_as(self.snapshot):
+                self.snapshot = now
+                return outcome
+            outcome = await self._found_again(outcome, now)
+            self.snapshot = now
+        raise NotInsertedError("the text changes faster than the examples run")
+
+    def _current(self) -> Snapshot:
+        try:
+            return take(self.client.workspace, self.snapshot.uri)
+        except TargetError as error:
+            raise NotInsertedError(str(error).removesuffix(".")) from error
+
+    async def _found_again(self, outcome: Outcome, now: Snapshot) -> Outcome:
+        from adacoder.source.locate import locate_again
+
+        name = outcome.target.name
+        target = await aside(locate_again, outcome.target, now.text, now.folder)
+        if target is None:
+            raise NotInsertedError(f"'{name}' was edited meanwhile")
+        if outcome.candidate is None:  # examples for the docstring: they only move
+            by = target.definition.start - outcome.target.definition.start
+            moved = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in outcome.edits)
+            return replace(outcome, target=target, edits=moved)
+        self.job.show("the text changed; running the examples again")
+        again = await self._evaluated(outcome.candidate, now, target)
+        if again.status not in _HELD or reach_of(again) < reach_of(outcome):
+            raise NotInsertedError(f"'{name}' does not pass in the current text")
+        return replace(
+            outcome,
+            status=again.status,
+            reason=again.reason,
+            target=target,
+            verdict=again.verdict,
+            edits=edits_of(again),
+            steps=(*outcome.steps, *again.steps),
+            seconds=outcome.seconds + again.seconds,
+        )
+
+
+async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence[Edit]) -> str | None:
+    """Send edits of a snapshot's text as one undo step, labelled with `name`.
+
+    Return None if they were made, else the reason why not, as a clause. Some clients refuse with an error (eglot).
+
+    Raises:
+        NotInsertedError: the client did not answer, so it is unknown whether the edit was made.
+    """
+    params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=_bound(client, snapshot, edits))
+    if not client.has("workspace.apply_edit"):
+        # Such a client may still make the edit, as ALE does, but it never answers.
+        client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
+        return None
+    try:
+        answer = await client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING, at_once=True)
+    except TimeoutError:
+        raise NotInsertedError("the editor did not say whether it made the edit: check the file") from None
+    except JsonRpcException as error:
+        return f"the editor refused the edit ({error.message})"
+    if not answer.applied:
+        why = f" ({answer.failure_reason})" if answer.failure_reason else ""
+        return f"the editor did not make the edit{why}"
+    return None
+
+
+def _bound(client: Client, snapshot: Snapshot, made: Sequence[Edit]) -> types.WorkspaceEdit:
+    """Edits of a snapshot's text, bound to its version."""
+    edits = text_edits(snapshot.text, made, encoding_of(client.workspace))
+    if not client.has("workspace.workspace_edit.document_changes"):
+        return types.WorkspaceEdit(changes={snapshot.uri: edits})
+    document = types.OptionalVersionedTextDocumentIdentifier(uri=snapshot.uri, version=snapshot.version)
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=document, edits=edits)])
