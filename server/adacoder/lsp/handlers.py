@@ -114,7 +114,17 @@ async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: 
 
 
 def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
-    return snapshot.find(line=place.line, qualname=place.qualname, version=place.version)
+    """The function that `place` refers to. A line is valid only in the text it was taken from, a name in any text.
+
+    Raises:
+        TargetError: the function does not exist, or cannot be a target.
+    """
+    is_same_text = place.version in (None, snapshot.version)
+    if place.line is not None and (place.qualname is None or place.version is not None) and is_same_text:
+        return snapshot.find(line=place.line)
+    if place.qualname is not None:
+        return snapshot.find(qualname=place.qualname)
+    raise TargetError("The text has changed since AdaCoder was asked: ask again.")
 
 
 @reads(InsertParams, _rejected)

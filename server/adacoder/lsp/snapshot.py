@@ -124,22 +124,15 @@ class Snapshot:
         """True if a Verdict on one holds for the other."""
         return self.text == other.text and self.overlays == other.overlays
 
-    def find(self, *, line: int | None = None, qualname: str | None = None, version: int | None = None) -> Target:
-        """The function at a line or with a name. A line is valid only in the `version` it was taken from.
-
-        A name is valid in any text. With both, the line is used if it is known to be valid.
+    def find(self, *, line: int | None = None, qualname: str | None = None) -> Target:
+        """The function around a line, or with a name.
 
         Raises:
             TargetError: the function does not exist, or cannot be a target.
         """
         from adacoder.source.locate import locate
 
-        is_same_text = version is None or version == self.version
-        if line is not None and (qualname is None or version is not None) and is_same_text:
-            return locate(self.text, self.path, self.folder, line=line)
-        if qualname is not None:
-            return locate(self.text, self.path, self.folder, qualname=qualname)
-        raise TargetError("The text has changed since AdaCoder was asked: ask again.")
+        return locate(self.text, self.path, self.folder, line=line, qualname=qualname)
 
 
 def take(workspace: Workspace, uri: Uri) -> Snapshot:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Candidate, Edit, ExampleResult, Failure, FailureKind, Outcome, Status, Verdict
-from adacoder.lsp.jobs.policy import Decision, decide
+from adacoder.lsp.jobs.job import Decision, decide
 from adacoder.lsp.jobs.results import KeptResult
 from adacoder.lsp.snapshot import Uri
 from adacoder.settings import Settings, Unverified

@@ -1,12 +1,13 @@
-"""A job: one request on one function, from the model's first token to the edit in the editor.
+"""A job: one request on one function, from its beginning to the edit in the editor.
 
-A candidate's evidence must hold for the text that it is inserted into. If anything has changed since, the candidate is
-evaluated again.
+`run` finds the Outcome, `decide` says what happens to it, and `JobWork` carries that out. A candidate's evidence must
+hold for the text that it is inserted into. If anything has changed since, the candidate is evaluated again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -18,25 +19,29 @@ from pygls.exceptions import JsonRpcException
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.domain import AdaCoderError, Candidate, Edit, Outcome, Status, Step, Target, TargetError
+from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Status, Step, Target, TargetError
 from adacoder.journal import Journal, OpenStep, Waiting
-from adacoder.lsp.connection.client import announced, progress
-from adacoder.lsp.jobs.policy import Decision, Ending, decide
-from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results, edits_of, reach_of, read_reply
+from adacoder.lsp.connection.client import announced, progress, remedies_json
+from adacoder.lsp.jobs.ending import Ending
+from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results, edits_of, reach_of, read_reply, score_of
 from adacoder.lsp.snapshot import Snapshot, encoding_of, take
-from adacoder.lsp.to_proto import text_edits
+from adacoder.lsp.to_proto import workspace_edit
+from adacoder.messages import Named, Text
+from adacoder.settings import Settings, Unverified
 from adacoder.task import Mode, Task
 
 if TYPE_CHECKING:
     from adacoder.lsp.connection.client import Client
     from adacoder.service import Service
-    from adacoder.settings import Settings
+
+log = logging.getLogger(__name__)
 
 _EDITING = 60.0
 """Seconds to wait for a client to make an edit. Some clients ask the user first."""
 _ATTEMPTS = 3
 """Attempts to make an edit while the text keeps changing."""
 _HELD = frozenset({Status.VERIFIED, Status.PARTIAL, Status.UNVERIFIED})
+_UNVERIFIED, _PREVIEW = Named("unverified"), Named("preview")
 _DOING = {
     Mode.GENERATE: "generating",
     Mode.FIX: "fixing",
@@ -135,8 +140,26 @@ class Job(Activity):
         return (even_if_sent or not self.is_sent) and super().cancel()
 
 
-async def do(job: Job, journal: Journal, client: Client, results: Results) -> Ending:
-    """Do a job: find its Outcome, and insert or keep that as the policy says. Progress is shown meanwhile."""
+async def run(job: Job, client: Client, results: Results) -> dict[str, JSON]:
+    """Run a job once it may begin, and store its end. Return its answer."""
+    journal = Journal(job.listen)
+    try:
+        await job.may_begin.wait()
+        ending = await _ending(job, journal, client, results)
+    except asyncio.CancelledError:
+        kept = results.kept(job.result_id) is not None
+        _end(job, Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept), client, results)
+        raise
+    except Exception as error:
+        log.exception("The job on %s failed", job.label)
+        what = f"{type(error).__name__}: {error}"
+        why = f"AdaCoder failed on '{job.target.name}' ({what}): see the language server's log."
+        ending = Ending(_cut_short(job, journal, Status.ERROR, why))
+    return _end(job, ending, client, results)
+
+
+async def _ending(job: Job, journal: Journal, client: Client, results: Results) -> Ending:
+    """Find the job's Outcome, and insert or keep it as `decide` says. Progress is shown meanwhile."""
     async with _shown(job, client) as show:
         job.show = job.relay or show
         settings = await client.configuration.settings_for(job.snapshot)
@@ -158,6 +181,30 @@ def _shown(job: Job, client: Client) -> AbstractAsyncContextManager[Callable[[st
     if job.announced:
         return announced(client, job.title, job.cancel)
     return progress(client, job.title, job.token, job.cancel)
+
+
+def _end(job: Job, ending: Ending, client: Client, results: Results) -> dict[str, JSON]:
+    """Store the end of a job. Return its answer."""
+    answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(client.workspace))
+    answer |= {
+        "summary": ending.message,
+        "isGood": ending.is_good,
+        "remedies": remedies_json(ending.message),
+        "applied": ending.applied,
+        "failureReason": ending.failure_reason,
+        "jobId": job.id,
+        "kept": ending.kept,
+    }
+    mode, snapshot = job.work if isinstance(job.work, Mode) else None, job.snapshot
+    job.ending = ending
+    job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer)
+    results.end(job.ended)
+    return answer
+
+
+def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = None) -> Outcome:
+    """The Outcome of a job that was cancelled or failed."""
+    return Outcome(status, job.target, reason, steps=journal.steps, rounds=journal.round, seconds=journal.seconds)
 
 
 @dataclass
@@ -284,7 +331,9 @@ async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence
     Raises:
         NotInsertedError: the client did not answer, so it is unknown whether the edit was made.
     """
-    params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=_bound(client, snapshot, edits))
+    is_bound = client.has("workspace.workspace_edit.document_changes")
+    edit = workspace_edit(snapshot, edits, encoding_of(client.workspace), is_bound=is_bound)
+    params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=edit)
     if not client.has("workspace.apply_edit"):
         # Such a client may still make the edit, as ALE does, but it never answers.
         client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
@@ -301,10 +350,92 @@ async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence
     return None
 
 
-def _bound(client: Client, snapshot: Snapshot, made: Sequence[Edit]) -> types.WorkspaceEdit:
-    """Edits of a snapshot's text, bound to its version."""
-    edits = text_edits(snapshot.text, made, encoding_of(client.workspace))
-    if not client.has("workspace.workspace_edit.document_changes"):
-        return types.WorkspaceEdit(changes={snapshot.uri: edits})
-    document = types.OptionalVersionedTextDocumentIdentifier(uri=snapshot.uri, version=snapshot.version)
-    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=document, edits=edits)])
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do with the result of a job."""
+
+    ending: Ending
+    """The end of the job if nothing is inserted."""
+    keeps: KeptResult | None = None
+    """The result to keep, also while it is inserted."""
+    inserts: bool = False
+    """True to insert the edits of the Outcome."""
+    drops: bool = False
+    """True to drop the kept result that the job was to insert."""
+
+
+def decide(
+    work: Mode | KeptResult,
+    outcome: Outcome,
+    result: KeptResult | None,
+    settings: Settings,
+    *,
+    applies: bool = True,
+    is_sent: bool = False,
+    is_kept: bool = False,
+) -> Decision:
+    """Decide what happens to the result of a job: insert it, keep it, or neither.
+
+    Args:
+        work: the mode of the job, or the kept result that it was to insert.
+        outcome: what the job found in its snapshot.
+        result: the part of it that can be inserted.
+        settings: the settings for the document.
+        applies: True if the client wants the edit to be made.
+        is_sent: True if the client sent the candidate, so it still has it.
+        is_kept: True if the store still keeps the result that was to be inserted.
+    """
+    if isinstance(work, KeptResult):
+        return _decide_on_kept(work, outcome, result, is_kept=is_kept)
+    if not applies or result is None:
+        return Decision(Ending(outcome))
+    if outcome.candidate is None:  # suggested examples: the user always reads them first
+        return _keep(outcome, result, _unproved(outcome))
+    if work is Mode.ANOTHER:
+        return _keep(outcome, result, f"compare the new candidate for {_name(outcome)} first", is_wanted=True)
+    if is_sent and outcome.status is not Status.VERIFIED:
+        return Decision(Ending(outcome, obstacle=_unproved(outcome)))
+    if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
+        if settings.preview:
+            why = Text(f"review {_name(outcome)} first, as ", _PREVIEW, " says")
+            return _keep(outcome, result, why, is_wanted=True)
+        return Decision(Ending(outcome), result, inserts=True)
+    if settings.unverified is Unverified.DISCARD:
+        why = Text(_unproved(outcome), ", and is discarded, as ", _UNVERIFIED, " says")
+        return Decision(Ending(outcome, obstacle=why))
+    return _keep(outcome, result, _unproved(outcome))
+
+
+def _decide_on_kept(kept: KeptResult, outcome: Outcome, result: KeptResult | None, *, is_kept: bool) -> Decision:
+    """Insert a kept result if its rank in the current text is at least the one shown to the user."""
+    if kept.candidate is None:
+        return Decision(Ending(outcome), kept, inserts=True)
+    if outcome.status is Status.ERROR:
+        return Decision(Ending(outcome, kept=True))
+    if result is None and outcome.stands:
+        return Decision(Ending(outcome), drops=True)
+    if result is None:
+        why = f"{_name(outcome)} passes no example in the current text"
+        again = replace(kept, score="no example passes") if is_kept else None
+        return Decision(Ending(outcome, obstacle=why, kept=is_kept), again)
+    result = replace(result, evaluated=kept.evaluated)
+    if result.reach < kept.reach:
+        why = f"{_name(outcome)} passes {result.score} in the current text"
+        return _keep(outcome, result, _unproved(outcome) if outcome.edits else why)
+    return Decision(Ending(replace(outcome, edits=edits_of(outcome))), result, inserts=True)
+
+
+def _keep(outcome: Outcome, result: KeptResult, why: str, *, is_wanted: bool = False) -> Decision:
+    return Decision(Ending(outcome, obstacle=why, kept=True, is_wanted=is_wanted), result)
+
+
+def _unproved(outcome: Outcome) -> str:
+    """Reason why an unverified or partial Outcome is not inserted automatically."""
+    name = _name(outcome)
+    if outcome.candidate is None:
+        return f"review the suggested examples for {name} first"
+    return f"{name} is unverified" if outcome.edits else f"{name} passes only {score_of(outcome)}"
+
+
+def _name(outcome: Outcome) -> str:
+    return f"'{outcome.target.name}'"

@@ -20,13 +20,11 @@ from pygls.exceptions import JsonRpcException
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.domain import JSON, AdaCoderError, Outcome, Status, Target, TargetError
-from adacoder.journal import Journal
-from adacoder.lsp.connection.client import remedies_json
-from adacoder.lsp.jobs.job import Job, do
-from adacoder.lsp.jobs.policy import Ending
-from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results, edits_of, read_reply
-from adacoder.lsp.snapshot import Snapshot, encoding_of, take
+from adacoder.domain import JSON, AdaCoderError, Target, TargetError
+from adacoder.lsp.jobs.ending import Ending
+from adacoder.lsp.jobs.job import Job, run
+from adacoder.lsp.jobs.results import KeptResult, Results, edits_of, read_reply
+from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.messages import joined
 from adacoder.task import Mode
 
@@ -71,7 +69,7 @@ class Jobs:
             raise TargetError(f"AdaCoder is already working on '{job.target.name}': wait for it, or cancel it.")
         self._running[job.id] = job
         job.moved = self._refresh
-        job.task = asyncio.create_task(self._perform(job), name=f"adacoder {job.label}")
+        job.task = asyncio.create_task(run(job, self._client, self._results), name=f"adacoder {job.label}")
         job.task.add_done_callback(lambda _: self._ended(job))
         self._refresh()
         return job
@@ -122,41 +120,6 @@ class Jobs:
             await asyncio.wait({job.task for job in jobs}, timeout=_PATIENCE)
 
     # The course of a job
-
-    async def _perform(self, job: Job) -> dict[str, JSON]:
-        """Do a job, and store its end. Return its answer."""
-        journal = Journal(job.listen)
-        try:
-            await job.may_begin.wait()
-            ending = await do(job, journal, self._client, self._results)
-        except asyncio.CancelledError:
-            kept = self._results.kept(job.result_id) is not None
-            self._end(job, Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
-            raise
-        except Exception as error:
-            log.exception("The job on %s failed", job.label)
-            what = f"{type(error).__name__}: {error}"
-            why = f"AdaCoder failed on '{job.target.name}' ({what}): see the language server's log."
-            ending = Ending(_cut_short(job, journal, Status.ERROR, why))
-        return self._end(job, ending)
-
-    def _end(self, job: Job, ending: Ending) -> dict[str, JSON]:
-        """Store the end of a job. Return its answer."""
-        answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
-        answer |= {
-            "summary": ending.message,
-            "isGood": ending.is_good,
-            "remedies": remedies_json(ending.message),
-            "applied": ending.applied,
-            "failureReason": ending.failure_reason,
-            "jobId": job.id,
-            "kept": ending.kept,
-        }
-        mode, snapshot = job.work if isinstance(job.work, Mode) else None, job.snapshot
-        job.ending = ending
-        job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer)
-        self._results.end(job.ended)
-        return answer
 
     def _ended(self, job: Job) -> None:
         """Log and tell the end of a job, and show it as evidence."""
@@ -248,11 +211,6 @@ class Jobs:
 
 def _same_function(one: Job, other: Job) -> bool:
     return (one.snapshot.path, one.target.qualname) == (other.snapshot.path, other.target.qualname)
-
-
-def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = None) -> Outcome:
-    """The Outcome of a job that was cancelled or failed."""
-    return Outcome(status, job.target, reason, steps=journal.steps, rounds=journal.round, seconds=journal.seconds)
 
 
 def _about(job: Job, result: KeptResult | None) -> dict[str, JSON]:
