@@ -10,7 +10,7 @@ import asyncio
 import gc
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import cache, cached_property
 from pkgutil import resolve_name
 from typing import Any, ParamSpec, TypeVar
@@ -36,7 +36,6 @@ class AdaCoderServer(Client):
 
     def __init__(self) -> None:
         super().__init__()
-        self._working: set[asyncio.Task[None]] = set()
         self._is_at_work = False
 
     @cached_property
@@ -45,18 +44,12 @@ class AdaCoderServer(Client):
         self._is_at_work = True
         return ClientState(self)
 
-    def begin(self, work: Coroutine[object, object, None]) -> None:
-        """Do `work` in the background. It is cancelled when the server ends."""
-        task = asyncio.create_task(work)
-        self._working.add(task)
-        task.add_done_callback(self._working.discard)
-
     async def close(self) -> None:
         """End all jobs, and all processes that were kept for further jobs."""
-        for task in self._working:
-            task.cancel()
+        self.cancel_work()
         if self._is_at_work:
             await self.state.close()
+        self.cancel_work()  # what the end of the jobs began
         self.documents.close()
         if self._service is not None:
             await self._service.close()
@@ -128,7 +121,6 @@ class ClientState:
             await asyncio.wait({self._restored})  # else the loop may close before the task begins
         self.jobs.stop()  # else a job that has just ended would ask a question
         await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close())
-        self.shown.close()
 
 
 def register(server: AdaCoderServer) -> None:
@@ -139,7 +131,7 @@ def register(server: AdaCoderServer) -> None:
     for method, handler in NOTIFICATIONS.items():
         add_notification(server, method, handler)
     for method, handler in FEATURES.items():
-        add_feature(server, method, handler, _OPTIONS.get(method))
+        add_request(server, method, handler)
     for name, handler in REQUESTS.items():
         add_request(server, OWN + name, handler)
     for name, handler in COMMANDS.items():
@@ -186,15 +178,6 @@ def add_notification(server: AdaCoderServer, method: str, handler: str) -> None:
     server.feature(method)(noted)
 
 
-def add_feature(server: AdaCoderServer, method: str, handler: str, options: Any) -> None:
-    """Let `server` answer `method`, a request of the protocol."""
-
-    async def answered(ls: AdaCoderServer, params: Any) -> Any:
-        return await found(handler)(ls, params)
-
-    server.feature(method, options)(answered)
-
-
 def add_command(server: AdaCoderServer, name: str, handler: str) -> None:
     """Let `server` answer the command `name`."""
 
@@ -206,17 +189,17 @@ def add_command(server: AdaCoderServer, name: str, handler: str) -> None:
     server.command(name)(answered)
 
 
-def add_request(server: AdaCoderServer, name: str, handler: str) -> None:
-    """Let `server` answer AdaCoder's own request `name`."""
+def add_request(server: AdaCoderServer, method: str, handler: str) -> None:
+    """Let `server` answer `method`, a request of the protocol or of AdaCoder's own."""
 
     async def answered(ls: AdaCoderServer, params: object) -> Any:
         return await _answer(ls, handler, params)
 
-    server.feature(name)(answered)
+    server.feature(method, _OPTIONS.get(method))(answered)
 
 
 async def _answer(ls: AdaCoderServer, handler: str, params: object) -> Any:
-    """The answer of a handler, with its version. Unreadable parameters are an error."""
+    """The answer of a handler. AdaCoder's own answers get their version. Unreadable parameters are an error."""
     from adacoder.lsp.from_proto import ParametersError
     from adacoder.report import VERSION
 

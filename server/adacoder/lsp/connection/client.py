@@ -6,7 +6,7 @@ import asyncio
 import gc
 import itertools
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,6 +96,7 @@ class Client(LanguageServer):
         self.configuration = Configuration(self)
         self.documents = Documents(self)
         self._noticed: set[str] = set()
+        self._working: set[asyncio.Task[None]] = set()
         self._service: Service | None = None
         self._importing = asyncio.Lock()
 
@@ -105,6 +106,17 @@ class Client(LanguageServer):
             if self._service is None:
                 self._service = (await asyncio.to_thread(_service))()
             return self._service
+
+    def begin(self, work: Coroutine[object, object, None]) -> None:
+        """Do `work` in the background, until `cancel_work` is called."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+
+    def cancel_work(self) -> None:
+        """Cancel all work in the background."""
+        for task in self._working:
+            task.cancel()
 
     def has(self, capability: str) -> bool:
         """True if the client declares a capability, such as `workspace.apply_edit`."""

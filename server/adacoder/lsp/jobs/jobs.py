@@ -50,7 +50,6 @@ class Jobs:
         self._results = results
         self._shown = shown
         self._running: dict[str, Job] = {}
-        self._questions: set[asyncio.Task[None]] = set()
         self._closing = False
 
     def of(self, uri: Uri) -> list[Job]:
@@ -105,10 +104,8 @@ class Jobs:
         ]
 
     def stop(self) -> None:
-        """Start no more jobs, announce no more of them, and wait for no more answers of the user."""
+        """Start no more jobs, and announce no more of them."""
         self._closing = True
-        for question in self._questions:
-            question.cancel()
 
     async def close(self) -> None:
         """Stop, cancel all jobs, and wait until they have ended."""
@@ -146,9 +143,7 @@ class Jobs:
         if result is None or habits.shows_endings or not habits.asks_beside_text:
             self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
             return
-        question = asyncio.create_task(self._ask(result, ending))
-        self._questions.add(question)
-        question.add_done_callback(self._questions.discard)
+        self._client.begin(self._ask(result, ending))
 
     async def _ask(self, result: KeptResult, ending: Ending) -> None:
         kind = types.MessageType.Info if ending.is_good else types.MessageType.Warning

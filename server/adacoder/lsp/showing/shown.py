@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,6 @@ class Shown:
         self._client = client
         self._publisher = Publisher(client)
         self._settings: dict[Uri, _RecentSettings] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._refreshing = False
         self._again = False
 
@@ -109,7 +108,7 @@ class Shown:
         uris = list(self._settings)
         self._settings.clear()
         for uri in uris:
-            self._begin(self._publish(uri))
+            self._client.begin(self._publish(uri))
         self.refresh()
 
     def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool, job_id: str | None = None) -> None:
@@ -139,15 +138,10 @@ class Shown:
         self._again = True
         if not self._refreshing:
             self._refreshing = True
-            self._begin(self._refresh())
-
-    def close(self) -> None:
-        """Cancel everything in progress."""
-        for task in self._tasks:
-            task.cancel()
+            self._client.begin(self._refresh())
 
     def _changed(self, uri: Uri) -> None:
-        self._begin(self._publish(uri))
+        self._client.begin(self._publish(uri))
         self.refresh()
 
     async def _publish(self, uri: Uri) -> None:
@@ -178,8 +172,3 @@ class Shown:
             log.warning("The editor does not refresh its display: %r", error)
         finally:
             self._refreshing = False
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
