@@ -1,4 +1,4 @@
-"""What the server announces to editors: its features, requests, commands and kinds of actions, each with its handler.
+"""Features, requests, commands and kinds of actions that the server announces, with their handlers.
 
 Handlers are named as `module:function` of this package. They are imported with the first message after `initialize`, if
 not earlier, so that they do not delay the start. Cancelling a client's request cancels its handler at any moment.

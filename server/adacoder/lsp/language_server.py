@@ -1,4 +1,4 @@
-"""The language server of one client: its handlers, its work, and its end.
+"""The language server of one client: dispatch to handlers, state, and shutdown.
 
 The editor waits for the answer to `initialize`, so modules that the answer does not need are imported after it. Modules
 that only some clients need are imported on demand.
@@ -49,7 +49,7 @@ class AdaCoderServer(Client):
         self.cancel_work()
         if self._is_at_work:
             await self.state.close()
-        self.cancel_work()  # what the end of the jobs began
+        self.cancel_work()  # work begun while the jobs ended
         self.documents.close()
         if self._service is not None:
             await self._service.close()

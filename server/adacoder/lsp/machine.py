@@ -1,4 +1,4 @@
-"""Commands about what there is and what runs: `.models`, `.pull`, `.strategies`, `.doctor` and `.status`."""
+"""Commands for models, strategies, the environment and running jobs."""
 
 from __future__ import annotations
 

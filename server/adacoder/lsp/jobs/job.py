@@ -1,6 +1,6 @@
 """A job: one request on one function, from its beginning to the edit in the editor.
 
-`run` finds the Outcome, `decide` says what happens to it, and `JobWork` carries that out. A candidate's evidence must
+`JobWork` finds the Outcome, has `decide` choose what happens to it, and carries that out. A candidate's evidence must
 hold for the text that it is inserted into. If anything has changed since, the candidate is evaluated again.
 """
 
@@ -58,7 +58,7 @@ class NotInsertedError(AdaCoderError):
 
 @dataclass(eq=False, kw_only=True)
 class Activity:
-    """What a command starts: a job, or a batch of jobs."""
+    """Background work that a command starts: a job, or a batch of jobs."""
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     message: str = "starting"
@@ -140,85 +140,80 @@ class Job(Activity):
         return (even_if_sent or not self.is_sent) and super().cancel()
 
 
-async def run(job: Job, client: Client, results: Results) -> dict[str, JSON]:
-    """Run a job once it may begin, and store its end. Return its answer."""
-    journal = Journal(job.listen)
-    try:
-        await job.may_begin.wait()
-        ending = await _ending(job, journal, client, results)
-    except asyncio.CancelledError:
-        kept = results.kept(job.result_id) is not None
-        _end(job, Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept), client, results)
-        raise
-    except Exception as error:
-        log.exception("The job on %s failed", job.label)
-        what = f"{type(error).__name__}: {error}"
-        why = f"AdaCoder failed on '{job.target.name}' ({what}): see the language server's log."
-        ending = Ending(_cut_short(job, journal, Status.ERROR, why))
-    return _end(job, ending, client, results)
+class JobWork:
+    """The work of one job."""
 
+    settings: Settings
+    service: Service
 
-async def _ending(job: Job, journal: Journal, client: Client, results: Results) -> Ending:
-    """Find the job's Outcome, and insert or keep it as `decide` says. Progress is shown meanwhile."""
-    async with _shown(job, client) as show:
-        job.show = job.relay or show
-        settings = await client.configuration.settings_for(job.snapshot)
-        work = JobWork(job, client, results, settings, await client.service(), job.snapshot)
-        outcome = await work.outcome_of_job(journal)
+    def __init__(self, job: Job, client: Client, results: Results) -> None:
+        self.job = job
+        self.client = client
+        self.results = results
+        self.snapshot = job.snapshot
+        """The text that the job's Outcome holds for."""
+
+    async def run(self) -> dict[str, JSON]:
+        """Run the job once it may begin, and store its end. Return its answer."""
+        job, journal = self.job, Journal(self.job.listen)
+        try:
+            await job.may_begin.wait()
+            async with self._shown() as show:
+                job.show = job.relay or show
+                ending = await self._ending(journal)
+        except asyncio.CancelledError:
+            kept = self.results.kept(job.result_id) is not None
+            self._end(Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
+            raise
+        except Exception as error:
+            log.exception("The job on %s failed", job.label)
+            what = f"{type(error).__name__}: {error}"
+            why = f"AdaCoder failed on '{job.target.name}' ({what}): see the language server's log."
+            ending = Ending(_cut_short(job, journal, Status.ERROR, why))
+        return self._end(ending)
+
+    def _shown(self) -> AbstractAsyncContextManager[Callable[[str], None]]:
+        if self.job.announced:
+            return announced(self.client, self.job.title, self.job.cancel)
+        return progress(self.client, self.job.title, self.job.token, self.job.cancel)
+
+    def _end(self, ending: Ending) -> dict[str, JSON]:
+        """Store the end of the job. Return its answer."""
+        job, snapshot = self.job, self.job.snapshot
+        answer = report.to_json(ending.outcome, snapshot.folder, encoding_of(self.client.workspace))
+        answer |= {
+            "summary": ending.message,
+            "isGood": ending.is_good,
+            "remedies": remedies_json(ending.message),
+            "applied": ending.applied,
+            "failureReason": ending.failure_reason,
+            "jobId": job.id,
+            "kept": ending.kept,
+        }
+        mode = job.work if isinstance(job.work, Mode) else None
+        job.ending = ending
+        job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer)
+        self.results.end(job.ended)
+        return answer
+
+    async def _ending(self, journal: Journal) -> Ending:
+        """Find the job's Outcome, and insert or keep it as `decide` says."""
+        job = self.job
+        self.settings = await self.client.configuration.settings_for(job.snapshot)
+        self.service = await self.client.service()
+        outcome = await self._outcome(journal)
         decision = decide(
             job.work,
             outcome,
             KeptResult.of(outcome, job.result_id, job.snapshot.uri),
-            settings,
+            self.settings,
             applies=job.apply,
             is_sent=job.reply is not None,
-            is_kept=results.kept(job.result_id) is not None,
+            is_kept=self.results.kept(job.result_id) is not None,
         )
-        return await work.carried_out(decision)
+        return await self._carried_out(decision)
 
-
-def _shown(job: Job, client: Client) -> AbstractAsyncContextManager[Callable[[str], None]]:
-    if job.announced:
-        return announced(client, job.title, job.cancel)
-    return progress(client, job.title, job.token, job.cancel)
-
-
-def _end(job: Job, ending: Ending, client: Client, results: Results) -> dict[str, JSON]:
-    """Store the end of a job. Return its answer."""
-    answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(client.workspace))
-    answer |= {
-        "summary": ending.message,
-        "isGood": ending.is_good,
-        "remedies": remedies_json(ending.message),
-        "applied": ending.applied,
-        "failureReason": ending.failure_reason,
-        "jobId": job.id,
-        "kept": ending.kept,
-    }
-    mode, snapshot = job.work if isinstance(job.work, Mode) else None, job.snapshot
-    job.ending = ending
-    job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer)
-    results.end(job.ended)
-    return answer
-
-
-def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = None) -> Outcome:
-    """The Outcome of a job that was cancelled or failed."""
-    return Outcome(status, job.target, reason, steps=journal.steps, rounds=journal.round, seconds=journal.seconds)
-
-
-@dataclass
-class JobWork:
-    """The work of one job, and the text that its Outcome holds for."""
-
-    job: Job
-    client: Client
-    results: Results
-    settings: Settings
-    service: Service
-    snapshot: Snapshot
-
-    async def outcome_of_job(self, journal: Journal) -> Outcome:
+    async def _outcome(self, journal: Journal) -> Outcome:
         """The Outcome of a request, or of a kept result in the current text."""
         job, work = self.job, self.job.work
         if isinstance(work, KeptResult):
@@ -240,7 +235,7 @@ class JobWork:
         journal = Journal(self.job.listen)
         return await self.service.recheck(Task(target, self.settings, snapshot.project, journal, candidate))
 
-    async def carried_out(self, decision: Decision) -> Ending:
+    async def _carried_out(self, decision: Decision) -> Ending:
         """Keep, insert or drop the result. If anything prevents the insertion, the result stays kept."""
         ending, result_id = decision.ending, self.job.result_id
         if decision.drops:
@@ -321,6 +316,11 @@ class JobWork:
             steps=(*outcome.steps, *again.steps),
             seconds=outcome.seconds + again.seconds,
         )
+
+
+def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = None) -> Outcome:
+    """The Outcome of a job that was cancelled or failed."""
+    return Outcome(status, job.target, reason, steps=journal.steps, rounds=journal.round, seconds=journal.seconds)
 
 
 async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence[Edit]) -> str | None:

@@ -22,7 +22,7 @@ from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Target, TargetError
 from adacoder.lsp.jobs.ending import Ending
-from adacoder.lsp.jobs.job import Job, run
+from adacoder.lsp.jobs.job import Job, JobWork
 from adacoder.lsp.jobs.results import KeptResult, Results, edits_of, read_reply
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.messages import joined
@@ -68,7 +68,7 @@ class Jobs:
             raise TargetError(f"AdaCoder is already working on '{job.target.name}': wait for it, or cancel it.")
         self._running[job.id] = job
         job.moved = self._refresh
-        job.task = asyncio.create_task(run(job, self._client, self._results), name=f"adacoder {job.label}")
+        job.task = asyncio.create_task(JobWork(job, self._client, self._results).run(), name=f"adacoder {job.label}")
         job.task.add_done_callback(lambda _: self._ended(job))
         self._refresh()
         return job

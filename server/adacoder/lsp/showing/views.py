@@ -1,4 +1,4 @@
-"""Handlers for what is shown beside the text: code actions, lenses, hovers, hints and journals.
+"""Handlers for everything shown next to the text: code actions, lenses, hovers, hints and journals.
 
 Lenses above functions show evidence, available actions, running jobs and kept results.
 """
