@@ -46,10 +46,9 @@ class AdaCoderServer(Client):
 
     async def close(self) -> None:
         """End all jobs, and all processes that were kept for further jobs."""
-        self.cancel_work()
         if self._is_at_work:
             await self.state.close()
-        self.cancel_work()  # work begun while the jobs ended
+        self.cancel_work()
         self.documents.close()
         if self._service is not None:
             await self._service.close()
@@ -116,10 +115,11 @@ class ClientState:
 
     async def close(self) -> None:
         """End all jobs."""
+        self.jobs.stop()  # else a job that has just ended would ask a question
+        self._client.cancel_work()
         if self._restored is not None:
             self._restored.cancel()
             await asyncio.wait({self._restored})  # else the loop may close before the task begins
-        self.jobs.stop()  # else a job that has just ended would ask a question
         await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close())
 
 
