@@ -12,9 +12,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from lsprotocol import types
 
-from adacoder.lsp.connection.configuration import Configuration
+from adacoder.lsp.connection.client import Configuration
 from adacoder.privacy.access import Access, AccessDenied
 from adacoder.settings import Settings, from_project
 
@@ -174,7 +173,7 @@ async def test_nothing_of_a_workspace_is_opened_that_is_not_trusted(
         return base
 
     monkeypatch.setattr("adacoder.settings.from_project", watched)
-    client = SimpleNamespace(client_capabilities=types.ClientCapabilities(), notice=pytest.fail)
+    client = SimpleNamespace(has=lambda capability: False, notice=pytest.fail)
     configured = Configuration(cast("Client", client))
     configured.begin({"trusted": trusted})
     assert (await configured.settings(tmp_path)).trusted is trusted

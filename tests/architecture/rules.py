@@ -111,7 +111,7 @@ ASIDE = frozenset(
 SHOWING = {
     "Console": (),
     "Screen": ("cli/terminal.py",),
-    "status": ("cli/screen.py", "lsp/handlers.py"),
+    "status": ("cli/screen.py", "lsp/machine.py"),
     "from_markup": (),
     "buffer": ("cli/output.py",),
     "__stdout__": (),
@@ -330,7 +330,7 @@ def serving_is_light(package: Path) -> list[str]:
 def answering_needs_little(package: Path) -> list[str]:
     """Invariant 7: to answer `initialize`, the server imports only those of our modules that speak the protocol."""
     early = {"messages", "visible", "aside", "lsp"}
-    acting = ("handlers", "client_state", "jobs", "showing", "snapshot", "connection.mirror")
+    acting = ("handlers", "machine", "from_proto", "jobs", "showing", "snapshot")
     rooms = sorted(frozenset.union(*FLOORS) - early - {"__main__"})
     late = tuple(f"adacoder.{name}" for name in (*rooms, *(f"lsp.{name}" for name in acting)))
     return _imported_of(late, package, "adacoder.lsp.stdio", "adacoder.lsp.stdio.create()")

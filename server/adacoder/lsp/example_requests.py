@@ -17,14 +17,10 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Span, TargetError
-from adacoder.lsp.connection.mirror import encoding_of
-from adacoder.lsp.from_proto import CheckParams, DocumentParams
-from adacoder.lsp.requests import reads
+from adacoder.lsp.from_proto import CheckParams, DocumentParams, reads
 from adacoder.lsp.showing.evidence import states
-from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import range_of_span
-from adacoder.lsp.uri import Uri
-from adacoder.project import Project
 from adacoder.pytext import Lines, error_line
 from adacoder.source.locate import Documented, documented, out_of_reach
 from adacoder.task import Task
@@ -106,15 +102,14 @@ async def _check_document(
         raise TargetError(unparsed)
     if not wanted:
         return
-    settings = await ls.configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+    settings = await ls.configuration.settings_for(snapshot)
     service = await ls.service()
     places = asyncio.Semaphore(_AT_A_TIME)
-    project = Project(snapshot.folder, snapshot.overlays)
 
     async def run(each: Listed) -> None:
         async with places:
             outcome = await service.check(
-                Task(each.one.target, settings, project), each.one.unreadable, covers=params.coverage
+                Task(each.one.target, settings, snapshot.project), each.one.unreadable, covers=params.coverage
             )
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
         if not await asyncio.to_thread(_is_still, snapshot, ls):
@@ -129,11 +124,10 @@ async def _check_document(
 
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
     """The user's interpreter's reason why a document does not parse. None if it does, or if nothing may run."""
-    settings = await ls.configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+    settings = await ls.configuration.settings_for(snapshot)
     service = await ls.service()
-    project = Project(snapshot.folder, snapshot.overlays)
     try:
-        found = await service.unparsed({snapshot.path: snapshot.text}, settings, project)
+        found = await service.unparsed({snapshot.path: snapshot.text}, settings, snapshot.project)
     except AdaCoderError:
         return None
     return found.get(snapshot.path)

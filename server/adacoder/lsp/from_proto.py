@@ -1,24 +1,29 @@
 """Parameters of AdaCoder's own commands and requests, read from a client's JSON.
 
 Each class below lists the members of one kind of parameters. Members that are not listed are ignored, and
-`{textDocument: {uri}}` is read like `{uri}`.
+`{textDocument: {uri}}` is read like `{uri}`. Handlers are decorated with `reads`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, NewType, TypeVar
+from functools import wraps
+from typing import Any, NewType, TypeAlias, TypeVar
 
 from cattrs import ClassValidationError, Converter
 from cattrs.gen import make_dict_structure_fn, override
 from lsprotocol import types
 
 from adacoder.domain import AdaCoderError
-from adacoder.lsp.uri import Uri
+from adacoder.lsp.snapshot import Uri
 from adacoder.task import Mode
 
 T = TypeVar("T")
+P = TypeVar("P")
+S = TypeVar("S")
+Handler: TypeAlias = Callable[[S, P], Awaitable[Any]]
+"""Answers a request or a command of a server's client, given the parameters."""
 Line = NewType("Line", int)
 """The line of a position, counted from 0."""
 Ids = NewType("Ids", tuple[str, ...])
@@ -149,6 +154,28 @@ _MEMBERS = {
     "partial_result_token": "partialResultToken",
 }
 """Names of members that differ from their fields' names."""
+
+
+def reads(kind: type[P], refused: Callable[[S, str], Any] | None = None) -> Callable[[Handler[S, P]], Handler[S, Any]]:
+    """Decorate a handler of a command or request of AdaCoder's own, whose parameters are of a `kind`.
+
+    `refused` makes the answer to a request that cannot be met, given the reason. Without it, an AdaCoderError goes on.
+    A ParametersError then becomes an error answer.
+    """
+
+    def decorate(handler: Handler[S, P]) -> Handler[S, Any]:
+        @wraps(handler)
+        async def answer(ls: S, params: object) -> Any:
+            try:
+                return await handler(ls, read(kind, params))
+            except AdaCoderError as error:
+                if refused is None:
+                    raise
+                return refused(ls, str(error))
+
+        return answer
+
+    return decorate
 
 
 def read(kind: type[T], value: object) -> T:

@@ -9,33 +9,28 @@ because editors show errors twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from adacoder.domain import AdaCoderError
+from adacoder.domain import AdaCoderError, Edit, Target, TargetError
 from adacoder.lsp.from_proto import (
     DifferenceParams,
-    DoctorParams,
     DocumentParams,
     FunctionPlace,
+    Handler,
     InsertParams,
     JobParams,
     RunParams,
     ScopeParams,
+    reads,
 )
-from adacoder.lsp.jobs.edits import docstring_for, insert_docstring
-from adacoder.lsp.jobs.jobs import Job
-from adacoder.lsp.requests import on_document, reads
-from adacoder.lsp.showing.actions import FileState, code_actions
-from adacoder.lsp.snapshot import Snapshot, find, take
+from adacoder.lsp.jobs.job import Activity, Job, NotInsertedError, refusal
+from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
-    from adacoder.lsp.jobs.batch import Batch
-    from adacoder.lsp.language_server import AdaCoderServer, Answer
+    from adacoder.lsp.language_server import AdaCoderServer
 
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
@@ -44,47 +39,26 @@ def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationPar
     ls.state.shown.configured()
 
 
-@on_document(restored=True)
-async def on_code_action(
-    ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
-) -> list[types.CodeAction | types.Command] | None:
-    """`textDocument/codeAction`: the actions for the function at the beginning of the range."""
-    line, results = min(params.range.start.line, params.range.end.line), ls.state.results
-    state = FileState(
-        running={job.target.qualname: job.id for job in ls.state.jobs.of(snapshot.uri)},
-        kept=results.of_file(snapshot.path),
-        last_job=partial(results.last, snapshot.uri),
-        failing=ls.state.shown.evidence.failing(snapshot.uri),
-        earlier=results.candidates,
-    )
-    return await ls.state.read(code_actions, snapshot, line, params.context, ls.client_capabilities, state) or None
-
-
 @reads(RunParams)
 async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
     """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, workDoneToken?}`.
 
     Cancelling the request cancels the job. The answer then comes after the job's clean-up.
     """
-
-    def job(snapshot: Snapshot) -> Job:
-        target = find(snapshot, params)
-        token, reply = params.work_done_token, params.candidate
-        return Job(params.mode, snapshot, target, params.apply, announced=False, token=token, reply=reply)
-
+    token, reply = params.work_done_token, params.candidate
     try:
-        started = await _started(ls, params, job)
+        job = await _started(ls, params, params.mode, apply=params.apply, announced=False, token=token, reply=reply)
     except AdaCoderError as error:
         return _not_started(str(error))
-    started.may_begin.set()
-    return await ls.state.jobs.result(started)
+    job.begin()
+    return await ls.state.jobs.result(job)
 
 
 @reads(ScopeParams)
 async def on_kept(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
     """`adacoder/kept` `{textDocument?: {uri}}`: the kept results of a document, or all kept results."""
     await ls.state.restored()
-    return {"items": ls.state.offering.listed(params.uri)}
+    return {"items": [each.json() for each in ls.state.results.latest() if params.uri in (None, each.uri)]}
 
 
 def _not_started(reason: str) -> dict[str, Any]:
@@ -106,30 +80,21 @@ def _rejected(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
     return {"accepted": False, "jobId": None, "reason": reason}
 
 
-def _accepted(ls: AdaCoderServer, job: Job | Batch) -> dict[str, Any]:
+def _accepted(ls: AdaCoderServer, started: Activity) -> dict[str, Any]:
     """The answer to a command that starts a job. The job begins after it. Cancelling the command cancels the job.
 
     Some clients leave a request unread if it arrives together with an answer.
     """
-
-    def begin(is_cancelled: bool) -> None:
-        if is_cancelled:
-            job.cancel()
-        job.may_begin.set()
-
-    ls.protocol.after_answer(begin)
-    return {"accepted": True, "jobId": job.id, "reason": None}
+    ls.protocol.after_answer(started.begin)
+    return {"accepted": True, "jobId": started.id, "reason": None}
 
 
-def _starter(mode: Mode) -> Answer:
+def _starter(mode: Mode) -> Handler[AdaCoderServer, Any]:
     """The command that starts a job in `mode`."""
 
     @reads(FunctionPlace, _rejected)
     async def start(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
-        def job(snapshot: Snapshot) -> Job:
-            return Job(mode, snapshot, find(snapshot, place), apply=mode is not Mode.CHECK, announced=True)
-
-        return _accepted(ls, await _started(ls, place, job))
+        return _accepted(ls, await _started(ls, place, mode, apply=mode is not Mode.CHECK, announced=True))
 
     return start
 
@@ -139,25 +104,36 @@ on_check, on_repair = _starter(Mode.CHECK), _starter(Mode.REPAIR)
 on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_EXAMPLES)
 
 
-async def _started(ls: AdaCoderServer, place: FunctionPlace, of: Callable[[Snapshot], Job]) -> Job:
+async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: Any) -> Job:
     """Start a job on a function of the current text, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
     ls.state.restore()
     async with ls.state.looking_up:
-        job = await asyncio.to_thread(of, snapshot)
-        ls.state.jobs.start(job)
-        return job
+        target = await asyncio.to_thread(_function_at, place, snapshot)
+        return ls.state.jobs.start(Job(mode, snapshot, target, **how))
+
+
+def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
+    """The function that `place` refers to. A line is valid only in the text it was taken from, a name in any text.
+
+    Raises:
+        TargetError: the function does not exist, or cannot be a target.
+    """
+    is_same_text = place.version in (None, snapshot.version)
+    if place.line is not None and (place.qualname is None or place.version is not None) and is_same_text:
+        return snapshot.find(line=place.line)
+    if place.qualname is not None:
+        return snapshot.find(qualname=place.qualname)
+    raise TargetError("The text has changed since AdaCoder was asked: ask again.")
 
 
 @reads(InsertParams, _rejected)
 async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
     """`.insert` `{jobId, candidate?}`: insert the kept result of a job, or the n-th candidate that it evaluated."""
     await ls.state.restored()
-    offering = ls.state.offering
-    result = offering.result(params.job_id)
+    result = ls.state.results.demanded(params.job_id)
     async with ls.state.looking_up:
-        chosen = result if params.candidate is None else await offering.chosen(result, params.candidate)
-        return _accepted(ls, await offering.insertion(chosen))
+        return _accepted(ls, await ls.state.jobs.insert(result, params.candidate))
 
 
 @reads(DifferenceParams)
@@ -165,7 +141,7 @@ async def on_difference(ls: AdaCoderServer, params: DifferenceParams) -> dict[st
     """`.difference` `{jobId, show?}`: the change that a job's kept result would make. Shown unless `show` is false."""
     await ls.state.restored()
     try:
-        found = await ls.state.offering.difference(ls.state.offering.result(params.job_id), shows=params.show)
+        found = await ls.state.jobs.difference(ls.state.results.demanded(params.job_id), shows=params.show)
         return {**found, "reason": None}
     except AdaCoderError as error:
         if params.show:
@@ -194,14 +170,49 @@ async def on_generate_all(ls: AdaCoderServer, params: DocumentParams) -> dict[st
 async def on_write_docstring(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
     """`.writeDocstring`: insert a docstring skeleton into a function that has no docstring. Uses no model."""
     snapshot = take(ls.workspace, place.uri)
-    name, edit = await asyncio.to_thread(docstring_for, snapshot, place)
+    name, edit = await asyncio.to_thread(_docstring_for, snapshot, place)
 
     def begin(is_cancelled: bool) -> None:
         if not is_cancelled:
-            ls.begin(insert_docstring(ls, snapshot, name, edit))
+            ls.begin(_insert_docstring(ls, snapshot, name, edit))
 
     ls.protocol.after_answer(begin)
     return {"accepted": True, "jobId": None, "reason": None}
+
+
+def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]:
+    """The name of the function at `place`, and the edit that inserts a docstring skeleton.
+
+    Raises:
+        TargetError: no function there lacks a docstring and could be a target, or the text has changed.
+    """
+    from adacoder.source.locate import undocumented
+    from adacoder.source.skeleton import skeleton
+
+    is_same_text = place.version in (None, snapshot.version)
+    line = place.line if is_same_text else None
+    if line is None and place.qualname is None:
+        raise TargetError("The text has changed since AdaCoder was asked: ask again.")
+    qualname = place.qualname if line is None else None
+    definition = undocumented(snapshot.text, snapshot.path, line=line, qualname=qualname)
+    if definition is None:
+        target = _function_at(place, snapshot)  # raises if there is none
+        raise TargetError(f"'{target.name}' has a docstring already.")
+    return definition.name, skeleton(definition)
+
+
+async def _insert_docstring(ls: AdaCoderServer, snapshot: Snapshot, name: str, edit: Edit) -> None:
+    """Have the editor make the edit. Show a message if it did not."""
+    await ls.protocol.rested()
+    if not take(ls.workspace, snapshot.uri).same_as(snapshot):
+        ls.show(f"The text of '{name}' has changed since AdaCoder was asked: ask again.", warning=True)
+        return
+    try:
+        why_not = await refusal(ls, f"docstring of {name}", snapshot, (edit,))
+    except NotInsertedError as why:
+        why_not = str(why)
+    if why_not is not None:
+        ls.show(f"Not inserted: a docstring for '{name}': {why_not}.", warning=True)
 
 
 @reads(JobParams)
@@ -211,30 +222,3 @@ async def on_cancel(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
         ls.state.saving.cancel()
     async with ls.state.looking_up:
         return {"cancelled": [*ls.state.batches.cancel(params.job_id), *ls.state.jobs.cancel(params.job_id)]}
-
-
-@reads(ScopeParams)
-async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
-    """`.status` `{uri?}`: the running jobs with their latest progress and, with `uri`, the document's Python."""
-    if params.uri is None:
-        return {"jobs": [*ls.state.batches.status(), *ls.state.jobs.status()]}
-    from adacoder.lsp.health import interpreter_for
-
-    interpreter = await interpreter_for(ls, params.uri)
-    return {"jobs": [*ls.state.batches.status(), *ls.state.jobs.status()], "interpreter": interpreter}
-
-
-@reads(DoctorParams, lambda ls, reason: {"ok": False, "findings": [], "reason": reason})
-async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
-    """`.doctor` `{probe?, uri?}`: examine whether AdaCoder works in a document's folder, or in the first folder.
-
-    By default each model writes some tokens to measure its speed, unless a job is running, which would have to wait.
-    """
-    from adacoder.lsp.health import examine
-
-    findings = await examine(ls, params.uri, probes_speed=params.probe and not ls.state.jobs.status())
-    return {
-        "ok": all(finding.ok is not False for finding in findings),
-        "findings": [finding.json() for finding in findings],
-        "reason": None,
-    }

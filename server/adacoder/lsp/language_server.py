@@ -1,4 +1,4 @@
-"""The language server of one client: its settings, its work, and the service that runs requests.
+"""The language server of one client: dispatch to handlers, state, and shutdown.
 
 The editor waits for the answer to `initialize`, so modules that the answer does not need are imported after it. Modules
 that only some clients need are imported on demand.
@@ -8,16 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Awaitable, Callable, Coroutine
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+import os
+import threading
+from collections.abc import Callable
+from functools import cache, cached_property
+from pkgutil import resolve_name
+from typing import Any, ParamSpec, TypeVar
 
-from adacoder.lsp.connection.client import Client
-from adacoder.lsp.connection.configuration import Configuration
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 
-if TYPE_CHECKING:
-    from adacoder.lsp.client_state import ClientState
-    from adacoder.service import Service
+from adacoder.lsp.connection.client import Client, Habits
+from adacoder.lsp.connection.pygls_fixes import OWN
+from adacoder.lsp.features import COMMAND, COMMANDS, FEATURES, KINDS, NOTIFICATIONS, REQUESTS
+
+P = ParamSpec("P")
+A = TypeVar("A")
+
+MOMENT = 0.5
+"""Seconds to wait for earlier servers' results in a request that editors send at each keystroke."""
+_PATIENCE = 5.0
+_OPTIONS = {types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS)}
 
 
 class AdaCoderServer(Client):
@@ -25,50 +36,175 @@ class AdaCoderServer(Client):
 
     def __init__(self) -> None:
         super().__init__()
-        self.configuration = Configuration(self)
-        self._service: Service | None = None
-        self._working: set[asyncio.Task[None]] = set()
-        self._importing = asyncio.Lock()
         self._is_at_work = False
 
     @cached_property
     def state(self) -> ClientState:
         """The state of the client, created on first use."""
-        from adacoder.lsp.client_state import ClientState
-
         self._is_at_work = True
-        return ClientState(self, self.configuration, self.service)
-
-    async def service(self) -> Service:
-        """The Service. Its import takes long, so only messages that need it wait for it."""
-        async with self._importing:
-            if self._service is None:
-                self._service = (await asyncio.to_thread(_service))()
-            return self._service
-
-    def begin(self, work: Coroutine[object, object, None]) -> None:
-        """Do `work` in the background. It is cancelled when the server ends."""
-        task = asyncio.create_task(work)
-        self._working.add(task)
-        task.add_done_callback(self._working.discard)
+        return ClientState(self)
 
     async def close(self) -> None:
         """End all jobs, and all processes that were kept for further jobs."""
-        for task in self._working:
-            task.cancel()
         if self._is_at_work:
             await self.state.close()
+        self.cancel_work()
+        self.documents.close()
         if self._service is not None:
             await self._service.close()
 
 
-Answer: TypeAlias = Callable[[AdaCoderServer, Any], Awaitable[Any]]
-"""Answers a request or a command. It receives the request's parameters, or the command's first argument or None."""
+class ClientState:
+    """The jobs of one client, their results, and the display of both."""
+
+    def __init__(self, client: Client) -> None:
+        from adacoder.lsp.jobs.batch import Batches
+        from adacoder.lsp.jobs.jobs import Jobs
+        from adacoder.lsp.jobs.results import Results
+        from adacoder.lsp.showing.saving import Saving
+        from adacoder.lsp.showing.shown import Shown
+
+        self.shown = Shown(client)
+        self.results = Results(self.shown.dropped)
+        self.jobs = Jobs(client, self.results, self.shown)
+        self.batches = Batches(client, self.jobs, self.results)
+        self.saving = Saving(client, self.shown, self.jobs)
+        self.looking_up = asyncio.Lock()
+        """Held while the function for a new job is looked up. Later requests wait for it."""
+        self._client = client
+        self._restored: asyncio.Task[None] | None = None
+        self._reading = asyncio.Lock()
+
+    async def read(self, function: Callable[P, A], *arguments: P.args, **named: P.kwargs) -> A:
+        """Call a function that reads a text, for a request that editors send at each keystroke, in a thread.
+
+        Two threads at once would each take as long as both, and the user waits for the first.
+        """
+        async with self._reading:
+            return await asyncio.to_thread(function, *arguments, **named)
+
+    def restore(self) -> asyncio.Task[None]:
+        """Begin to read the results of earlier servers, once."""
+        if self._restored is None:
+            self._restored = asyncio.create_task(self._restore())
+        return self._restored
+
+    async def restored(self, seconds: float = _PATIENCE) -> None:
+        """Wait until the results of earlier servers are read, for at most `seconds`.
+
+        Reading needs the client's settings, and some clients answer late.
+        """
+        await asyncio.wait({self.restore()}, timeout=seconds)
+
+    async def _restore(self) -> None:
+        """Read the results kept on disk. In an untrusted workspace nothing is read or written."""
+        from adacoder.lsp.jobs.kept_files import KeptFiles
+        from adacoder.lsp.snapshot import first_folder
+        from adacoder.settings import Unverified
+
+        folder, configuration = first_folder(self._client.workspace), self._client.configuration
+        settings = await configuration.settings(folder, folder.as_uri(), top=folder)
+        if not settings.trusted or os.name != "posix":
+            return
+        files = KeptFiles(folder, configuration.storage)
+        if settings.unverified is Unverified.DISCARD:
+            await asyncio.to_thread(files.clear)
+            return
+        self.results.restore(files, await asyncio.to_thread(files.load))
+        self.shown.refresh()
+
+    async def close(self) -> None:
+        """End all jobs."""
+        self.jobs.stop()  # else a job that has just ended would ask a question
+        self._client.cancel_work()
+        if self._restored is not None:
+            self._restored.cancel()
+            await asyncio.wait({self._restored})  # else the loop may close before the task begins
+        await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close())
 
 
-def _service() -> type[Service]:
-    from adacoder.service import Service
+def register(server: AdaCoderServer) -> None:
+    """Register all of AdaCoder's features and commands with `server`."""
+    server.feature(types.INITIALIZE)(on_initialize)
+    server.feature(types.INITIALIZED)(on_initialized)
+    server.feature(types.SHUTDOWN)(on_shutdown)
+    for method, handler in NOTIFICATIONS.items():
+        add_notification(server, method, handler)
+    for method, handler in FEATURES.items():
+        add_request(server, method, handler)
+    for name, handler in REQUESTS.items():
+        add_request(server, OWN + name, handler)
+    for name, handler in COMMANDS.items():
+        add_command(server, COMMAND + name, handler)
 
-    # Imported objects live as long as the process. The collector stops everything else, so it must not scan them again.
-    gc.freeze()
-    return Service
+
+def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
+    """`initialize`: keep the client's settings and habits."""
+    ls.habits = Habits.of(params)
+    ls.protocol.pause = ls.habits.pause
+    ls.configuration.begin(params.initialization_options)
+
+
+def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
+    """`initialized`: prepare for the most frequent messages, and ask for announcements of changed settings."""
+    ls.begin(ls.configuration.follow())
+    threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # a daemon, so that exit does not wait for it
+
+
+async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
+    """`shutdown`: end everything that runs."""
+    await ls.close()
+
+
+def _prepare(ls: AdaCoderServer) -> None:
+    for handler in (*NOTIFICATIONS.values(), *FEATURES.values()):
+        found(handler)
+    gc.freeze()  # imported objects live as long as the process
+    ls.protocol.prepare()
+
+
+@cache
+def found(handler: str) -> Any:
+    """The function at `module:function` of this package."""
+    return resolve_name(f"{__package__}.{handler}")
+
+
+def add_notification(server: AdaCoderServer, method: str, handler: str) -> None:
+    """Let `server` handle the notification `method` before it reads the next message."""
+
+    def noted(ls: AdaCoderServer, params: Any) -> None:
+        found(handler)(ls, params)
+
+    server.feature(method)(noted)
+
+
+def add_command(server: AdaCoderServer, name: str, handler: str) -> None:
+    """Let `server` answer the command `name`."""
+
+    async def answered(ls: AdaCoderServer, *arguments: Any) -> Any:
+        if (task := asyncio.current_task()) is not None:
+            ls.protocol.cancel_with_request(task)
+        return await _answer(ls, handler, arguments[0] if arguments else None)
+
+    server.command(name)(answered)
+
+
+def add_request(server: AdaCoderServer, method: str, handler: str) -> None:
+    """Let `server` answer `method`, a request of the protocol or of AdaCoder's own."""
+
+    async def answered(ls: AdaCoderServer, params: object) -> Any:
+        return await _answer(ls, handler, params)
+
+    server.feature(method, _OPTIONS.get(method))(answered)
+
+
+async def _answer(ls: AdaCoderServer, handler: str, params: object) -> Any:
+    """The answer of a handler. AdaCoder's own answers get their version. Unreadable parameters are an error."""
+    from adacoder.lsp.from_proto import ParametersError
+    from adacoder.report import VERSION
+
+    try:
+        answer = await found(handler)(ls, params)
+    except ParametersError as error:
+        raise JsonRpcInvalidParams(str(error)) from None
+    return {"version": VERSION, **answer} if isinstance(answer, dict) else answer

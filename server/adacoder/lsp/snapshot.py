@@ -1,4 +1,4 @@
-"""A snapshot of one document and its surroundings.
+"""The client's documents: their URIs, their mirrors while they are open, and snapshots of them.
 
 Open documents change while a job runs. So a job reads only its snapshot, and takes a new one to see if its result still
 holds.
@@ -6,21 +6,99 @@ holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
+from lsprotocol import types
 from pygls.uris import to_fs_path, uri_scheme
+from pygls.workspace import TextDocument, Workspace
 
 from adacoder.domain import Target, TargetError
-from adacoder.project import folder_of
+from adacoder.project import Project, folder_of
+from adacoder.pytext import Lines
+from adacoder.source.text import PositionEncoding, must_be_short, offset_at, read
 
-if TYPE_CHECKING:
-    from pygls.workspace import Workspace
 
-    from adacoder.lsp.from_proto import FunctionPlace
-    from adacoder.lsp.uri import Uri
+class Uri(str):
+    """A URI as the client spells it. It equals every other spelling, such as `%20` for a space, also as a key."""
+
+    __slots__ = ()
+
+    # `unquote` may return its argument, so the methods of `str` are called by name.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and str.__eq__(unquote(self), unquote(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return str.__hash__(unquote(self))
+
+
+class Document(TextDocument):
+    """The mirror of an open document, with lines split as the protocol specifies.
+
+    pygls 2.1.1 splits lines with `str.splitlines`, for which a form feed, U+2028 and six other characters also end a
+    line. In LSP only `\\n`, `\\r\\n` and `\\r` do. In a file with a form feed (Python's own library has many) every
+    change after it would land in the wrong line, and the mirror would differ from the editor's text. pygls also
+    rebuilds the whole text at every change, while this class stores lines and touches only those that change.
+    """
+
+    _cut: list[str] | None = None
+    """The text as lines with their terminators. The last line has none and may be empty.
+
+    None: not split yet."""
+
+    @property
+    def source(self) -> str:
+        """The whole text with its original line endings."""
+        if self._source is None and self._cut is not None:
+            self._source = "".join(self._cut)
+        return super().source
+
+    @property
+    def lines(self) -> list[str]:
+        """The text as lines with their terminators."""
+        if self._cut is None:
+            self._cut = _lines(self.source)
+        return self._cut
+
+    def _apply_full_change(self, change: types.TextDocumentContentChangeEvent) -> None:
+        self._source, self._cut = change.text, None
+
+    def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
+        lines = self.lines
+        # VS Code swaps the ends of a reversed range.
+        ends = self._place(lines, change.range.start), self._place(lines, change.range.end)
+        (start_line, start), (end_line, end) = sorted(ends)
+        # Include one more line on either side: a `\r` before the change and a `\n` after it may now be one line end.
+        first, last = max(start_line - 1, 0), min(end_line + 2, len(lines))
+        before = "".join(lines[first:start_line]) + lines[start_line][:start]
+        after = lines[end_line][end:] + "".join(lines[end_line + 1 : last])
+        fresh = _lines(before + change.text + after)
+        if last < len(lines):
+            fresh.pop()  # it is empty, because the line before it has a terminator
+        lines[first:last] = fresh
+        self._source = None
+
+    def _place(self, lines: Sequence[str], position: types.Position) -> tuple[int, int]:
+        """The line of a position and its index in the line. A position beyond an end counts as that end."""
+        if position.line >= len(lines):
+            return len(lines) - 1, len(lines[-1])
+        line = lines[position.line]
+        return position.line, offset_at(Lines(line), 0, position.character, encoding_of(self))
+
+
+def encoding_of(owner: TextDocument | Workspace) -> PositionEncoding:
+    """The unit in which the client counts characters."""
+    return types.PositionEncodingKind(owner.position_codec.encoding).value
+
+
+def _lines(text: str) -> list[str]:
+    return [text[start:end] for start, end in pairwise([*Lines(text).starts, len(text)])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +115,24 @@ class Snapshot:
     overlays: Mapping[Path, str]
     """The texts of the other open Python files, by path."""
 
+    @property
+    def project(self) -> Project:
+        """Its folder, with the texts of open files in place of those on disk."""
+        return Project(self.folder, self.overlays)
+
     def same_as(self, other: Snapshot) -> bool:
         """True if a Verdict on one holds for the other."""
         return self.text == other.text and self.overlays == other.overlays
+
+    def find(self, *, line: int | None = None, qualname: str | None = None) -> Target:
+        """The function around a line, or with a name.
+
+        Raises:
+            TargetError: the function does not exist, or cannot be a target.
+        """
+        from adacoder.source.locate import locate
+
+        return locate(self.text, self.path, self.folder, line=line, qualname=qualname)
 
 
 def take(workspace: Workspace, uri: Uri) -> Snapshot:
@@ -54,12 +147,8 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
         raise TargetError(f"{kind} is not a file that Python can import: save it as a .py file first.")
     document = workspace.text_documents.get(uri)
     if document is None:
-        from adacoder.source.text import read
-
         text, version = read(path).text, None
     else:
-        from adacoder.source.text import must_be_short
-
         text, version = document.source, document.version
         must_be_short(path, len(text))
     overlays = {
@@ -87,22 +176,6 @@ def _folders(workspace: Workspace) -> list[Path]:
     if workspace.root_path is not None:
         folders.append(Path(workspace.root_path))
     return [folder for folder in folders if folder is not None]
-
-
-def find(snapshot: Snapshot, place: FunctionPlace) -> Target:
-    """The function that `place` refers to. A line is valid only in the text it was taken from, a name in any text.
-
-    Raises:
-        TargetError: the function does not exist, or cannot be a target.
-    """
-    from adacoder.source.locate import locate
-
-    is_same_text = place.version is None or place.version == snapshot.version
-    if place.line is not None and (place.qualname is None or place.version is not None) and is_same_text:
-        return locate(snapshot.text, snapshot.path, snapshot.folder, line=place.line)
-    if place.qualname is not None:
-        return locate(snapshot.text, snapshot.path, snapshot.folder, qualname=place.qualname)
-    raise TargetError("The text has changed since AdaCoder was asked: ask again.")
 
 
 def _path(uri: str) -> Path | None:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from pygls.io_ import StdinAsyncReader
 
 from adacoder.aside import in_a_process
-from adacoder.lsp.features import register
-from adacoder.lsp.language_server import AdaCoderServer
+from adacoder.lsp.language_server import AdaCoderServer, register
 
 if TYPE_CHECKING:
     from pygls.io_ import AsyncReader

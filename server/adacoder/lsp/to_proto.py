@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from lsprotocol import types
 
 from adacoder.domain import JSON, Edit, Span
+from adacoder.lsp.snapshot import Snapshot
 from adacoder.source.text import PositionEncoding, position_at, range_of
 
 
@@ -33,7 +34,13 @@ def range_of_span(span: Span, text: str, encoding: PositionEncoding) -> JSON:
     return {"start": {"line": line, "character": character}, "end": {"line": last, "character": end}}
 
 
-def text_edits(text: str, edits: Sequence[Edit], encoding: PositionEncoding) -> list[types.TextEdit]:
-    """Edits of `text`."""
-    ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, text, encoding))) for edit in edits)
-    return [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]
+def workspace_edit(
+    snapshot: Snapshot, edits: Sequence[Edit], encoding: PositionEncoding, *, is_bound: bool
+) -> types.WorkspaceEdit:
+    """Edits of a snapshot's text, bound to its version if the client supports that."""
+    ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, snapshot.text, encoding))) for edit in edits)
+    made = [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]
+    if not is_bound:
+        return types.WorkspaceEdit(changes={snapshot.uri: made})
+    document = types.OptionalVersionedTextDocumentIdentifier(uri=snapshot.uri, version=snapshot.version)
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=document, edits=made)])

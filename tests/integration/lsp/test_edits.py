@@ -214,10 +214,10 @@ async def test_an_edit_that_was_not_made_is_no_success(editor: Client, how: str)
 IMPATIENT = """
 import sys
 from adacoder.lsp import stdio
-from adacoder.lsp.connection import client, configuration
-from adacoder.lsp.jobs import edits
+from adacoder.lsp.connection import client
+from adacoder.lsp.jobs import job
 
-configuration._PATIENCE = edits._EDITING = client._PATIENCE = 0.2
+job._EDITING = client._PATIENCE = 0.2
 sys.exit(stdio.serve())
 """
 

@@ -22,8 +22,8 @@ from pygls.workspace import TextDocument
 
 from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict
-from adacoder.lsp.connection import mirror
-from adacoder.lsp.jobs import edits
+from adacoder.lsp import snapshot
+from adacoder.lsp.jobs import job
 from adacoder.lsp.jobs.results import Results
 from adacoder.lsp.stdio import create
 from adacoder.source.splice import splice
@@ -274,8 +274,8 @@ class Session:
         for body in self.service.verified:
             if body not in self.landed and not any(body in each for each in kept):
                 raise ViolationError(f"{body} is lost")
-        for job in self.jobs:
-            await self.command("discard", jobId=job)
+        for job_id in self.jobs:
+            await self.command("discard", jobId=job_id)
         if self.server.state.results.of_file(self.folder / "a.py"):
             raise ViolationError("what is discarded is kept")
         await self.server.close()
@@ -345,7 +345,7 @@ async def all_of(seeds: Iterable[int], folder: Path) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait only briefly for editors that never answer."""
-    monkeypatch.setattr(edits, "_EDITING", 0.05)
+    monkeypatch.setattr(job, "_EDITING", 0.05)
     monkeypatch.setattr("adacoder.lsp.connection.client._SHOWING", 0.05)
 
 
@@ -371,15 +371,16 @@ class _PythonsLines(TextDocument):
 async def test_what_is_broken_shows(tmp_path: Path, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     match broken:
         case "the mirror":
-            monkeypatch.setattr(mirror, "Document", _PythonsLines)
+            monkeypatch.setattr(snapshot, "Document", _PythonsLines)
         case "the look at the text":
 
-            async def blind(self: Any, finding: Any) -> Any:
-                version = self._client.workspace.text_documents[finding.snapshot.uri].version
-                return replace(finding, snapshot=replace(finding.snapshot, version=version))
+            async def blind(self: Any, outcome: Any) -> Any:
+                version = self.client.workspace.text_documents[self.snapshot.uri].version
+                self.snapshot = replace(self.snapshot, version=version)
+                return outcome
 
-            monkeypatch.setattr(edits.Insertion, "_brought_up_to_date", blind)
-            monkeypatch.setattr(edits.Insertion, "_taken", lambda self, finding: finding.snapshot)
+            monkeypatch.setattr(job.JobWork, "_brought_up_to_date", blind)
+            monkeypatch.setattr(job.JobWork, "_current", lambda self: self.snapshot)
         case _:
             monkeypatch.setattr(Results, "keep", lambda self, result: None)
     with pytest.raises((ViolationError, IndexError, ValueError)):

@@ -9,11 +9,9 @@ import pytest
 from lsprotocol import types
 
 from adacoder.domain import Candidate, Edit, Outcome, Status
-from adacoder.lsp.from_proto import FunctionPlace
 from adacoder.lsp.jobs.results import KeptResult
 from adacoder.lsp.showing.actions import FileState, code_actions
-from adacoder.lsp.snapshot import Snapshot, find
-from adacoder.lsp.uri import Uri
+from adacoder.lsp.snapshot import Snapshot, Uri
 
 URI = Uri("file:///w/a.py")
 TEXT = '''def stub(x):
@@ -55,7 +53,7 @@ def commands(line: int, state: FileState | None = None, trigger: types.CodeActio
 
 
 def kept() -> KeptResult:
-    target = find(SNAPSHOT, FunctionPlace(uri=URI, qualname="stub"))
+    target = SNAPSHOT.find(qualname="stub")
     end = target.definition.end
     edits = (Edit(end, end, "\n    return x"),)
     outcome = Outcome(Status.UNVERIFIED, target, candidate=Candidate("def stub(x):\n    return x"), edits=edits)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.workspace import PositionCodec, TextDocument
 
-from adacoder.lsp.connection.mirror import Document, encoding_of
-from adacoder.lsp.connection.workspace import Workspace
+from adacoder.lsp.connection.pygls_fixes import Workspace
+from adacoder.lsp.snapshot import Document, encoding_of
 
 ENCODINGS = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 PIECES = ["", "a", "é", "𝔐", "\n", "\r", "\r\n", "\f", "\v", "\x1c", "\x85", "\u2028", "def f():\r\n"]

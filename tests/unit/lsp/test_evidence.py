@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,10 @@ from lsprotocol import types
 
 from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, ExampleResult, Isolation, Level, Verdict
-from adacoder.lsp.connection.mirror import Document
 from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.showing.shown import Publisher
+from adacoder.lsp.snapshot import Document, Uri
 from adacoder.lsp.stdio import create
-from adacoder.lsp.uri import Uri
 from adacoder.pytext import Definition, definitions, line_number
 from adacoder.source.locate import locate
 from adacoder.task import current
@@ -34,8 +34,8 @@ NAMES = ("f", "C.g")
 PIECES = ["", "\n", "\r\n", "x", "    y = 1\n", "@deco\n", "# note\n", "    # note\n", "\n\n", "def h():\n    pass\n"]
 
 
-def room_for(text: str) -> EvidenceRoom:
-    room = EvidenceRoom()
+def room_for(text: str, changed: Callable[[str], None] = lambda uri: None) -> EvidenceRoom:
+    room = EvidenceRoom(changed)
     for name in NAMES:
         target = locate(text, Path("/w/m.py"), Path("/w"), qualname=name)
         results = tuple(ExampleResult(example, matched=True, entered=True) for example in target.examples)
@@ -122,9 +122,10 @@ def test_what_changes_a_function_and_what_does_not(old: str, new: str, holds: bo
     assert document.source == TEXT
 
 
-def test_listeners_hear_only_of_what_changes() -> None:
-    room, document, heard = room_for(TEXT), Document(URI, TEXT), list[str]()
-    room.listen(heard.append)
+def test_it_tells_only_of_what_changes() -> None:
+    document, heard = Document(URI, TEXT), list[str]()
+    room = room_for(TEXT, heard.append)
+    heard.clear()
     for old, new, told in (
         ("import os", "import os, sys", 0),
         ("return x", "return  x", 1),

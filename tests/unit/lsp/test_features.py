@@ -7,7 +7,8 @@ import inspect
 
 import pytest
 
-from adacoder.lsp.features import COMMANDS, FEATURES, NOTIFICATIONS, REQUESTS, _prepare, found
+from adacoder.lsp.features import COMMANDS, FEATURES, NOTIFICATIONS, REQUESTS
+from adacoder.lsp.language_server import _prepare, found
 from adacoder.lsp.stdio import create
 from adacoder.task import Mode
 

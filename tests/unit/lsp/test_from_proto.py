@@ -19,7 +19,7 @@ from adacoder.lsp.from_proto import (
     RunParams,
     read,
 )
-from adacoder.lsp.uri import Uri
+from adacoder.lsp.snapshot import Uri
 from adacoder.task import Mode
 
 URI = "file:///a%20b.py"

@@ -14,7 +14,7 @@ import pytest
 from adacoder.domain import Candidate, Edit
 from adacoder.lsp.jobs.kept_files import KeptFiles
 from adacoder.lsp.jobs.results import MOST_KEPT, KeptResult
-from adacoder.lsp.uri import Uri
+from adacoder.lsp.snapshot import Uri
 
 SOURCE = 'def f(x):\n    """Twice.\n    """\n    return x\n'
 AT = SOURCE.index("    return")

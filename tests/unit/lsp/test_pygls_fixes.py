@@ -12,7 +12,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
-from adacoder.lsp.connection.mirror import Document
+from adacoder.lsp.snapshot import Document
 from adacoder.lsp.stdio import create
 from unit.lsp.peer import Peer, turns
 

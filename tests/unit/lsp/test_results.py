@@ -9,7 +9,7 @@ import pytest
 
 from adacoder.domain import Candidate, Edit, Outcome, Status
 from adacoder.lsp.jobs.results import MOST_KEPT, EndedBatch, EndedJob, KeptResult, Results
-from adacoder.lsp.uri import Uri
+from adacoder.lsp.snapshot import Uri
 from adacoder.source.locate import locate
 from adacoder.task import Mode
 
@@ -111,8 +111,8 @@ def test_another_candidate_differs_from_those_that_were_written() -> None:
 
 
 def test_an_equal_result_is_kept_once_and_the_oldest_goes_first() -> None:
-    results, dropped = Results(), list[str]()
-    results.listen(dropped.append)
+    dropped = list[str]()
+    results = Results(dropped.append)
     results.keep(kept("a"))
     results.keep(kept("b"))
     assert (dropped, [each.job_id for each in results.latest()]) == (["a"], ["b"])

@@ -8,9 +8,8 @@ import pytest
 from lsprotocol import types
 
 from adacoder.domain import TargetError
-from adacoder.lsp.connection.workspace import Workspace
-from adacoder.lsp.snapshot import first_folder, take
-from adacoder.lsp.uri import Uri
+from adacoder.lsp.connection.pygls_fixes import Workspace
+from adacoder.lsp.snapshot import Uri, first_folder, take
 
 
 def workspace(*folders: Path, root: Path | None = None) -> Workspace:

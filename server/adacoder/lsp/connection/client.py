@@ -1,11 +1,12 @@
-"""The client as the rest of the server sees it: its capabilities, habits and workspace, and all that it is shown."""
+"""The client as the rest of the server sees it: its capabilities, habits and settings, and all that it is shown."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ from adacoder.messages import Named, remedies
 
 if TYPE_CHECKING:
     from adacoder.domain import JSON
+    from adacoder.lsp.snapshot import Snapshot
+    from adacoder.service import Service
+    from adacoder.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -31,11 +35,13 @@ _MOST_NOTICES = 50
 _SHOWING = 10.0
 """Seconds to wait for an editor to show a document."""
 _PATIENCE = 5.0
-"""Seconds to wait for a client to create a token for progress that the server begins."""
+"""Seconds to wait for an editor's settings, or for a token for progress that the server begins."""
 _PAUSE = 0.1
 """Seconds between two messages, because a model writes faster than anyone reads."""
 _LONG = 10.0
 """Seconds after which a job is reported in a message if no progress is shown."""
+_SECTION = "adacoder"
+_WATCH = "adacoder.settings"
 _numbers = itertools.count(1)
 _BESIDE_THE_TEXT = ("visual studio code", "code - oss", "vscodium", "code-server", "cursor", "windsurf", "positron")
 """VS Code and editors based on it. They ask in a corner notification, which takes no key that is meant for the text.
@@ -87,7 +93,34 @@ class Client(LanguageServer):
     def __init__(self) -> None:
         super().__init__("adacoder", __version__, protocol_cls=Protocol)
         self.habits = Habits()
+        self.configuration = Configuration(self)
+        self.documents = Documents(self)
         self._noticed: set[str] = set()
+        self._working: set[asyncio.Task[None]] = set()
+        self._service: Service | None = None
+        self._importing = asyncio.Lock()
+
+    async def service(self) -> Service:
+        """The Service. Its import takes long, so only messages that need it wait for it."""
+        async with self._importing:
+            if self._service is None:
+                self._service = (await asyncio.to_thread(_service))()
+            return self._service
+
+    def begin(self, work: Coroutine[object, object, None]) -> None:
+        """Do `work` in the background, until `cancel_work` is called."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+
+    def cancel_work(self) -> None:
+        """Cancel all work in the background."""
+        for task in self._working:
+            task.cancel()
+
+    def has(self, capability: str) -> bool:
+        """True if the client declares a capability, such as `workspace.apply_edit`."""
+        return bool(get_capability(self.client_capabilities, capability, False))
 
     def log(self, message: str) -> None:
         """Write a line to the editor's log."""
@@ -120,12 +153,123 @@ class Client(LanguageServer):
             log.error("%s: %r", source.__name__, error)
 
 
+def _service() -> type[Service]:
+    from adacoder.service import Service
+
+    # Imported objects live as long as the process. The collector stops everything else, so it must not scan them again.
+    gc.freeze()
+    return Service
+
+
 def remedies_json(message: str) -> list[JSON]:
     """Actions that an editor can offer with a message: open a setting that it names, or follow its advice."""
     return [
         {"kind": "setting", "key": each.key} if isinstance(each, Named) else {"kind": each.kind, "model": each.model}
         for each in remedies(message)
     ]
+
+
+class Configuration:
+    """The editor's values of section `adacoder`.
+
+    Editors that answer `workspace/configuration` are asked for each job, so jobs never depend on announced changes.
+    The display of evidence does, so editors that announce changes on request are asked to do so. An editor that has
+    pushed its settings also pushes changes, and uses the same values for all folders. It is not asked, because its
+    answer would contain nothing new and jobs would wait for it.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._initial: Mapping[str, object] = {}
+        """From `initializationOptions`."""
+        self._pushed: Mapping[str, object] = {}
+        """From the last `workspace/didChangeConfiguration` that held settings."""
+        self.storage: Path | None = None
+        """The client's storage folder for this workspace, if it names one."""
+        self._is_pushed = False
+        """True if the latest notification held AdaCoder's own section."""
+
+    def begin(self, options: object) -> None:
+        """Take over `initializationOptions`: the section itself, or an object with the section as a member.
+
+        The member `storage` is not a setting. It is the client's folder for AdaCoder's data on this workspace.
+        """
+        members = dict(_mapping(options))
+        storage = members.pop("storage", None)
+        if isinstance(storage, str) and Path(storage).is_absolute():
+            self.storage = Path(storage)
+        self._initial = _mapping(members.get(_SECTION, members))
+
+    def pushed(self, settings: object) -> None:
+        """Take over the settings in `workspace/didChangeConfiguration`. Null means that the editor has to be asked."""
+        if isinstance(settings, Mapping):
+            self._pushed = _mapping(settings.get(_SECTION))
+        self._is_pushed = isinstance(_mapping(settings).get(_SECTION), Mapping)
+
+    async def follow(self) -> None:
+        """Ask the client to announce changes of its settings. Some do so only on request.
+
+        The request names no section, so a notification only says that something has changed. With a section, VS Code
+        sends that section's values outside any folder, and jobs would use them in every folder.
+        """
+        if not self._client.has("workspace.did_change_configuration.dynamic_registration"):
+            return
+        wish = types.Registration(id=_WATCH, method=types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+        params = types.RegistrationParams(registrations=[wish])
+        try:
+            await self._client.protocol.ask(types.CLIENT_REGISTER_CAPABILITY, params, seconds=_PATIENCE)
+        except (TimeoutError, JsonRpcException) as error:
+            log.warning("The editor does not report changes of its settings: %r", error)
+
+    async def settings_for(self, snapshot: Snapshot) -> Settings:
+        """The settings for a document."""
+        return await self.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+
+    async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
+        """The settings for a file in `folder`: the defaults, overridden by its project's, then by the editor's.
+
+        Shows a notice for each unusable setting. Opens no file of an untrusted workspace.
+
+        Args:
+            folder: the folder of the file.
+            uri: the document that the settings are for.
+            top: the folder above which no project is looked for.
+        """
+        from adacoder.settings import Settings, from_project
+
+        said = (self._initial, self._pushed, await self._pulled(uri))
+        settings = self._merged(Settings(), said)
+        if not settings.trusted:
+            return settings
+        notices: list[str] = []
+        of_project = await asyncio.to_thread(from_project, Settings(), folder, notices.append, top=top)
+        for notice in notices:
+            self._client.notice(notice)
+        return self._merged(of_project, said)
+
+    def _merged(self, settings: Settings, said: Iterable[Mapping[str, object]]) -> Settings:
+        from adacoder.settings import merge
+
+        for values in said:
+            settings = merge(settings, values, self._client.notice)
+        return settings
+
+    async def _pulled(self, uri: str | None) -> Mapping[str, object]:
+        if self._is_pushed or not self._client.has("workspace.configuration"):
+            return {}
+        item = types.ConfigurationItem(scope_uri=uri, section=_SECTION)
+        try:
+            answer = await self._client.protocol.ask(
+                types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[item]), seconds=_PATIENCE
+            )
+        except (TimeoutError, JsonRpcException) as error:
+            log.warning("The editor did not answer with its settings: %r", error)
+            return {}
+        return _mapping(answer[0] if answer else None)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 @asynccontextmanager
@@ -191,7 +335,7 @@ async def announced(client: Client, title: str, cancel: Callable[[], object]) ->
 
 async def new_token(client: Client, title: str) -> types.ProgressToken | None:
     """Create a progress token with the client. Return None if it shows no progress that a server begins."""
-    if not get_capability(client.client_capabilities, "window.work_done_progress", False):
+    if not client.has("window.work_done_progress"):
         return None
     token = f"{title} ({next(_numbers)})"  # some clients show it
     params = types.WorkDoneProgressCreateParams(token=token)
@@ -240,7 +384,7 @@ class Documents:
         """Show `text` in the editor as the file `name`. If the editor does not show files, show the path instead."""
         path = self._place() / name
         path.write_text(displayed(text), encoding="utf-8", newline="")
-        if get_capability(self._client.client_capabilities, "window.show_document.support", False):
+        if self._client.has("window.show_document.support"):
             params = types.ShowDocumentParams(uri=path.as_uri(), take_focus=True)
             try:
                 shown = await self._client.protocol.ask(types.WINDOW_SHOW_DOCUMENT, params, seconds=_SHOWING)

@@ -3,8 +3,8 @@
 Each fix describes the fault that it corrects, with the issue if it is reported. `tests/unit/lsp/test_pygls_fixes.py`
 shows each fault in plain pygls. A test fails once a release has corrected its fault, and then that fix goes.
 
-Only this file, `workspace.py` and `mirror.py`, the fix for line ends, use private parts of pygls. `pyproject.toml` pins
-its version.
+Only this file, and `snapshot.Document`, the fix for line ends, use private parts of pygls. `pyproject.toml` pins its
+version.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any
 
 import attrs
 from lsprotocol import types
+from pygls import workspace
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, RPCMessage, RPCRequest
 
 from adacoder.lsp.connection.display import displayed
-from adacoder.lsp.connection.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
@@ -286,6 +286,37 @@ class Protocol(LanguageServerProtocol):
         """
         if self.msg_id is not None and (future := self._request_futures.get(self.msg_id)):
             future.add_done_callback(lambda ended: ended.cancelled() and task.cancel())
+
+
+class Workspace(workspace.Workspace):
+    """The open documents, each as a `snapshot.Document`."""
+
+    def _create_text_document(
+        self,
+        doc_uri: str,
+        source: str | None = None,
+        version: int | None = None,
+        language_id: str | None = None,
+    ) -> workspace.TextDocument:
+        from adacoder.lsp.snapshot import Document
+
+        return Document(
+            doc_uri,
+            source=source,
+            version=version,
+            language_id=language_id,
+            sync_kind=self._sync_kind,
+            position_codec=self._position_codec,
+        )
+
+    def update_text_document(
+        self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
+    ) -> None:
+        """Follow a change. VS Code reports a change after it has closed an unsaved file, which makes pygls fail."""
+        from adacoder.lsp.snapshot import Uri
+
+        if self.text_documents.get(Uri(text_doc.uri)) is not None:
+            super().update_text_document(text_doc, change)
 
 
 class _ClientsFaults(logging.Filter):

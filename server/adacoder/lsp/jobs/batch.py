@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adacoder.domain import JSON, AdaCoderError, Target, TargetError
 from adacoder.lsp.connection.client import announced
-from adacoder.lsp.jobs.jobs import Job
+from adacoder.lsp.jobs.job import Activity, Job
 from adacoder.lsp.jobs.results import EndedBatch, EndedJob, Results
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.messages import Text, joined
@@ -31,14 +30,11 @@ _PAUSE = 0.02
 
 
 @dataclass(eq=False)
-class Batch:
+class Batch(Activity):
     """One request to generate the stubs of a file."""
 
     snapshot: Snapshot
     """The document when the batch started."""
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    message: str = "starting"
-    """Latest progress message."""
     show: Callable[[str], None] = lambda message: None
     stubs: int = 0
     """Number of stubs when the batch started."""
@@ -46,16 +42,6 @@ class Batch:
     """Answers of ended jobs, by the qualified names of their functions."""
     jobs: list[EndedJob] = field(default_factory=list)
     """The ended jobs. Jobs that could not start are left out."""
-    may_begin: asyncio.Event = field(default_factory=asyncio.Event)
-    """See `Job.may_begin`."""
-    task: asyncio.Task[None] = field(init=False)
-    is_cancelled: bool = False
-
-    def cancel(self) -> None:
-        """Cancel the batch. Later calls do nothing, since they would disturb its clean-up."""
-        if not self.is_cancelled:
-            self.is_cancelled = True
-            self.task.cancel()
 
     def ended(self) -> EndedBatch:
         """Its entry in the store of results."""
@@ -177,11 +163,12 @@ class Batches:
             snapshot = await self._after(snapshot, is_edited=answer["applied"] is True)
 
     async def _write(self, batch: Batch, snapshot: Snapshot, target: Target, place: str) -> dict[str, JSON]:
-        job = Job(Mode.GENERATE, snapshot, target, apply=True, announced=False)
-        job.relay = lambda message: batch.tell(f"{place} · {message}")
+        def relay(message: str) -> None:
+            batch.tell(f"{place} · {message}")
+
+        job = Job(Mode.GENERATE, snapshot, target, apply=True, announced=False, relay=relay)
         try:
-            self._jobs.start(job)
-            job.may_begin.set()
+            self._jobs.start(job).begin()
         except TargetError as error:
             return {"status": "error", "applied": False, "summary": str(error)}
         try:

@@ -2,140 +2,53 @@
 
 A job does not belong to a protocol request: a command answers at once and its job goes on, while `adacoder/run` waits
 for its job. When the server ends, it cancels all jobs and waits for them, so that they leave nothing running.
+
+A result that was not inserted can be shown, inserted or discarded. These requests are offered as code actions, and in a
+question if the client shows that next to the text. A result stays kept if the question is not answered.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from adacoder import report
-from adacoder.domain import JSON, Outcome, Status, Step, Target, TargetError
-from adacoder.journal import Journal, OpenStep, Waiting
-from adacoder.lsp.connection.client import announced, progress, remedies_json
-from adacoder.lsp.connection.mirror import encoding_of
-from adacoder.lsp.jobs.policy import Ending
-from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results
+from adacoder.aside import aside
+from adacoder.domain import JSON, AdaCoderError, Target, TargetError
+from adacoder.lsp.jobs.ending import Ending
+from adacoder.lsp.jobs.job import Job, JobWork
+from adacoder.lsp.jobs.results import KeptResult, Results, edits_of, read_reply
+from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.messages import joined
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.lsp.connection.client import Client
-    from adacoder.lsp.jobs.edits import Insertion
-    from adacoder.lsp.snapshot import Snapshot
-    from adacoder.lsp.uri import Uri
+    from adacoder.lsp.showing.shown import Shown
+    from adacoder.lsp.snapshot import Uri
 
 log = logging.getLogger(__name__)
 
 _PATIENCE = 10.0
 """Seconds to wait for cancelled jobs when the server ends."""
-
-
-_DOING = {
-    Mode.GENERATE: "generating",
-    Mode.FIX: "fixing",
-    Mode.CHECK: "checking",
-    Mode.REPAIR: "repairing",
-    Mode.ANOTHER: "writing another candidate for",
-    Mode.SUGGEST_EXAMPLES: "suggesting examples for",
-}
-
-
-@dataclass(eq=False)
-class Job:
-    """One request on one function."""
-
-    work: Mode | KeptResult
-    """The mode, or the kept result to insert."""
-    snapshot: Snapshot
-    target: Target
-    apply: bool
-    """True to make the edit in the editor."""
-    announced: bool
-    """True if the server shows progress and result. Otherwise a request waits for it, and the client shows them."""
-    token: types.ProgressToken | None = None
-    """The progress token from such a client, if it sent one."""
-    reply: str | None = None
-    """The candidate to begin with, if the client sent one."""
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    message: str = "starting"
-    """Latest progress message."""
-    show: Callable[[str], None] = lambda message: None
-    """Shows progress in the editor."""
-    relay: Callable[[str], None] | None = None
-    """Shows progress instead of `show` if the job is part of a batch."""
-    round: int = 0
-    most_rounds: int = 1
-    moved: Callable[[], None] = lambda: None
-    """Called at each new round."""
-    insertion: Insertion | None = None
-    may_begin: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the job may begin: once its command has been answered."""
-    ending: Ending | None = None
-    ended: EndedJob | None = None
-    """Its entry in the store of results."""
-    task: asyncio.Task[dict[str, JSON]] = field(init=False)
-    _cancelled: bool = False
-
-    @property
-    def title(self) -> str:
-        """Description for the user."""
-        doing = _DOING[self.work] if isinstance(self.work, Mode) else "inserting the result for"
-        return f"AdaCoder: {doing} '{self.target.name}'"
-
-    @property
-    def label(self) -> str:
-        """`path::qualname`."""
-        return report.label(self.target, self.snapshot.folder)
-
-    @property
-    def result_id(self) -> str:
-        """The id of its kept result."""
-        return self.id if isinstance(self.work, Mode) else self.work.job_id
-
-    def listen(self, event: OpenStep | Step | Waiting) -> None:
-        """Show an event of the Journal as progress."""
-        self.message = report.progress(event, self.most_rounds)
-        self.show(self.message)
-        if not isinstance(event, Waiting) and event.round > self.round:
-            self.round = event.round
-            self.moved()
-
-    def cancel(self, *, even_if_sent: bool = False) -> bool:
-        """Cancel the job. Return False if its edit is already on its way, unless `even_if_sent`.
-
-        Later calls do nothing, since they would disturb its clean-up.
-        """
-        if self.insertion is not None and self.insertion.is_sent and not even_if_sent:
-            return False
-        if not self._cancelled:
-            self._cancelled = True
-            self.task.cancel()
-        return True
+_ASKING = 3600.0
+"""Seconds to wait for the user's answer. No other work waits for it."""
+_SHOW, _DISCARD, _INSERT = "Show difference", "Discard", "Insert"
 
 
 class Jobs:
-    """All jobs of a server."""
+    """All jobs of a server, as shown to its user."""
 
-    def __init__(
-        self,
-        client: Client,
-        results: Results,
-        work: Callable[[Job, Journal], Awaitable[Ending]],
-        moved: Callable[[Job], None],
-    ) -> None:
-        """`work` does the work of a job. `moved` is called when a job begins, reaches a new round, or has ended."""
+    def __init__(self, client: Client, results: Results, shown: Shown) -> None:
         self._client = client
         self._results = results
-        self._work = work
-        self._moved = moved
+        self._shown = shown
         self._running: dict[str, Job] = {}
         self._closing = False
 
@@ -143,8 +56,8 @@ class Jobs:
         """The running jobs on functions of a document."""
         return [job for job in self._running.values() if job.snapshot.uri == uri]
 
-    def start(self, job: Job) -> None:
-        """Start a job in the background.
+    def start(self, job: Job) -> Job:
+        """Start a job in the background. It waits until `job.begin` is called.
 
         Raises:
             TargetError: another job is working on that function, or the server is shutting down.
@@ -154,19 +67,21 @@ class Jobs:
         if any(_same_function(job, other) for other in self._running.values()):
             raise TargetError(f"AdaCoder is already working on '{job.target.name}': wait for it, or cancel it.")
         self._running[job.id] = job
-        job.moved = partial(self._announce, job)
-        job.task = asyncio.create_task(self._perform(job), name=f"adacoder {job.label}")
+        job.moved = self._refresh
+        job.task = asyncio.create_task(JobWork(job, self._client, self._results).run(), name=f"adacoder {job.label}")
         job.task.add_done_callback(lambda _: self._ended(job))
-        self._announce(job)
+        self._refresh()
+        return job
 
     async def result(self, job: Job) -> dict[str, JSON]:
         """Wait for the answer of a job. Cancelling this call cancels the job and waits until it has ended."""
+        task: asyncio.Task[dict[str, JSON]] = job.task
         try:
-            return await asyncio.shield(job.task)
+            return await asyncio.shield(task)
         except asyncio.CancelledError:
             if not job.cancel():
-                return await job.task
-            await asyncio.wait({job.task})
+                return await task
+            await asyncio.wait({task})
             raise
 
     def cancel(self, job_id: str | None) -> list[str]:
@@ -201,61 +116,103 @@ class Jobs:
         if jobs:
             await asyncio.wait({job.task for job in jobs}, timeout=_PATIENCE)
 
-    async def _perform(self, job: Job) -> dict[str, JSON]:
-        """Run a job, then keep and show its answer."""
-        journal = Journal(job.listen)
-        try:
-            await job.may_begin.wait()
-            async with self._shown(job) as show:
-                job.show = job.relay or show
-                ending = await self._work(job, journal)
-        except asyncio.CancelledError:
-            kept = self._results.kept(job.result_id) is not None
-            self._end(job, Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
-            raise
-        except Exception as error:
-            log.exception("The job on %s failed", job.label)
-            what = f"{type(error).__name__}: {error}"
-            why = f"AdaCoder failed on '{job.target.name}' ({what}): see the language server's log."
-            ending = Ending(_cut_short(job, journal, Status.ERROR, why))
-        return self._end(job, ending)
-
-    def _shown(self, job: Job) -> AbstractAsyncContextManager[Callable[[str], None]]:
-        if job.announced:
-            return announced(self._client, job.title, job.cancel)
-        return progress(self._client, job.title, job.token, job.cancel)
-
-    def _end(self, job: Job, ending: Ending) -> dict[str, JSON]:
-        """Store the end of a job. Return its answer."""
-        answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
-        answer |= {
-            "summary": ending.message,
-            "isGood": ending.is_good,
-            "remedies": remedies_json(ending.message),
-            "applied": ending.applied,
-            "failureReason": ending.failure_reason,
-            "jobId": job.id,
-            "kept": ending.kept,
-        }
-        mode, snapshot = job.work if isinstance(job.work, Mode) else None, job.snapshot
-        job.ending = ending
-        job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer)
-        self._results.end(job.ended)
-        return answer
+    # The course of a job
 
     def _ended(self, job: Job) -> None:
+        """Log and tell the end of a job, and show it as evidence."""
         del self._running[job.id]
-        self._announce(job)
+        ending = job.ending
+        if ending is not None and not self._closing:
+            self._client.log(joined(" ", [ending.message, report.summary(ending.outcome)]))
+            if job.announced:  # otherwise a request waits for it
+                self._tell(job, ending)
+            # Do not show a candidate that the user cannot look at: it was discarded, or it came from a client.
+            if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
+                self._shown.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
+        self._refresh()
 
-    def _announce(self, job: Job) -> None:
+    def _refresh(self) -> None:
         if not self._closing:
-            self._moved(job)
+            self._shown.refresh()
+
+    # Results that can still be inserted
+
+    def _tell(self, job: Job, ending: Ending) -> None:
+        """Tell the end of a job. If its result is kept and a question would not disturb the user, ask one."""
+        result, habits = self._results.kept(job.result_id), self._client.habits
+        if result is None or habits.shows_endings or not habits.asks_beside_text:
+            self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
+            return
+        self._client.begin(self._ask(result, ending))
+
+    async def _ask(self, result: KeptResult, ending: Ending) -> None:
+        kind = types.MessageType.Info if ending.is_good else types.MessageType.Warning
+        actions = [types.MessageActionItem(title) for title in (_SHOW, _DISCARD, _INSERT)]
+        params = types.ShowMessageRequestParams(kind, ending.message, actions)
+        try:
+            answer = await self._client.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=_ASKING)
+        except (TimeoutError, JsonRpcException):
+            return
+        try:
+            await self._answered(result, getattr(answer, "title", None))
+        except AdaCoderError as error:
+            self._client.show(str(error), warning=True)
+
+    async def _answered(self, result: KeptResult, title: str | None) -> None:
+        if title == _SHOW:
+            await self.difference(result, shows=True)
+        elif title == _DISCARD:
+            self._results.drop(result.job_id)
+        elif title == _INSERT:
+            (await self.insert(result)).begin()
+
+    async def insert(self, result: KeptResult, number: object = None) -> Job:
+        """Start the job that inserts a kept result, or the `number`-th candidate that its job evaluated.
+
+        Such a candidate can be inserted whatever its rank, unless it passes no example.
+
+        Raises:
+            AdaCoderError: the candidate does not exist, the function is gone, or the result does not fit it.
+        """
+        text = None if number is None else result.nth(number)
+        snapshot, target = await self._placed(result)
+        if text is not None:
+            candidate = await aside(read_reply, text, target)
+            # Use a separate id, so that the job's kept result stays whatever happens to this candidate.
+            result = replace(result, job_id=f"{result.job_id}/{number}", candidate=candidate, reach=())
+        return self.start(Job(result, snapshot, target, apply=True, announced=True))
+
+    async def difference(self, result: KeptResult, *, shows: bool) -> dict[str, JSON]:
+        """The change that a kept result would make, as a unified diff and as the document's new text.
+
+        With `shows`, open the diff in the editor.
+
+        Raises:
+            AdaCoderError: the function is gone, or the result does not fit it.
+        """
+        snapshot, target = await self._placed(result)
+        after = await aside(KeptResult.in_module, result, target)
+        diff = report.unified_diff(target.text, after, Path(target.module.path.name))
+        if shows:
+            await self._client.documents.show("The difference", f"{snapshot.path.stem}.{result.name}.diff", diff)
+        document: JSON = {"uri": snapshot.uri, "version": snapshot.version}
+        return {"difference": diff, "newText": after, "textDocument": document, **result.json()}
+
+    async def _placed(self, result: KeptResult) -> tuple[Snapshot, Target]:
+        """The current text, and the result's function in it."""
+        snapshot = take(self._client.workspace, result.uri)
+        return snapshot, await asyncio.to_thread(result.function_in, snapshot)
 
 
 def _same_function(one: Job, other: Job) -> bool:
     return (one.snapshot.path, one.target.qualname) == (other.snapshot.path, other.target.qualname)
 
 
-def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = None) -> Outcome:
-    """The Outcome of a job that was cancelled or failed."""
-    return Outcome(status, job.target, reason, steps=journal.steps, rounds=journal.round, seconds=journal.seconds)
+def _about(job: Job, result: KeptResult | None) -> dict[str, JSON]:
+    """Data for clients about a finished job. The version belongs to the text that the job worked on."""
+    return {
+        "jobId": job.result_id,
+        "textDocument": {"uri": job.snapshot.uri, "version": job.snapshot.version},
+        "qualifiedName": job.target.qualname,
+        "kept": result is not None,
+    }

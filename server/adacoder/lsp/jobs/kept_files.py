@@ -21,7 +21,7 @@ from pygls.uris import to_fs_path
 
 from adacoder.domain import JSON, Candidate, Edit
 from adacoder.lsp.jobs.results import MOST_KEPT, KeptResult, edited
-from adacoder.lsp.uri import Uri
+from adacoder.lsp.snapshot import Uri
 from adacoder.private_files import PrivateFolder
 from adacoder.project import home
 from adacoder.pytext import dedent, normalize, parsed

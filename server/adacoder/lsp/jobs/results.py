@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Target
+from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Status, Target, TargetError
 from adacoder.journal import Evaluated
-from adacoder.lsp.uri import Uri
+from adacoder.lsp.snapshot import Snapshot, Uri
 from adacoder.source.signature import same_parameters
+from adacoder.source.text import apply_edits
 from adacoder.task import Mode
 
 MOST_KEPT = 32
@@ -82,13 +83,14 @@ class ResultFiles(Protocol):
 class Results:
     """The results of one server's jobs. Threads may read it."""
 
-    def __init__(self) -> None:
+    def __init__(self, dropped: Callable[[str], None] = lambda job_id: None) -> None:
+        """`dropped` is called with the job id of each result that is no longer kept."""
+        self._dropped = dropped
         self._ended: dict[str, EndedJob | EndedBatch] = {}
         """By id, the oldest first."""
         self._kept: dict[str, KeptResult] = {}
         """By the id of the job, the oldest first."""
         self._files: ResultFiles | None = None
-        self._listeners: list[Callable[[str], None]] = []
 
     # Ended jobs
 
@@ -130,10 +132,6 @@ class Results:
 
     # Kept results
 
-    def listen(self, listener: Callable[[str], None]) -> None:
-        """Call `listener` with the job id of each result that is no longer kept."""
-        self._listeners.append(listener)
-
     def restore(self, files: ResultFiles, results: Sequence[KeptResult]) -> None:
         """Keep the results read from `files`, and from now on store all kept results there."""
         found, self._kept = self._kept, {}
@@ -158,6 +156,16 @@ class Results:
         """The kept result of a job."""
         return self._kept.get(job_id or "")
 
+    def demanded(self, job_id: str | None) -> KeptResult:
+        """The kept result of a job.
+
+        Raises:
+            AdaCoderError: the job has no kept result.
+        """
+        if (result := self.kept(job_id)) is None:
+            raise AdaCoderError("No result of that job is kept: it was inserted or discarded, or is too old.")
+        return result
+
     def of_file(self, path: Path) -> Sequence[KeptResult]:
         """The kept results for functions of a file, the latest first."""
         return [each for each in self.latest() if each.path == path]
@@ -172,8 +180,7 @@ class Results:
             return
         if self._files is not None:
             self._files.remove(job_id)
-        for listener in self._listeners:
-            listener(job_id)
+        self._dropped(job_id)
 
 
 def _same(job: EndedJob, target: Target) -> bool:
@@ -256,6 +263,43 @@ class KeptResult:
         if self.candidate is None:
             return target.source == self.source
         return same_parameters(self.signature, target.signature)
+
+    def function_in(self, snapshot: Snapshot) -> Target:
+        """Its function in a text.
+
+        Raises:
+            AdaCoderError: the function is not there, or the result does not fit it.
+        """
+        target = snapshot.find(qualname=self.qualname)
+        if not self.fits(target):
+            raise TargetError(f"'{self.name}' now has other parameters, or already has that body.")
+        return target
+
+    def in_module(self, target: Target) -> str:
+        """The text of the function's module with the result in it."""
+        from adacoder.source.splice import splice
+
+        if self.candidate is None:
+            return target.text.replace(self.source, self.written, 1)
+        return apply_edits(target.text, splice(target, self.candidate).edits)
+
+    def additions_in(self, target: Target) -> tuple[Edit, ...]:
+        """The edits that add its examples to a docstring."""
+        start = target.definition.start
+        return tuple(Edit(start + each.start, start + each.end, each.text) for each in self.additions)
+
+    def nth(self, number: object) -> str:
+        """The text of the `number`-th candidate that its job evaluated, counted from 1.
+
+        Raises:
+            AdaCoderError: the candidate does not exist.
+        """
+        count = len(self.evaluated)
+        if not count:
+            raise AdaCoderError("Only the result of that job is kept: insert it without 'candidate'.")
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= count:
+            raise AdaCoderError(f"'candidate' must be a number from 1 to {count}.")
+        return self.evaluated[number - 1]
 
     def equals(self, other: KeptResult) -> bool:
         """True if both would write the same text into the same function."""

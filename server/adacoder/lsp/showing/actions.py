@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from adacoder.domain import JSON, Candidate, Target, TargetError
-from adacoder.lsp.identifiers import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
+from adacoder.lsp.features import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
 from adacoder.lsp.jobs.results import KeptResult
 from adacoder.lsp.showing.diagnostics import SOURCE, UNREACHED
 from adacoder.lsp.snapshot import Snapshot
@@ -180,10 +180,8 @@ def _text(kind: str) -> str:
 
 def _function_around(snapshot: Snapshot, line: int) -> tuple[Target | None, str | None]:
     """The function around `line`, or the reason why there is none."""
-    from adacoder.source.locate import locate
-
     try:
-        return locate(snapshot.text, snapshot.path, snapshot.folder, line=line), None
+        return snapshot.find(line=line), None
     except TargetError as error:
         return None, str(error)
 

@@ -26,7 +26,7 @@ from adacoder.task import current
 
 if TYPE_CHECKING:
     from adacoder.domain import Target
-    from adacoder.lsp.uri import Uri
+    from adacoder.lsp.snapshot import Uri
 
 _MOST = 5_000
 """Maximum number of functions with evidence. The oldest evidence is forgotten first."""
@@ -207,15 +207,12 @@ def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
 class EvidenceRoom:
     """The latest evidence of each function, for all documents."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[Uri], None] = lambda uri: None) -> None:
+        """`changed` is called with the URI of a document when the evidence that holds for it changes."""
+        self._changed = changed
         self._kept: dict[tuple[Uri, str], Placed] = {}
         """By document and qualified name, in the order in which they were recorded."""
         self._by_uri: dict[Uri, dict[str, Placed]] = {}
-        self._listeners: list[Callable[[Uri], None]] = []
-
-    def listen(self, listener: Callable[[Uri], None]) -> None:
-        """Call `listener` with the URI of a document when the evidence that holds for it changes."""
-        self._listeners.append(listener)
 
     def of(self, uri: Uri) -> list[Placed]:
         """All evidence of a document in the order of its functions, including evidence for older texts."""
@@ -249,7 +246,7 @@ class EvidenceRoom:
         self._put(placed)
         while len(self._kept) > _MOST:
             self._drop(next(iter(self._kept)))
-        self._tell(evidence.uri)
+        self._changed(evidence.uri)
 
     def forget(self, uri: Uri, qualname: str | None = None) -> int:
         """Forget the evidence of a function, or of a whole document. Return the number of functions."""
@@ -257,7 +254,7 @@ class EvidenceRoom:
         for key in keys:
             self._drop(key)
         if keys:
-            self._tell(uri)
+            self._changed(uri)
         return len(keys)
 
     def dropped(self, job_id: str) -> None:
@@ -265,7 +262,7 @@ class EvidenceRoom:
         for key, placed in list(self._kept.items()):
             if placed.evidence.job_id == job_id and not placed.evidence.is_of_text:
                 self._drop(key)
-                self._tell(key[0])
+                self._changed(key[0])
 
     def opened(self, uri: Uri, lines: Sequence[str]) -> None:
         """Find the functions of a document that was opened.
@@ -313,7 +310,7 @@ class EvidenceRoom:
             else:  # a candidate for a text that is gone
                 self._drop(key)
         if held != {name for name, placed in self._by_uri.get(uri, {}).items() if placed.holds}:
-            self._tell(uri)
+            self._changed(uri)
 
     def _put(self, placed: Placed) -> None:
         key = placed.evidence.uri, placed.evidence.qualname
@@ -324,10 +321,6 @@ class EvidenceRoom:
         del self._kept[key], self._by_uri[key[0]][key[1]]
         if not self._by_uri[key[0]]:
             del self._by_uri[key[0]]
-
-    def _tell(self, uri: Uri) -> None:
-        for listener in self._listeners:
-            listener(uri)
 
 
 def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -13,15 +12,13 @@ from adacoder.aside import aside
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.connection.client import new_token, progress
 from adacoder.lsp.snapshot import Snapshot, take
-from adacoder.project import Project
 from adacoder.task import Task
 
 if TYPE_CHECKING:
     from adacoder.lsp.connection.client import Client
     from adacoder.lsp.jobs.jobs import Jobs
     from adacoder.lsp.showing.shown import Shown
-    from adacoder.lsp.uri import Uri
-    from adacoder.service import Service
+    from adacoder.lsp.snapshot import Uri
     from adacoder.source.locate import Documented
 
 log = logging.getLogger(__name__)
@@ -33,12 +30,10 @@ _QUIET = 1.0
 class Saving:
     """The checks of one client's files, at most one at a time for each file."""
 
-    def __init__(self, client: Client, shown: Shown, jobs: Jobs, service: Callable[[], Awaitable[Service]]) -> None:
-        """`service` returns the Service once it is imported."""
+    def __init__(self, client: Client, shown: Shown, jobs: Jobs) -> None:
         self._client = client
         self._shown = shown
         self._jobs = jobs
-        self._service = service
         self._running: dict[Uri, asyncio.Task[None]] = {}
 
     def saved(self, uri: Uri) -> None:
@@ -78,7 +73,7 @@ class Saving:
         wanted = [each for each in found if _has_examples(each)]
         if not wanted:
             return
-        service = await self._service()
+        service = await self._client.service()
         began, show = time.monotonic(), None
         async with AsyncExitStack() as shown:
             for number, each in enumerate(wanted):
@@ -90,7 +85,7 @@ class Saving:
                     show(f"{number}/{len(wanted)} functions")
                 if any(job.target.qualname == each.target.qualname for job in self._jobs.of(uri)):
                     continue  # a job is working on it
-                task = Task(each.target, settings, Project(snapshot.folder, snapshot.overlays))
+                task = Task(each.target, settings, snapshot.project)
                 outcome = await service.check(task, each.unreadable, covers=settings.unreached_hints)
                 self._shown.found(snapshot, outcome, is_inserted=False)
 

@@ -9,21 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
 from adacoder import report
 from adacoder.domain import AdaCoderError
-from adacoder.lsp.connection.mirror import encoding_of
 from adacoder.lsp.showing.diagnostics import diagnostics
 from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
-from adacoder.lsp.snapshot import take
-from adacoder.lsp.uri import Uri
+from adacoder.lsp.snapshot import Uri, encoding_of, take
 from adacoder.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
 
     from adacoder.domain import Outcome
     from adacoder.lsp.connection.client import Client
-    from adacoder.lsp.connection.configuration import Configuration
     from adacoder.lsp.showing.evidence import Placed
     from adacoder.lsp.snapshot import Snapshot
 
@@ -65,17 +61,14 @@ class Publisher:
 
     def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
         """Send the current diagnostics of a document. `lines` is empty once it is closed."""
-        capabilities = self._client.client_capabilities
         held = [each for each in evidence if each.holds]
         basis: list[Any] = [(each.evidence, unreached) for each in held if each.evidence.failed or unreached]
-        if basis == self._sent.get(uri, []) or not get_capability(
-            capabilities, "text_document.publish_diagnostics", None
-        ):
+        if basis == self._sent.get(uri, []) or not self._client.has("text_document.publish_diagnostics"):
             return
         self._sent[uri] = basis
         if not basis:
             del self._sent[uri]
-        knows_versions = get_capability(capabilities, "text_document.publish_diagnostics.version_support", False)
+        knows_versions = self._client.has("text_document.publish_diagnostics.version_support")
         document = self._client.workspace.text_documents.get(uri)
         self._client.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
@@ -89,16 +82,13 @@ class Publisher:
 class Shown:
     """The evidence that one client shows."""
 
-    def __init__(self, client: Client, configuration: Configuration) -> None:
-        self.evidence = EvidenceRoom()
+    def __init__(self, client: Client) -> None:
+        self.evidence = EvidenceRoom(self._changed)
         self._client = client
-        self._configuration = configuration
         self._publisher = Publisher(client)
         self._settings: dict[Uri, _RecentSettings] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._refreshing = False
         self._again = False
-        self.evidence.listen(self._changed)
 
     def document(self, uri: Uri) -> TextDocument | None:
         """The open document `uri`."""
@@ -118,7 +108,7 @@ class Shown:
         uris = list(self._settings)
         self._settings.clear()
         for uri in uris:
-            self._begin(self._publish(uri))
+            self._client.begin(self._publish(uri))
         self.refresh()
 
     def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool, job_id: str | None = None) -> None:
@@ -132,10 +122,6 @@ class Shown:
         if evidence is not None:
             document = self.document(uri)
             self.evidence.record(evidence, None if document is None else document.lines)
-
-    def forget(self, uri: Uri, qualname: str | None = None) -> int:
-        """Forget the evidence of a function, or of a whole document. Return the number of functions."""
-        return self.evidence.forget(uri, qualname)
 
     def dropped(self, job_id: str) -> None:
         """Stop showing a result that is no longer kept."""
@@ -152,15 +138,10 @@ class Shown:
         self._again = True
         if not self._refreshing:
             self._refreshing = True
-            self._begin(self._refresh())
-
-    def close(self) -> None:
-        """Cancel everything in progress."""
-        for task in self._tasks:
-            task.cancel()
+            self._client.begin(self._refresh())
 
     def _changed(self, uri: Uri) -> None:
-        self._begin(self._publish(uri))
+        self._client.begin(self._publish(uri))
         self.refresh()
 
     async def _publish(self, uri: Uri) -> None:
@@ -177,11 +158,10 @@ class Shown:
             snapshot = take(self._client.workspace, uri if document is None else Uri(document.uri))
         except AdaCoderError:
             return Settings()
-        return await self._configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+        return await self._client.configuration.settings_for(snapshot)
 
     async def _refresh(self) -> None:
-        capabilities = self._client.client_capabilities
-        methods = [method for able, method in _REFRESHED.items() if get_capability(capabilities, able, False)]
+        methods = [method for able, method in _REFRESHED.items() if self._client.has(able)]
         try:
             while self._again and methods:
                 self._again = False
@@ -192,8 +172,3 @@ class Shown:
             log.warning("The editor does not refresh its display: %r", error)
         finally:
             self._refreshing = False
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

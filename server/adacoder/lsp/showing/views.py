@@ -1,28 +1,206 @@
-"""Views of a document's evidence: code lenses, hovers and inlay hints.
+"""Handlers for everything shown next to the text: code actions, lenses, hovers, hints and journals.
 
-Lenses above functions also show available actions, running jobs and kept results.
+Lenses above functions show evidence, available actions, running jobs and kept results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from adacoder import report
-from adacoder.domain import JSON
-from adacoder.lsp.identifiers import COMMAND
+from adacoder.domain import JSON, Target, TargetError
+from adacoder.lsp.features import COMMAND
+from adacoder.lsp.from_proto import ClearParams, Handler, JournalParams, reads
+from adacoder.lsp.language_server import MOMENT
+from adacoder.lsp.showing.actions import FileState, code_actions
 from adacoder.lsp.showing.diagnostics import place_of
+from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
+from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
-    from adacoder.lsp.jobs.jobs import Job
+    from adacoder.lsp.jobs.job import Job
     from adacoder.lsp.jobs.results import KeptResult
+    from adacoder.lsp.language_server import AdaCoderServer
     from adacoder.lsp.showing.evidence import Placed
     from adacoder.source.skim import Skimmed
     from adacoder.source.text import PositionEncoding
+
+_SHOWN = 3
+"""Maximum failed examples in a hover."""
+_LONGEST = 80
+"""Maximum characters of an output in a hint. The tooltip shows all of it."""
+
+Wanted: TypeAlias = "Callable[[AdaCoderServer, Uri], Awaitable[bool]]"
+OnDocument: TypeAlias = "Callable[[AdaCoderServer, Any, Snapshot], Awaitable[Any]]"
+
+
+def on_document(
+    *, restored: bool = False, wanted: Callable[[AdaCoderServer, Uri], Awaitable[bool]] | None = None
+) -> Callable[[OnDocument], Handler[AdaCoderServer, Any]]:
+    """Decorate a handler of a request of the protocol on one document, which editors send at each keystroke.
+
+    The answer is null for an unsaved text, or for a document that is not `wanted`, of which no snapshot is taken. With
+    `restored`, the results of earlier servers are read first.
+    """
+
+    def decorate(handler: OnDocument) -> Handler[AdaCoderServer, Any]:
+        @wraps(handler)
+        async def answer(ls: AdaCoderServer, params: Any) -> Any:
+            uri = Uri(params.text_document.uri)
+            if wanted is not None and not await wanted(ls, uri):
+                return None
+            if restored:
+                await ls.state.restored(MOMENT)
+            try:
+                snapshot = take(ls.workspace, uri)
+            except TargetError:
+                return None
+            return await handler(ls, params, snapshot)
+
+        return answer
+
+    return decorate
+
+
+def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
+    """`textDocument/didOpen`: show known evidence of the document again if it holds."""
+    uri = Uri(params.text_document.uri)
+    ls.state.restore()
+    if (document := ls.state.shown.document(uri)) is not None:
+        ls.state.shown.evidence.opened(uri, document.lines)
+
+
+def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> None:
+    """`textDocument/didChange`: move evidence with its functions, or note that it no longer holds."""
+    uri = Uri(params.text_document.uri)
+    if (document := ls.state.shown.document(uri)) is not None:
+        ls.state.shown.evidence.changed(uri, params.content_changes, document.lines)
+
+
+def on_close(ls: AdaCoderServer, params: types.DidCloseTextDocumentParams) -> None:
+    """`textDocument/didClose`: stop showing evidence."""
+    ls.state.shown.closed(Uri(params.text_document.uri))
+
+
+def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None:
+    """`textDocument/didSave`: check the file if the settings ask for it."""
+    ls.state.saving.saved(Uri(params.text_document.uri))
+
+
+@on_document(restored=True)
+async def on_code_action(
+    ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
+) -> list[types.CodeAction | types.Command] | None:
+    """`textDocument/codeAction`: the actions for the function at the beginning of the range."""
+    line, results = min(params.range.start.line, params.range.end.line), ls.state.results
+    state = FileState(
+        running={job.target.qualname: job.id for job in ls.state.jobs.of(snapshot.uri)},
+        kept=results.of_file(snapshot.path),
+        last_job=partial(results.last, snapshot.uri),
+        failing=ls.state.shown.evidence.failing(snapshot.uri),
+        earlier=results.candidates,
+    )
+    return await ls.state.read(code_actions, snapshot, line, params.context, ls.client_capabilities, state) or None
+
+
+async def _has_lenses(ls: AdaCoderServer, uri: Uri) -> bool:
+    settings = await ls.state.shown.settings(uri)
+    return settings.code_lens and uri.endswith(".py") and ls.state.shown.document(uri) is not None
+
+
+@on_document(restored=True, wanted=_has_lenses)
+async def on_code_lens(
+    ls: AdaCoderServer, params: types.CodeLensParams, snapshot: Snapshot
+) -> list[types.CodeLens] | None:
+    """`textDocument/codeLens`. The text is read only if it is new."""
+    document, uri = ls.state.shown.document(snapshot.uri), snapshot.uri
+    if document is None:  # it was closed meanwhile
+        return None
+    functions = await ls.state.read(_skimmed, snapshot.text)
+    kept = await ls.state.read(_fitting, snapshot, ls.state.results.of_file(snapshot.path))
+    evidence, jobs = ls.state.shown.evidence.of(uri), ls.state.jobs.of(uri)
+    return list(code_lenses(functions, evidence, jobs, kept, uri, document.lines, encoding_of(ls.workspace)))
+
+
+def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]:
+    """The results that still fit their functions."""
+    found = []
+    for result in kept:
+        with suppress(TargetError):
+            result.function_in(snapshot)
+            found.append(result)
+    return found
+
+
+def _skimmed(text: str) -> tuple[Skimmed, ...]:
+    from adacoder.source.skim import skim
+
+    return skim(text)
+
+
+async def _has_evidence(ls: AdaCoderServer, uri: Uri) -> bool:
+    return bool(ls.state.shown.evidence.of(uri))
+
+
+@on_document(wanted=_has_evidence)
+async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snapshot) -> types.Hover | None:
+    """`textDocument/hover` on a function's header or docstring."""
+    target = await ls.state.read(_described_at, snapshot, params.position.line)
+    placed = None if target is None else ls.state.shown.evidence.at(snapshot.uri, target.qualname)
+    return None if placed is None else hover(placed, snapshot.text, ls.client_capabilities)
+
+
+def _described_at(snapshot: Snapshot, line: int) -> Target | None:
+    """The function whose header or docstring includes `line`."""
+    try:
+        target = snapshot.find(line=line)
+    except TargetError:
+        return None
+    lines = Lines(target.text)
+    return target if line <= lines.line_at(target.docstring_span.end) else None
+
+
+async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> list[types.InlayHint] | None:
+    """`textDocument/inlayHint`. It needs no snapshot: the evidence has its places."""
+    uri = Uri(params.text_document.uri)
+    settings = await ls.state.shown.settings(uri)
+    document = ls.state.shown.document(uri)
+    if document is None or not settings.inlay_hints:
+        return None
+    evidence = ls.state.shown.evidence.of(uri)
+    return list(inlay_hints(evidence, params.range, document.lines, encoding_of(ls.workspace)))
+
+
+@reads(ClearParams)
+async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
+    """`.clear` `{uri, qualifiedName?}`: forget the evidence of a function, or of a whole document."""
+    return {"cleared": ls.state.shown.evidence.forget(params.uri, params.qualname) if params.uri else 0}
+
+
+@reads(JournalParams)
+async def on_journal(ls: AdaCoderServer, params: JournalParams) -> dict[str, Any] | None:
+    """`.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: the journal of the latest job that fits.
+
+    By default it is an answer as from `adacoder/run`. With the format `markdown` it is `{jobId, markdown}`, and `show`
+    opens it in the editor.
+    """
+    ended = ls.state.results.ended(params.job_id or ls.state.results.last(params.uri, params.qualname))
+    if ended is None:
+        return None
+    if params.format != "markdown":
+        return {**ended.answer}
+    markdown = await asyncio.to_thread(ended.markdown)
+    if params.show:
+        await ls.documents.show("The journal", f"journal-{ended.id[:8]}.md", markdown)
+    return {"jobId": ended.id, "markdown": markdown}
 
 
 def code_lenses(
@@ -101,10 +279,6 @@ def _score(placed: Placed) -> str:
     return f"{placed.evidence.passed}/{placed.evidence.total}"
 
 
-_SHOWN = 3
-"""Maximum failed examples in a hover."""
-
-
 def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.Hover:
     """The hover of a function in `text`."""
     told = "\n\n".join(_paragraphs(placed, is_same_file=hash(text) == placed.evidence.text))
@@ -129,10 +303,6 @@ def _which_text(placed: Placed, is_same_file: bool) -> str:
     if not placed.evidence.is_of_text:
         return "of a candidate that is not in the file"
     return "for the current text" if is_same_file else "for the current function; the file has since changed elsewhere"
-
-
-_LONGEST = 80
-"""Maximum characters of an output in the line. The tooltip shows all of it."""
 
 
 def inlay_hints(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Candidate, Edit, ExampleResult, Failure, FailureKind, Outcome, Status, Verdict
-from adacoder.lsp.jobs.policy import Decision, decide
+from adacoder.lsp.jobs.job import Decision, decide
 from adacoder.lsp.jobs.results import KeptResult
-from adacoder.lsp.uri import Uri
+from adacoder.lsp.snapshot import Uri
 from adacoder.settings import Settings, Unverified
 from adacoder.source.locate import locate
 from adacoder.task import Mode

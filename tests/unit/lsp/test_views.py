@@ -1,4 +1,4 @@
-"""The decorators of handlers, which read parameters before a handler is called."""
+"""The decorator of handlers for one document, which reads parameters before a handler is called."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import pytest
 from lsprotocol import types
 from pygls.workspace import Workspace
 
-from adacoder.lsp import requests
-from adacoder.lsp.requests import on_document
+from adacoder.lsp.showing import views
+from adacoder.lsp.showing.views import on_document
 
 if TYPE_CHECKING:
     from adacoder.lsp.language_server import AdaCoderServer
-    from adacoder.lsp.snapshot import Snapshot
-    from adacoder.lsp.uri import Uri
+    from adacoder.lsp.snapshot import Snapshot, Uri
 
 URI = "file:///project/names.py"
 
@@ -36,7 +35,7 @@ async def test_a_document_that_is_not_wanted_costs_no_snapshot(wanted: bool, mon
     async def handler(_: AdaCoderServer, params: Any, snapshot: Snapshot) -> str:
         return f"{params.position.line} of {snapshot.uri}"
 
-    monkeypatch.setattr(requests, "take", take)
+    monkeypatch.setattr(views, "take", take)
     params = types.HoverParams(types.TextDocumentIdentifier(URI), types.Position(3, 0))
     server = cast("AdaCoderServer", SimpleNamespace(workspace=None))
     assert await handler(server, params) == (f"3 of {URI}" if wanted else None)

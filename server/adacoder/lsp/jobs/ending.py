@@ -1,0 +1,88 @@
+"""The end of a job, and its message.
+
+An Ending's message says first the effect on the text, in 60 characters, then the evidence. An editor may cut off a
+message at the end of its line. Rounds, tokens and time are left to the log and the journal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adacoder import report
+from adacoder.domain import Outcome, Status
+from adacoder.messages import Text, joined
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of a job."""
+
+    outcome: Outcome
+    applied: bool = False
+    """True if the edit was made, or sent to a client that does not answer."""
+    obstacle: str | None = None
+    """Reason why an edit was not made, as a clause that follows "Not inserted: ": `'f' was edited meanwhile`."""
+    kept: bool = False
+    """True if the result can still be inserted."""
+    is_wanted: bool = False
+    """True if the user wants to see the result first, so the obstacle needs no warning."""
+    closed: str | None = None
+    """Name of the edited file if it is not open."""
+
+    @property
+    def is_good(self) -> bool:
+        """True if there is nothing to warn about."""
+        return self.outcome.status is Status.VERIFIED and (self.obstacle is None or self.is_wanted)
+
+    @property
+    def failure_reason(self) -> str | None:
+        """Reason why an edit was not made, as a sentence."""
+        return None if self.obstacle is None else Text("Not inserted: ", self.obstacle, self._and_kept, ".")
+
+    @property
+    def _and_kept(self) -> str:
+        return "; its result is kept" if self.kept else ""
+
+    @property
+    def message(self) -> Text:
+        """The message for the user."""
+        return joined(" ", [self._ending, *self._evidence, *report.notes(self.outcome)])
+
+    @property
+    def _ending(self) -> str:
+        outcome, name = self.outcome, f"'{self.outcome.target.name}'"
+        if self.applied:
+            what = name if outcome.candidate else f"examples for {name}"
+            doubt = "" if self.is_good else ", unverified"
+            where = f" {self.closed} is not open and not saved." if self.closed else ""
+            return f"Inserted {what}{doubt}.{where}"
+        if outcome.status is Status.CANCELLED:
+            kept = " Its result is kept." if self.kept else ""
+            return f"Cancelled {name}; nothing was changed.{kept}"
+        if outcome.status is Status.ERROR:
+            return outcome.reason or "It could not run."
+        if self.failure_reason is not None:
+            return self.failure_reason
+        if outcome.edits:
+            return f"Not inserted, as requested: a body for {name}."
+        if outcome.strategy is not None:
+            return self._nothing_to_insert(name)
+        return f"Checked {name}." if outcome.verdict else f"No examples suggested for {name}."
+
+    def _nothing_to_insert(self, name: str) -> str:
+        verdict = self.outcome.verdict
+        if self.outcome.stands:
+            return f"Nothing to fix in {name}." if self.is_good else f"Not changed: {name} is unverified."
+        if verdict is not None and verdict.passed:
+            return f"No other candidate for {name}."
+        return f"Not inserted: no candidate for {name} passed."
+
+    @property
+    def _evidence(self) -> list[str]:
+        outcome = self.outcome
+        if outcome.status in (Status.CANCELLED, Status.ERROR):
+            return []
+        said = [outcome.reason] if outcome.reason else [f"{report.score(outcome.passed, outcome.total)}."]
+        if lines := report.unreached(outcome):
+            said.append(f"{lines[0].upper()}{lines[1:]}.")
+        return said

@@ -1,0 +1,441 @@
+"""A job: one request on one function, from its beginning to the edit in the editor.
+
+`JobWork` finds the Outcome, has `decide` choose what happens to it, and carries that out. A candidate's evidence must
+hold for the text that it is inserted into. If anything has changed since, the candidate is evaluated again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from adacoder import report
+from adacoder.aside import aside
+from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Status, Step, Target, TargetError
+from adacoder.journal import Journal, OpenStep, Waiting
+from adacoder.lsp.connection.client import announced, progress, remedies_json
+from adacoder.lsp.jobs.ending import Ending
+from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results, edits_of, reach_of, read_reply, score_of
+from adacoder.lsp.snapshot import Snapshot, encoding_of, take
+from adacoder.lsp.to_proto import workspace_edit
+from adacoder.messages import Named, Text
+from adacoder.settings import Settings, Unverified
+from adacoder.task import Mode, Task
+
+if TYPE_CHECKING:
+    from adacoder.lsp.connection.client import Client
+    from adacoder.service import Service
+
+log = logging.getLogger(__name__)
+
+_EDITING = 60.0
+"""Seconds to wait for a client to make an edit. Some clients ask the user first."""
+_ATTEMPTS = 3
+"""Attempts to make an edit while the text keeps changing."""
+_HELD = frozenset({Status.VERIFIED, Status.PARTIAL, Status.UNVERIFIED})
+_UNVERIFIED, _PREVIEW = Named("unverified"), Named("preview")
+_DOING = {
+    Mode.GENERATE: "generating",
+    Mode.FIX: "fixing",
+    Mode.CHECK: "checking",
+    Mode.REPAIR: "repairing",
+    Mode.ANOTHER: "writing another candidate for",
+    Mode.SUGGEST_EXAMPLES: "suggesting examples for",
+}
+
+
+class NotInsertedError(AdaCoderError):
+    """An edit was not made. The message gives the reason as a clause: `'f' was edited meanwhile`."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Activity:
+    """Background work that a command starts: a job, or a batch of jobs."""
+
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    message: str = "starting"
+    """Latest progress message."""
+    may_begin: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[Any] = field(init=False)
+    is_cancelled: bool = False
+
+    def begin(self, is_cancelled: bool = False) -> None:
+        """Begin, once the command has been answered, unless it was cancelled."""
+        if is_cancelled:
+            self.cancel()
+        self.may_begin.set()
+
+    def cancel(self) -> bool:
+        """Cancel it. Later calls do nothing, since they would disturb its clean-up."""
+        if not self.is_cancelled:
+            self.is_cancelled = True
+            self.task.cancel()
+        return True
+
+
+@dataclass(eq=False)
+class Job(Activity):
+    """One request on one function."""
+
+    work: Mode | KeptResult
+    """The mode, or the kept result to insert."""
+    snapshot: Snapshot
+    target: Target
+    apply: bool
+    """True to make the edit in the editor."""
+    announced: bool
+    """True if the server shows progress and result. Otherwise a request waits for it, and the client shows them."""
+    token: types.ProgressToken | None = None
+    """The progress token from such a client, if it sent one."""
+    reply: str | None = None
+    """The candidate to begin with, if the client sent one."""
+    relay: Callable[[str], None] | None = None
+    """Shows progress in place of the editor if the job is part of a batch."""
+    show: Callable[[str], None] = lambda message: None
+    """Shows progress."""
+    round: int = 0
+    most_rounds: int = 1
+    moved: Callable[[], None] = lambda: None
+    """Called at each new round."""
+    is_sent: bool = False
+    """True while the edit is on its way and cannot be recalled."""
+    ending: Ending | None = None
+    ended: EndedJob | None = None
+    """Its entry in the store of results."""
+
+    @property
+    def title(self) -> str:
+        """Description for the user."""
+        doing = _DOING[self.work] if isinstance(self.work, Mode) else "inserting the result for"
+        return f"AdaCoder: {doing} '{self.target.name}'"
+
+    @property
+    def label(self) -> str:
+        """`path::qualname`."""
+        return report.label(self.target, self.snapshot.folder)
+
+    @property
+    def result_id(self) -> str:
+        """The id of its kept result."""
+        return self.id if isinstance(self.work, Mode) else self.work.job_id
+
+    def listen(self, event: OpenStep | Step | Waiting) -> None:
+        """Show an event of the Journal as progress."""
+        self.message = report.progress(event, self.most_rounds)
+        self.show(self.message)
+        if not isinstance(event, Waiting) and event.round > self.round:
+            self.round = event.round
+            self.moved()
+
+    def cancel(self, *, even_if_sent: bool = False) -> bool:
+        """Cancel the job. Return False if its edit is already on its way, unless `even_if_sent`."""
+        return (even_if_sent or not self.is_sent) and super().cancel()
+
+
+class JobWork:
+    """The work of one job."""
+
+    settings: Settings
+    service: Service
+
+    def __init__(self, job: Job, client: Client, results: Results) -> None:
+        self.job = job
+        self.client = client
+        self.results = results
+        self.snapshot = job.snapshot
+        """The text that the job's Outcome holds for."""
+
+    async def run(self) -> dict[str, JSON]:
+        """Run the job once it may begin, and store its end. Return its answer."""
+        job, journal = self.job, Journal(self.job.listen)
+        try:
+            await job.may_begin.wait()
+            async with self._shown() as show:
+                job.show = job.relay or show
+                ending = await self._ending(journal)
+        except asyncio.CancelledError:
+            kept = self.results.kept(job.result_id) is not None
+            self._end(Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
+            raise
+        except Exception as error:
+            log.exception("The job on %s failed", job.label)
+            what = f"{type(error).__name__}: {error}"
+            why = f"AdaCoder failed on '{job.target.name}' ({what}): see the language server's log."
+            ending = Ending(_cut_short(job, journal, Status.ERROR, why))
+        return self._end(ending)
+
+    def _shown(self) -> AbstractAsyncContextManager[Callable[[str], None]]:
+        if self.job.announced:
+            return announced(self.client, self.job.title, self.job.cancel)
+        return progress(self.client, self.job.title, self.job.token, self.job.cancel)
+
+    def _end(self, ending: Ending) -> dict[str, JSON]:
+        """Store the end of the job. Return its answer."""
+        job, snapshot = self.job, self.job.snapshot
+        answer = report.to_json(ending.outcome, snapshot.folder, encoding_of(self.client.workspace))
+        answer |= {
+            "summary": ending.message,
+            "isGood": ending.is_good,
+            "remedies": remedies_json(ending.message),
+            "applied": ending.applied,
+            "failureReason": ending.failure_reason,
+            "jobId": job.id,
+            "kept": ending.kept,
+        }
+        mode = job.work if isinstance(job.work, Mode) else None
+        job.ending = ending
+        job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer)
+        self.results.end(job.ended)
+        return answer
+
+    async def _ending(self, journal: Journal) -> Ending:
+        """Find the job's Outcome, and insert or keep it as `decide` says."""
+        job = self.job
+        self.settings = await self.client.configuration.settings_for(job.snapshot)
+        self.service = await self.client.service()
+        outcome = await self._outcome(journal)
+        decision = decide(
+            job.work,
+            outcome,
+            KeptResult.of(outcome, job.result_id, job.snapshot.uri),
+            self.settings,
+            applies=job.apply,
+            is_sent=job.reply is not None,
+            is_kept=self.results.kept(job.result_id) is not None,
+        )
+        return await self._carried_out(decision)
+
+    async def _outcome(self, journal: Journal) -> Outcome:
+        """The Outcome of a request, or of a kept result in the current text."""
+        job, work = self.job, self.job.work
+        if isinstance(work, KeptResult):
+            return await self._outcome_of_kept(work)
+        job.most_rounds = self.service.most_rounds(work, self.settings)
+        others = self.results.candidates(job.target) if work is Mode.ANOTHER else ()
+        start = None if job.reply is None else await aside(read_reply, job.reply, job.target)
+        task = Task(job.target, self.settings, self.snapshot.project, journal, start, others)
+        return await self.service.perform(work, task)
+
+    async def _outcome_of_kept(self, kept: KeptResult) -> Outcome:
+        target = self.job.target
+        if kept.candidate is not None:
+            return await self._evaluated(kept.candidate, self.snapshot, target)
+        return Outcome(Status.UNVERIFIED, target, "Read them before you keep them.", edits=kept.additions_in(target))
+
+    async def _evaluated(self, candidate: Candidate, snapshot: Snapshot, target: Target) -> Outcome:
+        """The Outcome of a candidate in a text."""
+        journal = Journal(self.job.listen)
+        return await self.service.recheck(Task(target, self.settings, snapshot.project, journal, candidate))
+
+    async def _carried_out(self, decision: Decision) -> Ending:
+        """Keep, insert or drop the result. If anything prevents the insertion, the result stays kept."""
+        ending, result_id = decision.ending, self.job.result_id
+        if decision.drops:
+            self.results.drop(result_id)
+        if decision.keeps is not None:
+            self.results.keep(decision.keeps)
+        if not decision.inserts:
+            return ending
+        try:
+            inserted = await self._inserted(ending.outcome)
+        except NotInsertedError as why:
+            return Ending(ending.outcome, obstacle=str(why), kept=True)
+        is_known = self.client.has("workspace.apply_edit")
+        if is_known:  # otherwise it is unknown whether the edit was made
+            self.results.drop(result_id)
+        closed = self.snapshot.path.name if self.snapshot.version is None else None
+        return Ending(inserted, applied=True, kept=not is_known, closed=closed)
+
+    async def _inserted(self, outcome: Outcome) -> Outcome:
+        """Make an Outcome's edits in the editor. Return the Outcome for the text that was edited.
+
+        Raises:
+            NotInsertedError: nothing was inserted, or the editor did not answer.
+        """
+        for _ in range(_ATTEMPTS):
+            await self.client.protocol.rested()
+            outcome = await self._brought_up_to_date(outcome)  # no waiting from here until the edit is sent
+            self.job.is_sent = True
+            try:
+                why_not = await refusal(self.client, outcome.target.name, self.snapshot, outcome.edits)
+            finally:
+                self.job.is_sent = False
+            if why_not is None:
+                return outcome
+            if self._current().same_as(self.snapshot):
+                break  # the text has not changed: the editor has another reason
+        raise NotInsertedError(why_not or "")
+
+    async def _brought_up_to_date(self, outcome: Outcome) -> Outcome:
+        """The Outcome for the current text, evaluated again if anything that it depends on has changed."""
+        for _ in range(_ATTEMPTS):
+            now = self._current()
+            if now.same_as(self.snapshot):
+                self.snapshot = now
+                return outcome
+            outcome = await self._found_again(outcome, now)
+            self.snapshot = now
+        raise NotInsertedError("the text changes faster than the examples run")
+
+    def _current(self) -> Snapshot:
+        try:
+            return take(self.client.workspace, self.snapshot.uri)
+        except TargetError as error:
+            raise NotInsertedError(str(error).removesuffix(".")) from error
+
+    async def _found_again(self, outcome: Outcome, now: Snapshot) -> Outcome:
+        from adacoder.source.locate import locate_again
+
+        name = outcome.target.name
+        target = await aside(locate_again, outcome.target, now.text, now.folder)
+        if target is None:
+            raise NotInsertedError(f"'{name}' was edited meanwhile")
+        if outcome.candidate is None:  # examples for the docstring: they only move
+            by = target.definition.start - outcome.target.definition.start
+            moved = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in outcome.edits)
+            return replace(outcome, target=target, edits=moved)
+        self.job.show("the text changed; running the examples again")
+        again = await self._evaluated(outcome.candidate, now, target)
+        if again.status not in _HELD or reach_of(again) < reach_of(outcome):
+            raise NotInsertedError(f"'{name}' does not pass in the current text")
+        return replace(
+            outcome,
+            status=again.status,
+            reason=again.reason,
+            target=target,
+            verdict=again.verdict,
+            edits=edits_of(again),
+            steps=(*outcome.steps, *again.steps),
+            seconds=outcome.seconds + again.seconds,
+        )
+
+
+def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = None) -> Outcome:
+    """The Outcome of a job that was cancelled or failed."""
+    return Outcome(status, job.target, reason, steps=journal.steps, rounds=journal.round, seconds=journal.seconds)
+
+
+async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence[Edit]) -> str | None:
+    """Send edits of a snapshot's text as one undo step, labelled with `name`.
+
+    Return None if they were made, else the reason why not, as a clause. Some clients refuse with an error (eglot).
+
+    Raises:
+        NotInsertedError: the client did not answer, so it is unknown whether the edit was made.
+    """
+    is_bound = client.has("workspace.workspace_edit.document_changes")
+    edit = workspace_edit(snapshot, edits, encoding_of(client.workspace), is_bound=is_bound)
+    params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=edit)
+    if not client.has("workspace.apply_edit"):
+        # Such a client may still make the edit, as ALE does, but it never answers.
+        client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
+        return None
+    try:
+        answer = await client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING, at_once=True)
+    except TimeoutError:
+        raise NotInsertedError("the editor did not say whether it made the edit: check the file") from None
+    except JsonRpcException as error:
+        return f"the editor refused the edit ({error.message})"
+    if not answer.applied:
+        why = f" ({answer.failure_reason})" if answer.failure_reason else ""
+        return f"the editor did not make the edit{why}"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do with the result of a job."""
+
+    ending: Ending
+    """The end of the job if nothing is inserted."""
+    keeps: KeptResult | None = None
+    """The result to keep, also while it is inserted."""
+    inserts: bool = False
+    """True to insert the edits of the Outcome."""
+    drops: bool = False
+    """True to drop the kept result that the job was to insert."""
+
+
+def decide(
+    work: Mode | KeptResult,
+    outcome: Outcome,
+    result: KeptResult | None,
+    settings: Settings,
+    *,
+    applies: bool = True,
+    is_sent: bool = False,
+    is_kept: bool = False,
+) -> Decision:
+    """Decide what happens to the result of a job: insert it, keep it, or neither.
+
+    Args:
+        work: the mode of the job, or the kept result that it was to insert.
+        outcome: what the job found in its snapshot.
+        result: the part of it that can be inserted.
+        settings: the settings for the document.
+        applies: True if the client wants the edit to be made.
+        is_sent: True if the client sent the candidate, so it still has it.
+        is_kept: True if the store still keeps the result that was to be inserted.
+    """
+    if isinstance(work, KeptResult):
+        return _decide_on_kept(work, outcome, result, is_kept=is_kept)
+    if not applies or result is None:
+        return Decision(Ending(outcome))
+    if outcome.candidate is None:  # suggested examples: the user always reads them first
+        return _keep(outcome, result, _unproved(outcome))
+    if work is Mode.ANOTHER:
+        return _keep(outcome, result, f"compare the new candidate for {_name(outcome)} first", is_wanted=True)
+    if is_sent and outcome.status is not Status.VERIFIED:
+        return Decision(Ending(outcome, obstacle=_unproved(outcome)))
+    if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
+        if settings.preview:
+            why = Text(f"review {_name(outcome)} first, as ", _PREVIEW, " says")
+            return _keep(outcome, result, why, is_wanted=True)
+        return Decision(Ending(outcome), result, inserts=True)
+    if settings.unverified is Unverified.DISCARD:
+        why = Text(_unproved(outcome), ", and is discarded, as ", _UNVERIFIED, " says")
+        return Decision(Ending(outcome, obstacle=why))
+    return _keep(outcome, result, _unproved(outcome))
+
+
+def _decide_on_kept(kept: KeptResult, outcome: Outcome, result: KeptResult | None, *, is_kept: bool) -> Decision:
+    """Insert a kept result if its rank in the current text is at least the one shown to the user."""
+    if kept.candidate is None:
+        return Decision(Ending(outcome), kept, inserts=True)
+    if outcome.status is Status.ERROR:
+        return Decision(Ending(outcome, kept=True))
+    if result is None and outcome.stands:
+        return Decision(Ending(outcome), drops=True)
+    if result is None:
+        why = f"{_name(outcome)} passes no example in the current text"
+        again = replace(kept, score="no example passes") if is_kept else None
+        return Decision(Ending(outcome, obstacle=why, kept=is_kept), again)
+    result = replace(result, evaluated=kept.evaluated)
+    if result.reach < kept.reach:
+        why = f"{_name(outcome)} passes {result.score} in the current text"
+        return _keep(outcome, result, _unproved(outcome) if outcome.edits else why)
+    return Decision(Ending(replace(outcome, edits=edits_of(outcome))), result, inserts=True)
+
+
+def _keep(outcome: Outcome, result: KeptResult, why: str, *, is_wanted: bool = False) -> Decision:
+    return Decision(Ending(outcome, obstacle=why, kept=True, is_wanted=is_wanted), result)
+
+
+def _unproved(outcome: Outcome) -> str:
+    """Reason why an unverified or partial Outcome is not inserted automatically."""
+    name = _name(outcome)
+    if outcome.candidate is None:
+        return f"review the suggested examples for {name} first"
+    return f"{name} is unverified" if outcome.edits else f"{name} passes only {score_of(outcome)}"
+
+
+def _name(outcome: Outcome) -> str:
+    return f"'{outcome.target.name}'"
