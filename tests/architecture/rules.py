@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,14 +141,21 @@ class File:
         """All nodes of its syntax tree."""
         return list(ast.walk(self.tree))
 
-    def imports(self) -> Iterator[str]:
-        """Yield the absolute dotted names that it imports. For `from a import b`, these are `a` and `a.b`."""
+    @functools.cached_property
+    def imports(self) -> list[str]:
+        """The absolute dotted names that it imports. For `from a import b`, these are `a` and `a.b`."""
+        names = []
         for node in self.nodes:
             if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names)
+                names += [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                yield node.module
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+                names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        return names
+
+    @functools.cached_property
+    def called(self) -> list[str]:
+        """The last parts of the names that it calls."""
+        return _called(self.nodes)
 
 
 def files(package: Path) -> list[File]:
@@ -171,7 +177,7 @@ def libraries_stay_home(package: Path) -> list[str]:
     return [
         f"{file.place} imports {name}"
         for file in files(package)
-        for name in file.imports()
+        for name in file.imports
         if (homes := LIBRARY_HOMES.get(name.partition(".")[0])) and not file.place.startswith(homes)
     ]
 
@@ -182,8 +188,8 @@ def strategies_are_pure(package: Path) -> list[str]:
     for file in files(package):
         if file.room != "strategies":
             continue
-        found += [f"{file.place} imports {name}" for name in file.imports() if not _strategies_may_import(name)]
-        found += [f"{file.place} calls {name}" for name in _called(file.nodes) if name in {"open", "print", "input"}]
+        found += [f"{file.place} imports {name}" for name in file.imports if not _strategies_may_import(name)]
+        found += [f"{file.place} calls {name}" for name in file.called if name in {"open", "print", "input"}]
     return found
 
 
@@ -203,7 +209,7 @@ def floors_are_kept(package: Path) -> list[str]:
         if file.room not in level:
             found.append(f"{file.place} stands on no floor")
             continue
-        for name in file.imports():
+        for name in file.imports:
             parts = name.split(".")
             if parts[0] != "adacoder" or len(parts) < 2 or parts[1] not in level or parts[1] == file.room:
                 continue
@@ -222,7 +228,7 @@ def the_source_is_entered_by_its_doors(package: Path) -> list[str]:
         f"{file.place} imports {name}"
         for file in files(package)
         if file.room != "source"
-        for name in file.imports()
+        for name in file.imports
         if name.startswith(inner)
     ]
 
@@ -247,7 +253,7 @@ def what_runs_inside_stands_alone(package: Path) -> list[str]:
             continue
         relative = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
         found += [f"{place} imports relatively"] if relative else []
-        imported = File(place, tree).imports()
+        imported = File(place, tree).imports
         foreign = (name for name in imported if name not in known and name.partition(".")[0] not in known)
         found += [f"{place} imports {name}" for name in foreign]
     return found
@@ -261,10 +267,10 @@ def only_the_sandbox_runs_code(package: Path) -> list[str]:
             continue
         found += [
             f"{file.place} calls {name}"
-            for name in _called(file.nodes)
+            for name in file.called
             if name in RUNNING | {"exec", "eval", "__import__"} and file.place not in STARTING.get(name, ())
         ]
-        found += [f"{file.place} imports {name}" for name in file.imports() if name in ("subprocess", "runpy")]
+        found += [f"{file.place} imports {name}" for name in file.imports if name in ("subprocess", "runpy")]
     return found
 
 
@@ -273,7 +279,7 @@ def programs_are_started_in_few_places(package: Path) -> list[str]:
     return [
         f"{file.place} calls {name}"
         for file in files(package)
-        for name in _called(file.nodes)
+        for name in file.called
         if name in (RUNNING | {"which"}) - {"fork", "import_module"} and file.place not in STARTING.get(name, ())
     ]
 
@@ -283,7 +289,7 @@ def what_is_shown_goes_through_the_doors(package: Path) -> list[str]:
     found = []
     for file in files(package):
         attributes = {node.attr for node in file.nodes if isinstance(node, ast.Attribute)}
-        used = {*_called(file.nodes), *(attributes - {"status"})}  # an Outcome's status is not a rich.status
+        used = {*file.called, *(attributes - {"status"})}  # an Outcome's status is no rich.status
         found += [
             f"{file.place} uses {name}"
             for name, homes in SHOWING.items()
@@ -355,7 +361,7 @@ def files_run_in_no_circle(package: Path) -> list[str]:
 def import_graph(package: Path) -> dict[str, set[str]]:
     """Return the modules of the package, each with the modules that it imports."""
     known = {module_of(file): file for file in files(package)}
-    graph = {name: {each for each in file.imports() if each in known} for name, file in known.items()}
+    graph = {name: {each for each in file.imports if each in known} for name, file in known.items()}
     for name, used in graph.items():
         used -= {each for each in used if any(other.startswith(f"{each}.") for other in used)} | {name}
     return graph
@@ -387,7 +393,7 @@ def stdout_is_the_protocols(package: Path) -> list[str]:
     for file in files(package):
         if file.room in ("cli", "__main__") or file.place == "lsp/stdio.py":
             continue
-        found += [f"{file.place} calls print" for name in _called(file.nodes) if name == "print"]
+        found += [f"{file.place} calls print" for name in file.called if name == "print"]
         if file.place == "sandbox/child/worker.py":
             continue  # its stdout belongs to the candidate, in a process of its own
         found += [
@@ -429,7 +435,7 @@ def hidden_tests_reach_only_the_judge(package: Path) -> list[str]:
             for node in file.nodes
             if isinstance(node, ast.Attribute) and node.attr in HIDDEN and file.place not in MAKES_HIDDEN
         ]
-        for name in file.imports():
+        for name in file.imports:
             kind = name.removeprefix("adacoder.arena.tasks.")
             if kind in HIDDEN_KINDS and file.place not in MAKES_HIDDEN:
                 found.append(f"{file.place} imports {name}")
@@ -458,7 +464,7 @@ def benchmarks_judge_by_the_product(benchmarks: Path) -> list[str]:
     rooms = {path.name for path in Path(__file__).parents[1].iterdir() if path.is_dir()} | {"conftest"}
     found = []
     for file in files(benchmarks):
-        names = [*file.imports()]
+        names = file.imports
         found += [
             f"{file.place} imports {name}"
             for name in names
@@ -528,7 +534,7 @@ def files_are_read_in_one_place(package: Path) -> list[str]:
         f"{file.place} calls {name}"
         for file in files(package)
         if not file.place.startswith(tuple(READERS)) or file.place == "sandbox/environment/imports_ahead.py"
-        for name in _called(file.nodes)
+        for name in file.called
         if name in OPENING
     ]
 

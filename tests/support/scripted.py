@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from adacoder.domain import Candidate, Outcome, Target
+from adacoder.models.backend import Session
 from adacoder.models.scripted import Said, ScriptedModel
 from adacoder.project import Project
 from adacoder.service import Service
@@ -33,10 +34,15 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.service = Service(open_model=self._open)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget settings, models and what was learnt of them; only the processes that run candidates stay."""
         self.model = ScriptedModel()
         self.opens: Callable[[str | None], ScriptedModel] = lambda model_id: self.model
-        self.service = Service(open_model=self._open)
         self.settings = Settings(models=("scripted",))
+        self.service.session = Session()
 
     async def _open(self, model_id: str | None, *_: object) -> ScriptedModel:
         return self.opens(model_id)

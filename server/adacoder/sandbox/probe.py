@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.domain import JSON, Isolation, Level, Module
 from adacoder.sandbox import probe_record
-from adacoder.sandbox.environment.interpreter import describe
+from adacoder.sandbox.environment.interpreter import described
 from adacoder.sandbox.environment.visible_paths import VisiblePaths
 from adacoder.sandbox.isolation.bubblewrap import Bubblewrap, Features
 from adacoder.sandbox.isolation.locks import Locks, locks
@@ -366,7 +366,7 @@ async def _prove(mechanism: Mechanism) -> None:
         HungUpError, ProtocolError, TimeoutError: the attempts did not run to their end.
     """
     with _bait() as bait:
-        shown = VisiblePaths(describe(Path(sys.executable)), (bait.folder, Path(bait.socket).parent), (bait.secret,))
+        shown = VisiblePaths(described(Path(sys.executable)), (bait.folder, Path(bait.socket).parent), (bait.secret,))
         template = await TemplateProcess.boot(Recipe(mechanism, shown, bait.folder, bait.folder), slots=2)
         evaluations: list[Evaluation] = []
         try:

@@ -55,8 +55,8 @@ def end(
     return b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"
 
 
-def raw(*pieces: bytes, then: Iterable[bytes] = ()) -> Script:
-    return Script(raw=chain(pieces, then))
+def raw(*pieces: bytes, then: Iterable[bytes] = (), pause: float = 0.0) -> Script:
+    return Script(raw=chain(pieces, then), pause=pause)
 
 
 async def test_a_raw_stream_is_read_as_any_other(kind: ServerKind) -> None:
@@ -142,9 +142,10 @@ async def test_parts_without_text_or_thought_are_no_progress(
     if many:
         monkeypatch.setattr(waiting, "_MOST_EMPTY", 300)
     nothing, first = empty(kind), [part(kind, "x")] * begins
-    deadlines = Deadlines() if many else Deadlines(first=3.0, next=2.0)
+    deadlines = Deadlines() if many else Deadlines(first=0.7, next=0.5)
+    endless = raw(head(kind), *first, then=repeat(nothing), pause=0.0 if many else 0.01)
     good = raw(head(kind), nothing * 20, part(kind, "x"), nothing * 20, part(kind, "y"), end(kind))
-    async with talking(kind, [raw(head(kind), *first, then=repeat(nothing)), good], deadlines=deadlines) as (_, model):
+    async with talking(kind, [endless, good], deadlines=deadlines) as (_, model):
         with pytest.raises(BadReply if many else (BadReply, Stalled), match="are empty" if many else "nothing|empty"):
             await ask(model)
         assert (await ask(model)).text == "xy"
@@ -152,12 +153,12 @@ async def test_parts_without_text_or_thought_are_no_progress(
 
 @pytest.mark.parametrize("text", ["\n", " ", "\u200b", "x"])
 async def test_a_reply_that_drips_ends(kind: ServerKind, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served, "_LONGEST_WRITING", 2)
-    async with talking(kind, [Script(text * 60, token=1, pause=0.2)] * 2, deadlines=Deadlines(next=0.5)) as (_, model):
-        with pytest.raises(TooSlow, match="was not complete after 1 s"):
+    monkeypatch.setattr(served, "_LONGEST_WRITING", 1)
+    async with talking(kind, [Script(text * 60, token=1, pause=0.1)] * 2, deadlines=Deadlines(next=0.5)) as (_, model):
+        with pytest.raises(TooSlow, match=r"was not complete after 0\.5 s"):
             await ask(model)
     patient = Deadlines(next=0.5, whole=60.0)
-    async with talking(kind, [Script("xy" * 4, token=1, pause=0.2)], deadlines=patient) as (_, model):
+    async with talking(kind, [Script("xy" * 4, token=1, pause=0.1)], deadlines=patient) as (_, model):
         assert (await ask(model)).text == "xy" * 4
 
 

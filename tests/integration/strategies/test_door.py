@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,11 +70,18 @@ def strategy(run: Callable[[Request], Awaitable[None]], *roles: Role[Any], **bud
 async def at_a_desk(tried: Strategy, folder: Path) -> AsyncIterator[Desk]:
     """Open a desk whose requests run the strategy `tried`."""
     desk = Desk(folder)
+    with carried_out_by(tried, desk):
+        yield desk
+    await desk.service.close()
+
+
+@contextmanager
+def carried_out_by(tried: Strategy, desk: Desk) -> Iterator[None]:
+    """All requests of `desk` are."""
     desk.settings = replace(desk.settings, strategy=tried.name)
     with pytest.MonkeyPatch.context() as patching:
         patching.setitem(STRATEGIES, tried.name, tried)
-        yield desk
-    await desk.service.close()
+        yield
 
 
 async def outcome_of(tried: Strategy, folder: Path, *replies: str) -> tuple[Outcome, ScriptedModel]:
@@ -135,9 +141,19 @@ moves = st.one_of(
 TRUTHS = {RIGHT, RIGHT_TOO, replace(UNIMPORTED, imports=("import math",))}
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def one_desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
+    desk = Desk(tmp_path_factory.mktemp("door"))
+    yield desk
+    await desk.service.close()
+
+
+@pytest.mark.asyncio(loop_scope="module")
 @settings(max_examples=25)
-@given(st.lists(moves, max_size=8))
-def test_no_strategy_ends_verified_unless_the_docstrings_examples_passed_on_that_candidate(made: list[Move]) -> None:
+@given(made=st.lists(moves, max_size=8))
+async def test_no_strategy_ends_verified_unless_the_docstrings_examples_passed_on_that_candidate(
+    one_desk: Desk, made: list[Move]
+) -> None:
     evaluated: list[Candidate] = []
 
     async def run(request: Request) -> None:
@@ -151,8 +167,9 @@ def test_no_strategy_ends_verified_unless_the_docstrings_examples_passed_on_that
             for move in made:
                 await move(request)
 
-    with TemporaryDirectory() as folder:
-        outcome, _ = asyncio.run(outcome_of(strategy(run), Path(folder)))
+    one_desk.clear()
+    with carried_out_by(strategy(run), one_desk):
+        outcome, _ = await one_desk.run(one_desk.target())
     was_right = not TRUTHS.isdisjoint(evaluated)
     assert (outcome.status is Status.VERIFIED) is was_right
     if was_right:

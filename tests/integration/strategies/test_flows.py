@@ -6,27 +6,26 @@ import gzip
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
-from adacoder.agents.budget import Ceiling
-from adacoder.cli.registry import show_strategies
 from adacoder.domain import Candidate, Outcome, Status, Step
 from adacoder.journal import Evaluated, Journal, OpenStep, Waiting
 from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
-from adacoder.strategies import FAMILIES, STRATEGIES, rows
+from adacoder.strategies import FAMILIES, STRATEGIES
 from adacoder.task import Mode, Task
 from support.acting import Actor
 from support.sampling import sampled
 from support.scripted import STUB, Desk
 
-pytestmark = pytest.mark.isolation
+pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="module")]
 
 RIGHT = "def hypotenuse(a, b):\n    return (a * a + b * b) ** 0.5"
 
@@ -62,31 +61,43 @@ def writing(right_from: int | None) -> Callable[[int], str]:
     return written
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def one_desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
+    desk = Desk(tmp_path_factory.mktemp("flows"))
+    yield desk
+    await desk.service.close()
+
+
+@pytest.fixture
+def desk(one_desk: Desk) -> Desk:
+    """A desk at which nothing was asked yet; its candidates run in the processes of the one before."""
+    one_desk.clear()
+    return one_desk
+
+
 def _opened(actor: ScriptedModel, model_id: str | None) -> Any:
     return actor
 
 
-async def outcome_of(name: str, actor: ScriptedModel, folder: Path, **limits: Any) -> Outcome:
-    desk = Desk(folder)
+async def outcome_of(name: str, actor: ScriptedModel, desk: Desk, **limits: Any) -> Outcome:
     desk.settings = replace(desk.settings, strategy=name, **limits)
     desk.opens = partial(_opened, actor)
     outcome, _ = await desk.run(desk.target())
-    await desk.service.close()
     return outcome
 
 
 @pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
-async def test_the_best_case_takes_as_many_calls_as_are_told(name: str, tmp_path: Path) -> None:
+async def test_the_best_case_takes_as_many_calls_as_are_told(name: str, desk: Desk) -> None:
     actor = Actor(writing(1), tests=TESTS)
-    outcome = await outcome_of(name, actor, tmp_path)
+    outcome = await outcome_of(name, actor, desk)
     assert outcome.status is Status.VERIFIED
     assert len(actor.asked) == STRATEGIES[name].best_calls
 
 
 @pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
-async def test_the_worst_case_stays_in_the_budget(name: str, tmp_path: Path) -> None:
+async def test_the_worst_case_stays_in_the_budget(name: str, desk: Desk) -> None:
     actor = Actor(writing(None), tests=TESTS, accepts=False)
-    outcome = await outcome_of(name, actor, tmp_path)
+    outcome = await outcome_of(name, actor, desk)
     assert outcome.status is Status.FAILED, outcome.reason
     budget = STRATEGIES[name].spends(None)
     assert len(actor.asked) == SEARCHED.get(name, budget.calls)
@@ -105,10 +116,10 @@ async def test_the_worst_case_stays_in_the_budget(name: str, tmp_path: Path) -> 
     ],
 )
 async def test_a_users_limit_ends_a_request_exactly_there_and_is_told(
-    name: str, limits: dict[str, Any], calls: int | None, programs: int | None, said: str, tmp_path: Path
+    name: str, limits: dict[str, Any], calls: int | None, programs: int | None, said: str, desk: Desk
 ) -> None:
     actor = Actor(writing(None), tests=TESTS)
-    outcome = await outcome_of(name, actor, tmp_path, **limits)
+    outcome = await outcome_of(name, actor, desk, **limits)
     assert outcome.status is Status.FAILED
     assert any(said in note for note in outcome.notes), outcome.notes
     evaluated = {step.details.code for step in outcome.steps if isinstance(step.details, Evaluated)}
@@ -116,28 +127,20 @@ async def test_a_users_limit_ends_a_request_exactly_there_and_is_told(
     assert programs in (None, len(evaluated))
 
 
-async def test_no_model_is_asked_for_a_program_that_may_not_run(tmp_path: Path) -> None:
+async def test_no_model_is_asked_for_a_program_that_may_not_run(desk: Desk) -> None:
     for most in (1, 2):
         actor = Actor(writing(None))
-        outcome = await outcome_of("adacoder", actor, tmp_path, budget_programs=most)
+        outcome = await outcome_of("adacoder", actor, desk, budget_programs=most)
         assert len(actor.asked) == 2 * most - 1
         assert any("raise --budget-programs" in note for note in outcome.notes)
 
 
-def test_a_reply_that_was_waited_for_is_still_evaluated() -> None:
-    journal = Journal()
-    assert Ceiling(seconds=0).reached(journal, by_program=True) is None
-    assert Ceiling(seconds=0).reached(journal) is not None, "the positive control"
-
-
 @pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
-async def test_what_lies_outside_the_candidate_costs_no_more_calls(name: str, tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+async def test_what_lies_outside_the_candidate_costs_no_more_calls(name: str, desk: Desk) -> None:
     desk.settings = replace(desk.settings, strategy=name)
     actor = Actor(writing(1), tests=TESTS)
     desk.opens = partial(_opened, actor)
     outcome, _ = await desk.run(desk.target(f"import no_such_module\n{STUB}"))
-    await desk.service.close()
     assert outcome.status is Status.FAILED
     assert 0 < len(actor.asked) <= STRATEGIES[name].best_calls
 
@@ -149,21 +152,19 @@ ONE_EXAMPLE = STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", "")
 NO_EXAMPLE = ONE_EXAMPLE.replace("    >>> hypotenuse(3, 4)\n    5.0\n", "")
 
 
-async def revised(name: str, folder: Path, first: str, then: str, stub: str = STUB) -> tuple[Outcome, Actor]:
+async def revised(name: str, desk: Desk, first: str, then: str, stub: str = STUB) -> tuple[Outcome, Actor]:
     """Ask for a function. The designed tests and the critic reject its first version and accept all others."""
-    desk = Desk(folder)
     desk.settings = replace(desk.settings, strategy=name)
     actor = Actor(lambda n: f"```python\n{first if n == 1 else then}\n```", tests=WRONG_TESTS, accepts=False)
     desk.opens = partial(_opened, actor)
     outcome, _ = await desk.run(desk.target(stub))
-    await desk.service.close()
     return outcome, actor
 
 
 @pytest.mark.parametrize("stub", [STUB, ONE_EXAMPLE], ids=["two examples", "one example"])
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "agentcoder:designer"])  # it runs one program
-async def test_no_opinion_of_a_model_replaces_what_passed_the_examples(name: str, stub: str, tmp_path: Path) -> None:
-    outcome, actor = await revised(name, tmp_path, RIGHT, MISLED, stub)
+async def test_no_opinion_of_a_model_replaces_what_passed_the_examples(name: str, stub: str, desk: Desk) -> None:
+    outcome, actor = await revised(name, desk, RIGHT, MISLED, stub)
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, Candidate(RIGHT))
     goes_on = {"agentcoder", "agentcoder:one-agent", "self-collaboration", "codetree"}
     assert (actor.written > 1) or name not in goes_on, "the control: there was another to choose"
@@ -173,34 +174,32 @@ DESIGNING = ["self-collaboration", "agentcoder", "agentcoder:one-agent"]
 
 
 @pytest.mark.parametrize("name", DESIGNING[1:])
-async def test_designed_tests_rank_what_fails_an_example(name: str, tmp_path: Path) -> None:
+async def test_designed_tests_rank_what_fails_an_example(name: str, desk: Desk) -> None:
     first, then = (f"def hypotenuse(a, b):\n    return {value}" for value in ("5.0", "9.0 if b == 8 else 5.0"))
-    outcome, _ = await revised(name, tmp_path, first, then)
+    outcome, _ = await revised(name, desk, first, then)
     assert (outcome.status, outcome.candidate) == (Status.PARTIAL, Candidate(then))
 
 
 @pytest.mark.parametrize("name", [*DESIGNING[1:], "agentcoder:designer"])
-async def test_opinions_rank_what_no_example_proves(name: str, tmp_path: Path) -> None:
-    outcome, _ = await revised(name, tmp_path, RIGHT, MISLED, NO_EXAMPLE)
+async def test_opinions_rank_what_no_example_proves(name: str, desk: Desk) -> None:
+    outcome, _ = await revised(name, desk, RIGHT, MISLED, NO_EXAMPLE)
     assert (outcome.status, outcome.candidate) == (Status.UNVERIFIED, Candidate(MISLED))
 
 
-async def test_one_design_sends_back_and_ranks_nothing(tmp_path: Path) -> None:
+async def test_one_design_sends_back_and_ranks_nothing(desk: Desk) -> None:
     """The tests above have two designs that agree. Here the tester of self-collaboration is asked once."""
-    outcome, actor = await revised("self-collaboration", tmp_path, RIGHT, MISLED, NO_EXAMPLE)
+    outcome, actor = await revised("self-collaboration", desk, RIGHT, MISLED, NO_EXAMPLE)
     assert (outcome.status, outcome.candidate, actor.written) == (Status.UNVERIFIED, Candidate(RIGHT), 2)
 
 
-async def test_no_designed_test_is_set_aside_by_the_programs_of_one_chain(tmp_path: Path) -> None:
+async def test_no_designed_test_is_set_aside_by_the_programs_of_one_chain(desk: Desk) -> None:
     """Each program passes the only example and fails the right test of every design. The last program is right."""
     wrong = "def hypotenuse(a, b):\n    return 5.0 + {}"
-    desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy="agentcoder")
     programs = [wrong.format(f"(a - 3) * {n}") for n in range(4)]
     actor = Actor(lambda n: f"```python\n{(programs + [RIGHT] * 2)[n - 1]}\n```", tests=TESTS)
     desk.opens = partial(_opened, actor)
     outcome, _ = await desk.run(desk.target(ONE_EXAMPLE))
-    await desk.service.close()
     assert (outcome.status, actor.written) == (Status.VERIFIED, 5)
     assert not any(step.action == "set aside" for step in outcome.steps)
     assert [step.action for step in outcome.steps].count("design") == 5, (
@@ -209,60 +208,43 @@ async def test_no_designed_test_is_set_aside_by_the_programs_of_one_chain(tmp_pa
 
 
 @pytest.mark.parametrize("name", ["adacoder", "adacoder:no-debugger", "intervenor", "self-collaboration"])
-async def test_a_repair_is_by_rule_whatever_the_strategy(name: str, tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+async def test_a_repair_is_by_rule_whatever_the_strategy(name: str, desk: Desk) -> None:
     desk.settings = replace(desk.settings, strategy=name)
     start = Candidate("def hypotenuse(a, b):\n    return math.hypot(a, b)")
-    task = Task(desk.target(), desk.settings, Project(tmp_path), Journal(), start)
+    task = Task(desk.target(), desk.settings, Project(desk.folder), Journal(), start)
     outcome = await desk.service.perform(Mode.REPAIR, task)
-    await desk.service.close()
     assert outcome.status is Status.VERIFIED
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-@pytest.mark.parametrize(("has_ablations", "names"), [(False, FAMILIES), (True, tuple(STRATEGIES))])
-def test_the_table_shows_every_strategy(
-    as_json: bool, has_ablations: bool, names: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert show_strategies(as_json=as_json, has_ablations=has_ablations) == 0
-    shown = capsys.readouterr().out.splitlines()[not as_json :]
-    assert tuple(row["name"] for row in rows(has_ablations=has_ablations)) == names
-    for line, row in zip(shown, rows(has_ablations=has_ablations), strict=True):
-        assert all((json.dumps(row[column]) if as_json else row[column]) in line for column in row if column != "t")
-
-
 @pytest.mark.parametrize("limit", [1, 2])
-async def test_a_call_that_is_made_again_counts_for_a_users_limit(limit: int, tmp_path: Path) -> None:
+async def test_a_call_that_is_made_again_counts_for_a_users_limit(limit: int, desk: Desk) -> None:
     """A server ended the first reply before the function was complete."""
     actor = Actor(lambda number: "```python\nimport math\n" if number == 1 else writing(1)(1))
-    outcome = await outcome_of("direct", actor, tmp_path, budget_calls=limit)
+    outcome = await outcome_of("direct", actor, desk, budget_calls=limit)
     assert outcome.status is (Status.VERIFIED if limit == 2 else Status.FAILED)
     assert len(actor.asked) == limit
 
 
-async def test_a_limit_that_is_not_reached_is_not_told(tmp_path: Path) -> None:
-    outcome = await outcome_of("adacoder", Actor(writing(1)), tmp_path, budget_calls=1, budget_programs=1)
+async def test_a_limit_that_is_not_reached_is_not_told(desk: Desk) -> None:
+    outcome = await outcome_of("adacoder", Actor(writing(1)), desk, budget_calls=1, budget_programs=1)
     assert outcome.status is Status.VERIFIED
     assert outcome.notes == ()
 
 
 @pytest.mark.parametrize("name", ["auto", "codetree"])
-async def test_what_passed_stays_verified_where_no_more_replies_come(name: str, tmp_path: Path) -> None:
+async def test_what_passed_stays_verified_where_no_more_replies_come(name: str, desk: Desk) -> None:
     """Both continue after a pass: one with designed tests when there is only one example, the other with its critic."""
-    desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy=name)
     text = STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", "")
     said = (["1. Add squares."] if name == "codetree" else []) + [writing(1)(1)]
     outcome, model = await desk.run(desk.target(text), *said)
-    await desk.service.close()
     assert (outcome.status, outcome.reason) == (Status.VERIFIED, None)
     assert outcome.notes == ("Then no more replies came: The script has no reply left.",)
     assert len(model.asked) == len(said) + 1
 
 
-async def test_auto_leaves_code_that_passes_its_one_example_as_it_is(tmp_path: Path) -> None:
+async def test_auto_leaves_code_that_passes_its_one_example_as_it_is(desk: Desk) -> None:
     """Like `fix`. The control is newly written code."""
-    desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy="auto")
     target = desk.target(STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", ""))
     start = Candidate(RIGHT)
@@ -270,7 +252,6 @@ async def test_auto_leaves_code_that_passes_its_one_example_as_it_is(tmp_path: P
     assert (outcome.status, outcome.candidate, model.asked) == (Status.VERIFIED, start, [])
     outcome, model = await desk.run(target, writing(1)(1), TESTS)
     assert (outcome.status, len(model.asked)) == (Status.VERIFIED, 2)
-    await desk.service.close()
 
 
 @pytest.mark.parametrize(
@@ -278,9 +259,8 @@ async def test_auto_leaves_code_that_passes_its_one_example_as_it_is(tmp_path: P
     [("codetree", None, 61), ("codetree", 30, 30), ("codetree", 5, None), ("adacoder", None, None)],
 )
 async def test_a_costly_request_tells_before_it_starts(
-    name: str, limit: int | None, most: int | None, tmp_path: Path
+    name: str, limit: int | None, most: int | None, desk: Desk
 ) -> None:
-    desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy=name, budget_calls=limit)
     told: list[str] = []
 
@@ -290,35 +270,32 @@ async def test_a_costly_request_tells_before_it_starts(
 
     for _ in range(2):
         desk.opens = partial(_opened, Actor(writing(1)))
-        await desk.service.run(Task(desk.target(), desk.settings, Project(tmp_path), Journal(hear)))
-    await desk.service.close()
+        await desk.service.run(Task(desk.target(), desk.settings, Project(desk.folder), Journal(hear)))
     assert any(each == f"codetree asks the model at most {most} times" for each in told) is (most is not None)
     assert any(f"at most {most} times; at" in each for each in told) is (most is not None)
     assert any("asks the model at most" in each for each in told) is (most is not None)
 
 
 @pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
-async def test_no_strategy_asks_a_model_where_none_is_to_be_asked(name: str, tmp_path: Path) -> None:
+async def test_no_strategy_asks_a_model_where_none_is_to_be_asked(name: str, desk: Desk) -> None:
     """Like `apply` with repair: a start, and no iterations."""
-    desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy=name, max_iterations=0)
     actor = Actor(writing(1))
     desk.opens = partial(_opened, actor)
     start = Candidate(RIGHT.replace("0.5", "1"))
-    outcome = await desk.service.run(Task(desk.target(), desk.settings, Project(tmp_path), Journal(), start))
-    await desk.service.close()
+    outcome = await desk.service.run(Task(desk.target(), desk.settings, Project(desk.folder), Journal(), start))
     assert (outcome.status, actor.asked) == (Status.FAILED, [])
     assert outcome.candidate == start
 
 
 @pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
 @pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
-async def test_whatever_a_model_says_nothing_wrong_is_verified(name: str, tmp_path: Path) -> None:
+async def test_whatever_a_model_says_nothing_wrong_is_verified(name: str, desk: Desk) -> None:
     """A real reply answers each call, whatever its task was."""
     with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
         replies = [json.loads(line)["reply"] for line in lines]
     said = random.Random(name).sample(replies, 500)
-    outcome = await outcome_of(name, ScriptedModel(*said), tmp_path, timeout=2.0)
+    outcome = await outcome_of(name, ScriptedModel(*said), desk, timeout=2.0)
     assert outcome.status is Status.FAILED, outcome.reason
     right = Actor(writing(1), tests=said[0], accepts=True)
-    assert (await outcome_of(name, right, tmp_path)).status is Status.VERIFIED, "the positive control"
+    assert (await outcome_of(name, right, desk)).status is Status.VERIFIED, "the positive control"

@@ -57,7 +57,7 @@ class Script:
     reading: float = 0.0
     """Seconds to read the whole prompt, or less if part of it is cached. Only some stand-ins use this."""
     pause: float = 0.0
-    """Seconds before each token except the first."""
+    """Seconds before each token except the first, and after each piece of `raw`."""
     until: threading.Event | None = None
     """More than the first token is sent only when this event is set; None: at once."""
     packet: int | None = None
@@ -274,7 +274,7 @@ class StandInServer:
         if script.ending in (Ending.BREAK, Ending.RESET):
             break_off(writer, script.ending)
         if script.raw is not None:
-            await send_raw(writer, script.raw)
+            await send_raw(writer, script.raw, script.pause)
         await respond(writer, script.status, script.body or "")
 
     def _next_script(self, body: Body) -> Script:
@@ -298,7 +298,7 @@ class StandInServer:
         """Answer a chat as `script` says, if the answer is not a stream."""
         if script.raw is not None:
             await self._happened(f"refused {number}")
-            await send_raw(writer, script.raw)
+            await send_raw(writer, script.raw, script.pause)
         elif script.body is not None:
             await self._happened(f"refused {number}")
             await respond(writer, script.status, script.body)
@@ -371,12 +371,12 @@ async def respond(
     await writer.drain()
 
 
-async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes]) -> NoReturn:
-    """Send `pieces` unchanged, and end the connection."""
+async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes], pause: float) -> NoReturn:
+    """Send `pieces` unchanged, `pause` seconds apart, and end the connection."""
     for piece in pieces:
         writer.write(piece)
         await writer.drain()
-        await asyncio.sleep(0)
+        await asyncio.sleep(pause)
     raise ConnectionAbortedError
 
 

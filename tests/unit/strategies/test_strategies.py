@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any, cast
 
 import pytest
 
+from adacoder.agents.budget import Ceiling
 from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Role
+from adacoder.cli.registry import show_strategies
 from adacoder.conclusion import conclude
 from adacoder.domain import (
     Candidate,
@@ -27,7 +30,7 @@ from adacoder.domain import (
 )
 from adacoder.journal import Journal
 from adacoder.models.base import Sampling
-from adacoder.strategies import STRATEGIES
+from adacoder.strategies import FAMILIES, STRATEGIES, rows
 from support.team import Team, matching
 
 EXAMPLES = tuple(Example(f"area({n})\n", f"{n * n}\n", n) for n in (1, 2, 3))
@@ -191,3 +194,21 @@ async def test_where_the_plan_is_empty_the_function_is_written_without_one() -> 
         team = Team([matching(1)], {"plan": [plan]})
         await team.run("adacoder", 1)
         assert team.asked[2].words == fields
+
+
+def test_a_reply_that_was_waited_for_is_still_evaluated() -> None:
+    journal = Journal()
+    assert Ceiling(seconds=0).reached(journal, by_program=True) is None
+    assert Ceiling(seconds=0).reached(journal) is not None, "the positive control"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(("has_ablations", "names"), [(False, FAMILIES), (True, tuple(STRATEGIES))])
+def test_the_table_shows_every_strategy(
+    as_json: bool, has_ablations: bool, names: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert show_strategies(as_json=as_json, has_ablations=has_ablations) == 0
+    shown = capsys.readouterr().out.splitlines()[not as_json :]
+    assert tuple(row["name"] for row in rows(has_ablations=has_ablations)) == names
+    for line, row in zip(shown, rows(has_ablations=has_ablations), strict=True):
+        assert all((json.dumps(row[column]) if as_json else row[column]) in line for column in row if column != "t")

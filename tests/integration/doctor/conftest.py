@@ -1,0 +1,23 @@
+"""The canary tries to break out once for all examinations whose isolation does not matter."""
+
+from __future__ import annotations
+
+import pytest
+
+from adacoder import doctor
+from adacoder.sandbox.probe import Proof, probe
+
+_proofs: list[Proof] = []
+
+
+@pytest.fixture(autouse=True)
+def isolation_is_proved_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But in tests that are about isolation, each examination proves it."""
+
+    async def proved(**told: bool) -> Proof:
+        if not _proofs:
+            _proofs.append(await probe(**told))
+        return _proofs[0]
+
+    if request.node.get_closest_marker("isolation") is None:
+        monkeypatch.setattr(doctor, "probe", proved)
