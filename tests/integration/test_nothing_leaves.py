@@ -127,7 +127,7 @@ async def without_a_model(household: Household, server: StandInServer) -> None:
 async def language_server(household: Household, server: StandInServer) -> None:
     command = (sys.executable, str(WATCHED), str(household.log), "serve")
     settings = {"model": MODEL, "ollama": {"host": server.host}}
-    async with Client.started(household.project, settings, command=command) as editor:
+    async with Client.started(household.project, settings, command=command, is_forked=False) as editor:
         await editor.open("shapes.py")
         answer = await editor.run("shapes.py", "hypotenuse", apply=False)
     assert answer["status"] == "verified"

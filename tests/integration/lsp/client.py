@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from support.commandline import HEEDING
+from support.forking import Forked
 
 PATIENCE = 30.0
 """Seconds after which a waiting test gives up."""
@@ -76,7 +77,7 @@ class Document:
 class Client:
     """An editor with a server process."""
 
-    process: asyncio.subprocess.Process
+    process: asyncio.subprocess.Process | Forked
     folder: Path
     settings: dict[str, Any] = field(default_factory=dict)
     """Its settings in the section `adacoder`."""
@@ -101,10 +102,17 @@ class Client:
 
     @classmethod
     async def spawned(
-        cls, folder: Path, settings: dict[str, Any] | None = None, command: Sequence[str] = SERVER
+        cls,
+        folder: Path,
+        settings: dict[str, Any] | None = None,
+        command: Sequence[str] = SERVER,
+        *,
+        is_forked: bool = True,
     ) -> Self:
         """Start a server. The editor has sent it nothing yet."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("OLLAMA_")}
+        if is_forked:
+            return cls(await Forked.started(command, folder, environment, limit=1 << 24), folder, settings or {})
         process = await asyncio.create_subprocess_exec(
             *(*HEEDING, *command),
             stdin=asyncio.subprocess.PIPE,
@@ -127,9 +135,10 @@ class Client:
         options: Any = None,
         command: Sequence[str] = SERVER,
         name: str = "test",
+        is_forked: bool = True,
     ) -> AsyncIterator[Self]:
         """Start and initialize a server. At the end, shut it down and assert that nothing went wrong."""
-        client = await cls.spawned(folder, settings, command)
+        client = await cls.spawned(folder, settings, command, is_forked=is_forked)
         try:
             await client.initialize(capabilities, options, client_info={"name": name})
             yield client

@@ -16,7 +16,7 @@ _cases = itertools.count(1)
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
-    async with Client.started(tmp_path_factory.mktemp("workspace")) as client:
+    async with Client.started(tmp_path_factory.mktemp("workspace"), is_forked=False) as client:
         yield client
 
 

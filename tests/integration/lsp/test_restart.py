@@ -24,7 +24,7 @@ async def started(folder: Path, settings: dict[str, Any] | None = None) -> Async
     """An editor with a workspace folder and the file open."""
     (folder / "project").mkdir(exist_ok=True)
     options = {"storage": str(folder / "storage")}
-    async with Client.started(folder / "project", settings, options=options) as editor:
+    async with Client.started(folder / "project", settings, options=options, is_forked=False) as editor:
         file = folder / "project" / "names.py"
         yield editor, await (editor.open("names.py") if file.exists() else editor.write("names.py", STUB))
 
@@ -34,7 +34,7 @@ async def kept(tmp_path: Path) -> Path:
     """Make a folder in which a killed server had kept a verified result."""
     async with StandIn([GOOD]) as standin:
         (tmp_path / "project").mkdir()
-        editor = await Client.spawned(tmp_path / "project", told_of(standin, preview=True))
+        editor = await Client.spawned(tmp_path / "project", told_of(standin, preview=True), is_forked=False)
         try:
             await editor.initialize(options={"storage": str(tmp_path / "storage")})
             await editor.write("names.py", STUB)

@@ -26,7 +26,7 @@ HEAVY = ("ollama", "httpx", "jedi", "parso", "pyflakes", "click", "rich")
 @asynccontextmanager
 async def fresh(folder: Path, *, complains: bool = False, **more: Any) -> AsyncIterator[Client]:
     """A server that has received nothing, and may end in any way. If it `complains`, it may also write to stderr."""
-    client = await Client.spawned(folder, **more)
+    client = await Client.spawned(folder, is_forked=False, **more)
     try:
         yield client
         if not complains:
@@ -224,7 +224,7 @@ sys.exit(stdio.serve())
 
 
 async def test_noise_on_stdout_does_not_reach_the_client(tmp_path: Path) -> None:
-    async with Client.started(tmp_path, command=(sys.executable, "-c", NOISY)) as client:
+    async with Client.started(tmp_path, command=(sys.executable, "-c", NOISY), is_forked=False) as client:
         assert await client.request("noise/make", {}) == ""
         assert await client.execute("status") == {"version": 1, "jobs": []}
         await client.until(lambda: client.stderr.count("noise from") == 3)

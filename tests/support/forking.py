@@ -1,0 +1,163 @@
+"""Language servers that start at once: forks of a process that has imported what a server imports.
+
+Importing takes most of the CPU time of a server's start, and of its first job. A test of what is imported, or of how a
+server starts, starts a process in the usual way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import gc
+import importlib
+import json
+import os
+import runpy
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_AHEAD = (
+    *("lsp.stdio", "lsp.handlers", "lsp.displays", "lsp.jobs.batch", "lsp.jobs.kept_files", "lsp.jobs.offering"),
+    *("lsp.example_requests", "lsp.showing.actions", "lsp.showing.evidence", "service", "strategies.agentcoder"),
+    *("source.coverage", "source.memorised", "models.ollama_backend", "models.openai_backend", "models.http"),
+)
+"""Modules of the product that a server imports sooner or later."""
+_AHEAD_TOO = ("pygls.progress", "ollama", "httpcore", "anyio._backends._asyncio")
+_NUMBER = struct.Struct("!i")
+_MOST = 1 << 17
+"""Bytes of a question."""
+
+
+class Forked:
+    """A server, with what tests use of `asyncio.subprocess.Process`."""
+
+    def __init__(self, stdin: asyncio.StreamWriter, *readers: asyncio.StreamReader) -> None:
+        self.stdin, (self.stdout, self.stderr, self._keeper) = stdin, readers
+        self.pid, self.returncode = 0, None
+
+    @classmethod
+    async def started(cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], limit: int) -> Forked:
+        """Start what `command` would: `sys.executable`, then `-c CODE` or `-m MODULE`, and arguments."""
+        (stdin, write), (out, stdout), (err, stderr), (end, kept) = (os.pipe() for _ in range(4))
+        given = (stdin, stdout, stderr, kept)
+        question = json.dumps([list(command[1:]), str(folder), dict(environment)])
+        socket.send_fds(_parent(), [question.encode()], given)
+        for descriptor in given:
+            os.close(descriptor)
+        process = cls(await _writer(write), *[await _reader(each, limit) for each in (out, err, end)])
+        process.pid = await process._told()
+        process._ending = asyncio.create_task(process._end())
+        return process
+
+    async def wait(self) -> int:
+        return await asyncio.shield(self._ending)
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    async def _told(self) -> int:
+        (number,) = _NUMBER.unpack(await self._keeper.readexactly(_NUMBER.size))
+        return int(number)
+
+    async def _end(self) -> int:
+        self.returncode = await self._told()
+        return self.returncode
+
+
+async def _reader(descriptor: int, limit: int) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(limit)
+    file = os.fdopen(descriptor, "rb", 0)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
+    return reader
+
+
+async def _writer(descriptor: int) -> asyncio.StreamWriter:
+    loop, file = asyncio.get_running_loop(), os.fdopen(descriptor, "wb", 0)
+    protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader())
+    transport, _ = await loop.connect_write_pipe(lambda: protocol, file)
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+@cache
+def _parent() -> socket.socket:
+    """Start this program. It ends with this process."""
+    ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    with theirs:
+        process = subprocess.Popen([sys.executable, "-P", __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()])
+    atexit.register(process.wait)
+    atexit.register(ours.close)
+    return ours
+
+
+def _main(asked: socket.socket) -> None:
+    """Import, then fork a server for each question, and for each server a parent that tells of its start and end."""
+    for name in (*(f"adacoder.{name}" for name in _AHEAD), *_AHEAD_TOO):
+        importlib.import_module(name)
+    importlib.import_module("lsprotocol.converters").get_converter()  # resolves forward references
+    gc.freeze()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the tests'
+    while True:
+        question, descriptors, _, _ = socket.recv_fds(asked, _MOST, 4)
+        while _ended(os.WNOHANG):
+            pass
+        if not question:
+            return
+        if not os.fork():
+            asked.close()
+            return _keep(descriptors, *json.loads(question))
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _ended(options: int) -> bool:
+    try:
+        return os.waitpid(-1, options)[0] != 0
+    except ChildProcessError:
+        return False
+
+
+def _keep(descriptors: Sequence[int], arguments: list[str], folder: str, environment: dict[str, str]) -> None:
+    *standard, kept = descriptors
+    pid = os.fork()
+    if not pid:
+        os.close(kept)
+        for number, descriptor in enumerate(standard):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        return _run(arguments, folder, environment)
+    for descriptor in standard:
+        os.close(descriptor)
+    os.write(kept, _NUMBER.pack(pid))
+    os.write(kept, _NUMBER.pack(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
+    os._exit(0)
+
+
+def _run(arguments: list[str], folder: str, environment: dict[str, str]) -> Any:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)
+    sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    option, what, *sys.argv[1:] = arguments
+    sys.argv[0] = option
+    sys.path.insert(0, folder)
+    if option == "-m":
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        exec(what, {"__name__": "__main__"})
+
+
+if __name__ == "__main__":
+    _main(socket.socket(fileno=int(sys.argv[1])))
