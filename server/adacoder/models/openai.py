@@ -79,8 +79,8 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         if client is not None:
             await client.aclose()
 
-    async def _list(self) -> list[Mapping[str, object]]:
-        """List the server's models; empty if it keeps no list.
+    async def cards(self) -> list[Mapping[str, object]]:
+        """Return the entries of the server's list of models; empty if it keeps no list.
 
         Raises:
             ModelError: the server does not answer, or does not speak this protocol.
@@ -116,7 +116,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
     async def facts(self, model: str) -> Facts:
         """As `Server.facts`. Most servers accept names that they do not list, so such a name is an error only if the
         server is known to refuse it."""
-        cards = self._listed = await self._list()
+        cards = self._listed = await self.cards()
         card = _card(model, cards)
         if card is None and any(map(_serves_only_listed, cards)):
             raise self._missing(model)

@@ -27,6 +27,7 @@ from adacoder.models.errors import (
     LeavesNetwork,
     ModelError,
     ModelMissing,
+    NoTls,
     NotRunning,
     OnlyThought,
     OtherScheme,
@@ -34,7 +35,7 @@ from adacoder.models.errors import (
 )
 from adacoder.models.http import client_settings, translated_failures
 from adacoder.models.openai import OpenAIServer
-from adacoder.models.server import Running
+from adacoder.models.server import Deadlines, Running
 from adacoder.settings import Settings
 from support.engines import KIND, THINKER, chatting, model_of, trouble
 from support.serving import CODE, CODER, MESSAGES, ask, model_at, sentence
@@ -524,3 +525,21 @@ async def test_a_reply_that_is_not_whole(reason: str, says: str) -> None:
     async with chatting([Script(CODE, done_reason=reason), Script(CODE, done_reason="eos")]) as (_, model):
         assert says in str(await trouble(model))
         assert (await ask(model)).text == CODE
+
+
+async def test_a_server_in_clear_that_waits_for_more_of_a_tls_greeting() -> None:
+    async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    silent = await asyncio.start_server(wait, "127.0.0.1", 0)
+    host = f"127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+    model = model_at(f"https://{host}/v1", kind=KIND, deadlines=Deadlines(connect=0.5))
+    error = await trouble(model)
+    assert isinstance(error, NoTls)
+    assert f"does not answer https: if it speaks http, write http://{host}/v1 with" in str(error)
+    await model.close()
+    silent.close()
+    plain = model_at("https://127.0.0.1:1/v1", kind=KIND, deadlines=Deadlines(connect=0.5))
+    assert not isinstance(await trouble(plain), NoTls)
+    await plain.close()

@@ -50,6 +50,8 @@ class Model:
     name: str
     window: int = 32768
     trained_with: int = 131072
+    parameters: int = 0
+    """Number of parameters, which only llama-server reports; 0: it does not."""
     """The window of its training."""
     thinks: bool = False
     """Whether it thinks unless it is told not to."""
@@ -224,6 +226,8 @@ class StandIn(StandInServer):
                 return {**card, "owned_by": "vllm", "root": model.name, "parent": model.parent, **window}
             case Engine.LLAMA_CPP:
                 meta = {"n_vocab": 152064, "n_ctx": model.window, "n_ctx_train": model.trained_with}
+                if model.parameters:
+                    meta |= {"n_params": model.parameters, "size": model.parameters // 2}
                 return {**card, "aliases": list(model.aliases), "owned_by": "llamacpp", "meta": meta}
             case Engine.LM_STUDIO:
                 return {**card, "owned_by": "organization_owner"}
