@@ -222,18 +222,28 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
 
 
 async def _events(response: httpx.Response) -> AsyncGenerator[Mapping[str, object]]:
-    """Yield the JSON objects of a stream of server-sent events, up to `[DONE]`."""
+    """Yield the JSON objects of a stream of server-sent events, up to `[DONE]`.
+
+    An event without data means nothing. The last event may end without an empty line.
+    """
     data: list[str] = []
-    async for line in response.aiter_lines():
+    async for line in _lines_and_an_empty_one(response):
         name, _, value = line.partition(":")
         if name == "data":
             data.append(value.removeprefix(" "))
         elif not line and data:
-            said = "\n".join(data)
+            said = "\n".join(data).strip()
             if said.startswith("[DONE]"):
                 return
             data.clear()
-            yield _object(json.loads(said))
+            if said:
+                yield _object(json.loads(said))
+
+
+async def _lines_and_an_empty_one(response: httpx.Response) -> AsyncGenerator[str]:
+    async for line in response.aiter_lines():
+        yield line
+    yield ""
 
 
 def _body(chat: Chat) -> dict[str, object]:

@@ -543,3 +543,24 @@ async def test_a_server_in_clear_that_waits_for_more_of_a_tls_greeting() -> None
     plain = model_at("https://127.0.0.1:1/v1", kind=KIND, deadlines=Deadlines(connect=0.5))
     assert not isinstance(await trouble(plain), NoTls)
     await plain.close()
+
+
+def _streamed(events: str) -> Script:
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+    return Script(raw=[head.encode(), events.encode()])
+
+
+@pytest.mark.parametrize("ending", ["data: [DONE]\n\n", "data: [DONE]", ""])
+async def test_events_without_data_and_a_last_event_without_an_empty_line(ending: str) -> None:
+    chunks = [{"delta": {"content": CODE}}, {"delta": {}, "finish_reason": "stop"}]
+    first, last = (f"data: {json.dumps({'choices': [chunk]})}" for chunk in chunks)
+    sent = f"data:\n\n{first}\n\ndata: \n\n{last}" + (f"\n\n{ending}" if ending else "")
+    async with chatting(lambda _: _streamed(sent)) as (_, model):
+        reply = await ask(model)
+    assert (reply.text, reply.ended) == (CODE, Ended.STOP)
+
+
+async def test_an_error_in_a_stream_that_says_nothing() -> None:
+    async with chatting(lambda _: _streamed('data: {"error": {"message": ""}}\n\n')) as (_, model):
+        error = await trouble(model)
+    assert "(it reported an error without a word)" in str(error)
