@@ -34,6 +34,8 @@ class Limits:
     """Divisor of the window: the maximum part that a reply may take."""
     most: int | None = None
     """Maximum number of tokens; None: limited only by the part."""
+    characters: int = 1_000_000
+    """Maximum number of characters of an answer, beyond twice the length of the function as it stands."""
     stop: tuple[str, ...] = ()
     """Stop sequences. A sequence that the prompt shows is not used, because the model may have to write it. The prompt
     shows everything in a fence, so for `FENCE` only the function and its examples count. Servers take at most four stop
