@@ -16,7 +16,7 @@ from adacoder.journal import Asked, Journal, OpenStep
 from adacoder.models.base import Answering, Ask, Enough, Sampling
 from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
-from adacoder.replies.filters import is_thinking
+from adacoder.replies.filters import answer, is_thinking
 from adacoder.replies.repetition import is_repetition
 
 T = TypeVar("T")
@@ -29,8 +29,6 @@ _SHORT = 4000
 event loop, each time that it has grown by one part in `_GROWTH`. So all checks together stay cheap.
 """
 _GROWTH = 16
-_LONGEST = 1_000_000
-"""Maximum length of a reply, in characters."""
 
 
 class _Looks:
@@ -93,7 +91,7 @@ class Conversation:
                 self._briefing = await self._pack(await self._model.window())
             call = self._briefing.call(role, fields)
             with self._journal.step(role.agent, role.action, role.doing) as step:
-                reply, asked = await self._reply(self._briefing, call, step, role.enough(self._target), sampling)
+                reply, asked = await self._reply(self._briefing, call, step, role, sampling)
                 if await self._was_stopped_short(role, call, reply):
                     self._never_stops = True
                     step.details = replace(asked, again=_AGAIN)
@@ -118,22 +116,23 @@ class Conversation:
         return await aside(role.was_stopped_short, reply.text, self._target)
 
     async def _reply(
-        self, briefing: Briefing, call: RoleCall, step: OpenStep, enough: Enough, sampling: Sampling | None
+        self, briefing: Briefing, call: RoleCall, step: OpenStep, role: Role[T], sampling: Sampling | None
     ) -> tuple[Reply, Asked]:
         """Get the model's reply to `call`, and record it and its progress in `step`.
 
-        A reply that only repeats itself is ended early, and counts as broken off.
+        A reply that only repeats itself, or that is too long for its role, is ended as well, and counts as broken off.
         """
         looked = 0
         is_endless = False
-        looks = _Looks(enough)
+        looks = _Looks(role.enough(self._target))
+        longest = role.limits.characters + 2 * len(self._target.definition.of(self._target.text))
 
         def watch(text: str) -> bool:
             nonlocal looked, is_endless
             step.moved(step.written + 1)  # a reply grows by about one token at a time
             if len(text) - looked >= _STRIDE:
                 looked = len(text)
-                is_endless = is_repetition(text) or len(text) > _LONGEST
+                is_endless = is_repetition(text) or _is_longer(text, longest)
             return is_endless or looks.are_enough(text)
 
         asked = Asked(call.instruction)
@@ -149,3 +148,8 @@ class Conversation:
         step.details = asked
         self._said.add(reply.text)
         return reply, asked
+
+
+def _is_longer(text: str, most: int) -> bool:
+    """True if the answer in a reply so far has more than `most` characters."""
+    return len(text) > most and not is_thinking(text) and len(answer(text)) > most

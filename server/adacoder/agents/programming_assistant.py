@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from adacoder.domain import Candidate, Reply, Target
 
 
+_LONGEST = 5000
+"""Maximum number of characters of a reply, beyond twice the function as it stands. Of 7,037 recorded replies to short
+functions, 23 are longer, and all 23 are wrong: the model has left the function and does not stop writing."""
+
+
 def _candidate(reply: Reply, target: Target) -> Candidate:
     return extract(reply, target)
 
@@ -38,9 +43,9 @@ WRITER = Role(
     system="system_write",
     read=_candidate,
     has_found=_has_function,
-    # Models like to explain their code and to repeat the module. If the server ends a reply at a stop sequence, it
-    # sends exact counts, and AdaCoder need not close the stream.
-    limits=Limits(one_in=2, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
+    # Models like to explain their code and to echo the module. A reply that the server ends comes with exact counts,
+    # and needs no closing of a stream.
+    limits=Limits(one_in=2, characters=_LONGEST, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,
 )

@@ -35,7 +35,9 @@ class Limits:
     one_in: int
     """Divisor of the window, for the largest part that a reply may take."""
     most: int | None = None
-    """Maximum number of tokens; None: only the part of the window limits the reply."""
+    """Maximum number of tokens; None: limited only by the part."""
+    characters: int = 1_000_000
+    """Maximum number of characters of an answer, beyond twice the length of the function as it stands."""
     stop: tuple[str, ...] = ()
     """Stop sequences. A sequence that the prompt shows is not used, because the model may have to write it. The prompt
     shows everything in a fence, so for `FENCE` only the function and its examples count. Servers accept at most four

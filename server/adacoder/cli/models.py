@@ -50,19 +50,21 @@ class Contest:
 
 
 async def list_models(values: Mapping[str, object], *, as_json: bool) -> int:
-    """Show the models of the server, the best for code first. Return the exit code."""
+    """Show the models of the server in the settings, the best for code first. Return the exit code."""
     settings = Choices(values, Told()).settings(Path.cwd())
-    found = await catalog.installed(settings.host)
+    found = await _models(settings)
+    prefix = "openai:" if settings.base_url else ""
     for model in found if as_json else ():
-        print(json.dumps({"version": VERSION, **asdict(model), "chats": model.chats}))
+        print(json.dumps({"version": VERSION, **asdict(model), "name": f"{prefix}{model.name}", "chats": model.chats}))
     if not as_json:
         fit_for_code = catalog.rank(found)
         for model in (*fit_for_code, *(each for each in found if each not in fit_for_code)):
-            size = f"{model.billions:g}B" if model.billions else "size unknown"
             large = "  too large for this machine" if model.is_too_large else ""
-            print(f"{model.name}  {size}{large}")
-    if not found:
+            print(f"{prefix}{model.name}  {model.parameters or 'size unknown'}{large}")
+    if not found and settings.base_url is None:
         complain("The server has no models: `ollama pull qwen2.5-coder` installs one.")
+    elif not found:
+        complain(f"The server at {settings.base_url} lists no models: name one with --model openai:NAME.")
     return 0
 
 
@@ -75,7 +77,7 @@ async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
     settings = Choices(values, Told()).settings(Path.cwd())
     for name in contest.strategies:
         strategy_named(name)
-    models = contest.models or await _installed(settings)
+    models = contest.models or await _ids(settings)
     arms = [Arm(model, strategy) for model in models for strategy in contest.strategies]
     with tempfile.TemporaryDirectory(prefix="adacoder-rank-") as name:
         ranking = await _RankingRun(contest, settings, Path(name)).rank(arms)
@@ -89,16 +91,23 @@ async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
     return 0 if ranking.best is not None else 1
 
 
-async def _installed(settings: Settings) -> Sequence[str]:
-    """Return the ids of the installed models that fit this machine, the best for code first.
+async def _models(settings: Settings) -> Sequence[catalog.InstalledModel]:
+    """Models of the OpenAI-compatible server in the settings, or else of the Ollama server."""
+    if settings.base_url is None:
+        return await catalog.installed(settings.host)
+    return await catalog.served(settings.base_url)
+
+
+async def _ids(settings: Settings) -> Sequence[str]:
+    """Ids of the server's models that fit this machine, the best for code first.
 
     Raises:
         AdaCoderError: no such model is installed.
     """
-    found = [model.name for model in catalog.rank(await catalog.installed(settings.host)) if not model.is_too_large]
+    found = [model.name for model in catalog.rank(await _models(settings)) if not model.is_too_large]
     if not found:
         raise AdaCoderError("No installed model fits this machine: name models with --model.")
-    return [f"ollama:{name}" for name in found]
+    return [f"{'openai' if settings.base_url else 'ollama'}:{name}" for name in found]
 
 
 class _RankingRun:

@@ -16,6 +16,7 @@ from adacoder.models.errors import BadReply, ModelError, ModelMissing
 from adacoder.models.model_names import canonical, family_and_tag, is_cloud, may_chat
 from adacoder.models.numbers import count
 from adacoder.models.ollama import OllamaServer
+from adacoder.models.openai import OpenAIServer
 from adacoder.models.server import Deadlines, Facts, Running
 
 _CODER = re.compile(r"code|codestral|devstral")
@@ -46,7 +47,7 @@ class InstalledModel:
     """An installed model."""
 
     name: str
-    """Name as a user writes it, such as `qwen2.5-coder:7b`."""
+    """Name on its server, such as `qwen2.5-coder:7b`."""
     billions: float
     """Size in billions of parameters; 0.0 if unknown."""
     cloud: bool = False
@@ -62,6 +63,13 @@ class InstalledModel:
     def is_too_large(self) -> bool:
         """True if it takes more of this machine's memory than a default model may."""
         return self.fits is False
+
+    @property
+    def parameters(self) -> str:
+        """Size as people name it, such as `630M` or `7.6B`; empty if unknown."""
+        if not self.billions:
+            return ""
+        return f"{self.billions:.3g}B" if self.billions >= 1 else f"{1000 * self.billions:.3g}M"
 
     @property
     def is_coder(self) -> bool:
@@ -104,6 +112,20 @@ async def installed(host: str | None) -> Listing[InstalledModel]:
     """
     async with aclosing(OllamaServer(host)) as server:
         return await _models(server)
+
+
+async def served(url: str) -> Listing[InstalledModel]:
+    """List the models of the OpenAI-compatible server at `url`, in its order. Few servers report their sizes.
+
+    Raises:
+        ModelError: no server answers there.
+    """
+    async with aclosing(OpenAIServer(url)) as server:
+        cards = await server.cards()
+    named = [card for card in cards if isinstance(name := card.get("id"), str) and 0 < len(name) <= _LONGEST_NAME]
+    models = Listing(map(_served, named[:_MOST_MODELS]))
+    models.others = len(cards) - len(models)
+    return models
 
 
 async def described(host: str | None) -> Listing[Described]:
@@ -252,6 +274,13 @@ def _installed(tag: Mapping[str, object], most: int | None) -> InstalledModel:
         str(stated.get("quantization_level") or "")[:_LONGEST_NAME],
         fits=fits(size, most) if size and not remote else None,
     )
+
+
+def _served(card: Mapping[str, object]) -> InstalledModel:
+    """Parse an entry of `/models`. llama-server reports the parameters and the size of its models."""
+    found = card.get("meta")
+    meta = found if isinstance(found, dict) else {}
+    return InstalledModel(str(card["id"]), count(meta.get("n_params")) / 1e9, size=count(meta.get("size")))
 
 
 def _billions(stated: str, name: str, size: int) -> float:

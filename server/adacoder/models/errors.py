@@ -117,6 +117,15 @@ class OtherScheme(ModelError):
         super().__init__(what, kind.name_it, ".")
 
 
+class NoTls(ModelError):
+    """A server takes the connection of an https address, but does not answer TLS."""
+
+    def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
+        plain = f"http://{url.partition('://')[2]}"
+        what = f"The server at {url} does not answer https: if it speaks http, write {plain} "
+        super().__init__(what, kind.name_it, ".")
+
+
 class NotRunning(ModelError):
     """Nothing answers at the model server's address."""
 

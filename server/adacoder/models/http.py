@@ -27,6 +27,7 @@ from adacoder.models.errors import (
     Loading,
     ModelError,
     ModelMissing,
+    NoTls,
     NotRunning,
     OtherScheme,
     OtherServer,
@@ -114,12 +115,20 @@ def translated_failures(url: str, kind: Kind) -> Iterator[None]:
             raise CannotConnect(url, said, kind) from error
         raise NotRunning(url, kind) from error
     except (httpx.ConnectTimeout, httpx.ProxyError) as error:
-        raise NotRunning(url, kind) from error
+        raise (NoTls if _waited_for_tls(error) else NotRunning)(url, kind) from error
     except httpx.HTTPError as error:
         raise BadReply(url, "the connection broke off") from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         # Clients and their parsers raise these if an answer is not JSON, or has an unexpected shape or depth.
         raise BadReply(url, f"it does not answer like an {kind.name} server") from error
+
+
+def _waited_for_tls(error: BaseException) -> bool:
+    """True if a server took the connection but did not answer TLS: llama-server waits for more of a request."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    return any(isinstance(each, ssl.SSLWantReadError) for each in causes)
 
 
 def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelError:
@@ -147,4 +156,4 @@ def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelEr
         return OutOfMemory(model, said)
     if 300 <= status < 400:
         return BadReply(url, "it redirects to another address: name that address instead")
-    return BadReply(url, said.strip() or f"HTTP {status}")
+    return BadReply(url, said.strip() or (f"HTTP {status}" if status > 0 else "it reported an error without a word"))

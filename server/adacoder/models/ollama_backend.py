@@ -172,7 +172,7 @@ def _present(
     """Return the finding about an available model."""
     advice, about = list[str | Named](), list[str]()
     if installed is not None:
-        about = [f"{installed.billions:.3g}B"] if installed.billions else []
+        about = [installed.parameters] if installed.parameters else []
         about += [installed.quantization] if installed.quantization else []
         about += [_gigabytes(installed.size)] if installed.size else []
         if not installed.chats:

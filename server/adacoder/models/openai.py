@@ -79,8 +79,8 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         if client is not None:
             await client.aclose()
 
-    async def _list(self) -> list[Mapping[str, object]]:
-        """List the server's models; empty if it keeps no list.
+    async def cards(self) -> list[Mapping[str, object]]:
+        """Return the entries of the server's list of models; empty if it keeps no list.
 
         Raises:
             ModelError: the server does not answer, or does not speak this protocol.
@@ -119,7 +119,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         Most servers accept names that they do not list. Such a name is an error only if the server is known to refuse
         it.
         """
-        cards = self._listed = await self._list()
+        cards = self._listed = await self.cards()
         card = _card(model, cards)
         if card is None and any(map(_serves_only_listed, cards)):
             raise self._missing(model)
@@ -228,18 +228,28 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
 
 
 async def _events(response: httpx.Response) -> AsyncGenerator[Mapping[str, object]]:
-    """Yield the JSON objects of a stream of server-sent events, up to `[DONE]`."""
+    """Yield the JSON objects of a stream of server-sent events, up to `[DONE]`.
+
+    An event without data means nothing. The last event may end without an empty line.
+    """
     data: list[str] = []
-    async for line in response.aiter_lines():
+    async for line in _lines_and_an_empty_one(response):
         name, _, value = line.partition(":")
         if name == "data":
             data.append(value.removeprefix(" "))
         elif not line and data:
-            said = "\n".join(data)
+            said = "\n".join(data).strip()
             if said.startswith("[DONE]"):
                 return
             data.clear()
-            yield _object(json.loads(said))
+            if said:
+                yield _object(json.loads(said))
+
+
+async def _lines_and_an_empty_one(response: httpx.Response) -> AsyncGenerator[str]:
+    async for line in response.aiter_lines():
+        yield line
+    yield ""
 
 
 def _body(chat: Chat) -> dict[str, object]:

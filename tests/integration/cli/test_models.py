@@ -13,6 +13,8 @@ from adacoder.models import backends
 from adacoder.models.base import Ask
 from adacoder.models.scripted import ScriptedModel
 from support.commandline import Desk, new_desk
+from support.standins import openai as standin_openai
+from support.standins.ollama import Model, StandIn
 
 HIDDEN = "canary_91ac"
 TASKS = [
@@ -125,3 +127,26 @@ def test_what_cannot_be_done_is_said(desk: Desk, arguments: tuple[str, ...], say
     ran = desk.run("models", *arguments)
     assert ran.code == 2
     assert says.replace("11434", "127.0.0.1:1") in ran.err
+
+
+def test_models_of_a_server_are_listed_as_users_name_them(desk: Desk) -> None:
+    models = (standin_openai.Model("qwen:small", parameters=630_167_424), standin_openai.Model("other"))
+    with standin_openai.StandIn(engine=standin_openai.Engine.LLAMA_CPP, models=models).in_thread() as server:
+        ran = desk.run("models", "--base-url", server.host)
+        told = desk.run("models", "--base-url", server.host, "--json")
+    assert ran.out.splitlines() == ["openai:qwen:small  630M", "openai:other  size unknown"]
+    assert [json.loads(line)["name"] for line in told.out.splitlines()] == ["openai:qwen:small", "openai:other"]
+
+
+def test_models_of_ollama_are_listed_with_their_sizes(desk: Desk) -> None:
+    models = (Model("a-coder:small", parameter_size="494.03M"), Model("b-coder:large"))
+    with StandIn(models=models).in_thread() as server:
+        ran = desk.run("models", "--host", server.host)
+    assert ran.out.splitlines() == ["b-coder:large  7.6B", "a-coder:small  494M"]
+
+
+def test_a_server_without_models_says_what_to_do(desk: Desk) -> None:
+    with standin_openai.StandIn(models=()).in_thread() as server:
+        ran = desk.run("models", "--base-url", server.host)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.endswith("lists no models: name one with --model openai:NAME.\n")

@@ -27,6 +27,7 @@ from adacoder.models.errors import (
     LeavesNetwork,
     ModelError,
     ModelMissing,
+    NoTls,
     NotRunning,
     OnlyThought,
     OtherScheme,
@@ -34,7 +35,7 @@ from adacoder.models.errors import (
 )
 from adacoder.models.http import client_settings, translated_failures
 from adacoder.models.openai import OpenAIServer
-from adacoder.models.server import Running
+from adacoder.models.server import Deadlines, Running
 from adacoder.settings import Settings
 from support.engines import KIND, THINKER, chatting, model_of, trouble
 from support.serving import CODE, CODER, MESSAGES, ask, model_at, sentence
@@ -525,3 +526,42 @@ async def test_a_reply_that_is_not_whole(reason: str, says: str) -> None:
     async with chatting([Script(CODE, done_reason=reason), Script(CODE, done_reason="eos")]) as (_, model):
         assert says in str(await trouble(model))
         assert (await ask(model)).text == CODE
+
+
+async def test_a_server_in_clear_that_waits_for_more_of_a_tls_greeting() -> None:
+    async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    silent = await asyncio.start_server(wait, "127.0.0.1", 0)
+    host = f"127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+    model = model_at(f"https://{host}/v1", kind=KIND, deadlines=Deadlines(connect=0.5))
+    error = await trouble(model)
+    assert isinstance(error, NoTls)
+    assert f"does not answer https: if it speaks http, write http://{host}/v1 with" in str(error)
+    await model.close()
+    silent.close()
+    plain = model_at("https://127.0.0.1:1/v1", kind=KIND, deadlines=Deadlines(connect=0.5))
+    assert not isinstance(await trouble(plain), NoTls)
+    await plain.close()
+
+
+def _streamed(events: str) -> Script:
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+    return Script(raw=[head.encode(), events.encode()])
+
+
+@pytest.mark.parametrize("ending", ["data: [DONE]\n\n", "data: [DONE]", ""])
+async def test_events_without_data_and_a_last_event_without_an_empty_line(ending: str) -> None:
+    chunks = [{"delta": {"content": CODE}}, {"delta": {}, "finish_reason": "stop"}]
+    first, last = (f"data: {json.dumps({'choices': [chunk]})}" for chunk in chunks)
+    sent = f"data:\n\n{first}\n\ndata: \n\n{last}" + (f"\n\n{ending}" if ending else "")
+    async with chatting(lambda _: _streamed(sent)) as (_, model):
+        reply = await ask(model)
+    assert (reply.text, reply.ended) == (CODE, Ended.STOP)
+
+
+async def test_an_error_in_a_stream_that_says_nothing() -> None:
+    async with chatting(lambda _: _streamed('data: {"error": {"message": ""}}\n\n')) as (_, model):
+        error = await trouble(model)
+    assert "(it reported an error without a word)" in str(error)

@@ -51,7 +51,9 @@ class Model:
     name: str
     window: int = 32768
     trained_with: int = 131072
-    """The window that the model was trained with."""
+    parameters: int = 0
+    """Number of parameters, which only llama-server reports; 0: it does not."""
+    """The window of its training."""
     thinks: bool = False
     """True if it thinks unless a request turns thinking off."""
     aliases: tuple[str, ...] = ()
@@ -228,6 +230,8 @@ class StandIn(StandInServer):
                 return {**card, "owned_by": "vllm", "root": model.name, "parent": model.parent, **window}
             case Engine.LLAMA_CPP:
                 meta = {"n_vocab": 152064, "n_ctx": model.window, "n_ctx_train": model.trained_with}
+                if model.parameters:
+                    meta |= {"n_params": model.parameters, "size": model.parameters // 2}
                 return {**card, "aliases": list(model.aliases), "owned_by": "llamacpp", "meta": meta}
             case Engine.LM_STUDIO:
                 return {**card, "owned_by": "organization_owner"}

@@ -125,6 +125,26 @@ async def test_a_reply_that_repeats_a_little_is_whole() -> None:
     assert candidate.function.count("\n") == 11
 
 
+def _other_functions(count: int) -> str:
+    return "".join(f"def helper_{number}(value):\n    return value - {number}\n\n\n" for number in range(count))
+
+
+async def test_a_reply_that_writes_other_functions_without_end_is_ended_and_counts_as_one_that_broke_off() -> None:
+    request = Asking(f"```python\n{_other_functions(1000)}", MEAN)
+    assert not (await request.write()).function
+    (step,) = request.journal.steps
+    assert step_json(step)["ended"] == "length"
+    assert 5000 < len(str(step_json(step)["reply"])) < 7000
+
+
+@pytest.mark.parametrize("before", [f"<think>\n{_other_functions(300)}</think>\n", _other_functions(60)])
+async def test_thoughts_and_a_few_other_functions_before_the_function_are_no_reason_to_end(before: str) -> None:
+    request = Asking(f"{before}{MEAN}")
+    assert (await request.write()).function
+    (step,) = request.journal.steps
+    assert step_json(step)["ended"] != "length"
+
+
 @pytest.mark.parametrize(("second", "known"), [(MEAN, True), (f"{MEAN}\n", None)])
 async def test_a_reply_that_was_given_before_is_marked(second: str, known: bool | None) -> None:
     request = Asking(MEAN, second)
