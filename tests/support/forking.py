@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import signal
 import socket
@@ -24,11 +25,10 @@ from pathlib import Path
 from typing import Any
 
 _AHEAD = (
-    *("lsp.stdio", "lsp.handlers", "lsp.displays", "lsp.jobs.batch", "lsp.jobs.kept_files", "lsp.jobs.offering"),
-    *("lsp.example_requests", "lsp.showing.actions", "lsp.showing.evidence", "service", "strategies.agentcoder"),
-    *("source.coverage", "source.memorised", "models.ollama_backend", "models.openai_backend", "models.http"),
+    *("service", "strategies.agentcoder", "source.coverage", "source.memorised"),
+    *("models.ollama_backend", "models.openai_backend", "models.http"),
 )
-"""Modules of the product that a server imports sooner or later."""
+"""Modules of the product that a server imports sooner or later, besides those of `adacoder.lsp`."""
 _AHEAD_TOO = ("pygls.progress", "ollama", "httpcore", "anyio._backends._asyncio")
 _NUMBER = struct.Struct("!i")
 _MOST = 1 << 17
@@ -102,7 +102,9 @@ def _parent() -> socket.socket:
 
 def _main(asked: socket.socket) -> None:
     """Import, then fork a server for each question, and for each server a parent that tells of its start and end."""
-    for name in (*(f"adacoder.{name}" for name in _AHEAD), *_AHEAD_TOO):
+    lsp = importlib.import_module("adacoder.lsp")
+    own = (module.name for module in pkgutil.walk_packages(lsp.__path__, "adacoder.lsp."))
+    for name in (*own, *(f"adacoder.{name}" for name in _AHEAD), *_AHEAD_TOO):
         importlib.import_module(name)
     importlib.import_module("lsprotocol.converters").get_converter()  # resolves forward references
     gc.freeze()

@@ -43,8 +43,8 @@ WRITER = Role(
     system="system_write",
     read=_candidate,
     has_found=_has_function,
-    # Models like to explain their code and to echo the module. A reply that the server ends comes with exact counts,
-    # and needs no closing of a stream.
+    # Models like to explain their code and to repeat the module. If the server ends a reply at a stop sequence, it
+    # sends exact counts, and AdaCoder need not close the stream.
     limits=Limits(one_in=2, characters=_LONGEST, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,

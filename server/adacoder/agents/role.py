@@ -35,7 +35,7 @@ class Limits:
     one_in: int
     """Divisor of the window, for the largest part that a reply may take."""
     most: int | None = None
-    """Maximum number of tokens; None: limited only by the part."""
+    """Maximum number of tokens; None: only the part of the window limits the reply."""
     characters: int = 1_000_000
     """Maximum number of characters of an answer, beyond twice the length of the function as it stands."""
     stop: tuple[str, ...] = ()
