@@ -63,7 +63,7 @@ class Raised:
     line: int | None
     """Innermost line of the candidate that the exception passed through, 1-based in the module's text."""
     origin: str
-    """`example` if a line of the example raised it, `syntax` if the example does not compile, otherwise empty.
+    """`example` if a line of the example raised it, `syntax` if the example does not compile, else empty.
     """
 
 
