@@ -347,8 +347,8 @@ class Coverage:
     lines: tuple[int, ...]
     unreached: tuple[SourceLine, ...] = ()
     branches: tuple[tuple[SourceLine, bool], ...] = ()
-    """Tests that were evaluated, each with the result that it never had; empty if the interpreter does not report
-    branches.
+    """Lines of conditions with only one result, each with the result that never occurred; empty if the interpreter does
+    not report branches.
     """
 
 

@@ -1,5 +1,6 @@
-"""The scene of an attack: a workspace, possible victims, secrets, servers and another process. It reports the harm done
-to them.
+"""The scene of an attack: a workspace, possible victims, secrets, servers and another process.
+
+It reports the harm done to them.
 
 A test sets the same scene twice. In the test process an isolated attack must do no harm. Inside the disposable sandbox
 the same attack must do its harm.

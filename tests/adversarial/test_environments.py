@@ -1,5 +1,4 @@
-"""In confinement, a repository's environment makes only itself, its installation and packages in the tools' folders
-readable.
+"""Confined code reads only a repository's environment, its installation, and packages in the tools' folders.
 
 Each trick has two controls. An unconfined process can read the trick's target. If the trick's link leads to a permitted
 place, a confined process can read that place too.
@@ -253,8 +252,9 @@ def _own_installation(scene: Scene) -> list[Path]:
 
 
 def _second_environment(scene: Scene) -> list[Path]:
-    """Put another environment between the executable and its installation. One of its folders leads out of the
-    repository.
+    """Put another environment between the executable and its installation.
+
+    One of its folders leads out of the repository.
     """
     other = scene.workspace / "other"
     environment(other)

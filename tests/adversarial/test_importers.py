@@ -1,5 +1,6 @@
-"""Neither a module's import nor a docstring changes the verdict of `check` on another module, although one process
-imports a module for all its docstrings and several such processes run at a time.
+"""Neither a module's import nor a docstring changes the verdict of `check` on another module.
+
+One process imports a module for all its docstrings, and several such processes run at a time.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""No evaluation sees another, harms it, or leaves anything for it: neither for a spare that is ready, nor for one that
-runs at the same time, nor for later ones.
+"""No evaluation sees another, harms it, or leaves anything for it, whether that one is ready, running or later.
 
 The same attempts must succeed at the level `none`, where nothing separates evaluations.
 """

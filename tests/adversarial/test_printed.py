@@ -1,5 +1,6 @@
-"""If prose says that a function returns a value, it must return it. A print of it, or a value that looks like it, does
-not pass.
+"""If prose says that a function returns a value, it must return it.
+
+A print of it, or a value that looks like it, does not pass.
 """
 
 from __future__ import annotations

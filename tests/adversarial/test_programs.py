@@ -86,8 +86,9 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def in_home() -> Iterator[Path]:
-    """Return a folder in the home folder. If the user is root, as in a container, this folder and all above belong to
-    root alone.
+    """Return a folder in the home folder.
+
+    If the user is root, as in a container, this folder and all above belong to root alone.
     """
     try:
         folder = tempfile.mkdtemp(prefix="adacoder-test-", dir=Path.home())

@@ -238,8 +238,9 @@ HOOKS_OF_SETUPTOOLS = [how for how, text in BY_HOOK.items() if "Finder" in text 
 async def test_a_module_that_only_a_hook_finds_is_not_kept_in_memory(
     how: str, level: Level, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Like the test above, but no package above the module belongs to the project. Only its own file shows that it
-    does.
+    """Like the test above, but no package above the module belongs to the project.
+
+    Only its own file shows that it does.
     """
     imports = "from prices_of_shop import RATE"
     async with shop(tmp_path_factory.mktemp("shop"), level) as made:

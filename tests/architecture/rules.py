@@ -1,5 +1,6 @@
-"""Check the invariants of ARCHITECTURE.md in a source tree. Each check takes the package's folder and returns what
-breaks its invariant.
+"""Check the invariants of ARCHITECTURE.md in a source tree.
+
+Each check takes the package's folder and returns what breaks its invariant.
 """
 
 from __future__ import annotations
@@ -220,8 +221,9 @@ def floors_are_kept(package: Path) -> list[str]:
 
 
 def the_source_is_entered_by_its_doors(package: Path) -> list[str]:
-    """No file outside `source/` imports a module in one of its folders. Only the modules directly in `source/` are
-    imported.
+    """No file outside `source/` imports a module in one of its folders.
+
+    Only the modules directly in `source/` are imported.
     """
     inner = tuple(f"adacoder.source.{path.parent.name}" for path in (package / "source").glob("*/__init__.py"))
     return [
@@ -423,8 +425,8 @@ MAKES_HIDDEN = ("arena/formats.py", "arena/own_code.py")
 
 
 def hidden_tests_reach_only_the_judge(package: Path) -> list[str]:
-    """Invariant 14: only `arena/judge.py` reads hidden tests and canonical solutions, and only the user interfaces
-    import the arena.
+    """Invariant 14: only `arena/judge.py` reads hidden tests and solutions, and only the user interfaces import the
+    arena.
     """
     found = []
     for file in files(package):
@@ -458,8 +460,10 @@ STANDING_IN = (
 
 
 def benchmarks_judge_by_the_product(benchmarks: Path) -> list[str]:
-    """Invariant 15: benchmarks import the product. Of the tests, they import only substitutes for servers and editors.
-    Benchmarks that read tasks judge them with the arena's judge.
+    """Invariant 15: benchmarks import the product.
+
+    Of the tests, they import only substitutes for servers and editors. Benchmarks that read tasks judge them with the
+    arena's judge.
     """
     rooms = {path.name for path in Path(__file__).parents[1].iterdir() if path.is_dir()} | {"conftest"}
     found = []

@@ -1,5 +1,6 @@
-"""A unit test stays in its own process. A test that starts another process, or talks to a server, belongs in
-tests/integration.
+"""A unit test stays in its own process.
+
+A test that starts another process, or talks to a server, belongs in tests/integration.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ async def _store(url: str, host: str | None) -> _Store:
 def _present(
     name: str, how: str, facts: Facts, installed: catalog.InstalledModel | None, running: Running | None
 ) -> Finding:
-    """Return the finding about an available model."""
+    """Describe an available model as a finding."""
     advice, about = list[str | Named](), list[str]()
     if installed is not None:
         about = [installed.parameters] if installed.parameters else []

@@ -64,7 +64,7 @@ class Facts:
     bound: Bound = Bound.MODEL
     """Reason for this maximum."""
     reads_as_asked: bool = True
-    """True if the window is as large as a request asks for, up to the maximum. If False, it may be smaller."""
+    """True if the server uses the requested window, up to the maximum. If False, the window may be smaller."""
     remote: bool = False
     """True if the server forwards requests to another machine."""
     chats: bool = True

@@ -103,7 +103,7 @@ _CALLED = "a value that is named like a secret"
 _SHORTEST = {True: 8, False: 16}
 """Minimum length of a value, by whether its name is strongly secret."""
 _QUOTED = re.compile(r"(?<=[\"'`])[A-Za-z0-9+/=_.~-]{20,500}(?=\\?[\"'`])")
-"""A string without blanks that is as long as a key."""
+"""A quoted string without blanks that is long enough to be a key."""
 
 
 @dataclass(frozen=True)

@@ -77,10 +77,10 @@ def completion(target: Target) -> Callable[[str], bool]:
 
 
 def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]) -> bool:
-    """Return whether a stop sequence ended a reply before it contained the function and everything that it needs.
+    """Return whether a stop sequence ended a reply too early, before the function and everything that it needs.
 
-    Such a reply ends in thoughts, inside a block, or in words after which a block may have begun. Undefined names do
-    not count as missing if they are `is_known`.
+    This is so if the reply ends in thoughts, inside a block, or after words that announce a block. Names that
+    `is_known` accepts need no definition in the reply.
     """
     text = normalize(text)
     if is_thinking(text):

@@ -21,7 +21,7 @@ _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULT
 
 
 def shares_memory(pid: int) -> bool | None:
-    """Return whether a process has a writable mapping that it shares with its forks; None if unknown.
+    """Return whether a process has a writable mapping in common with its forks; None if unknown.
 
     A mapping that can be made writable also counts.
     """

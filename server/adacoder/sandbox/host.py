@@ -289,9 +289,9 @@ class Host:
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
-        """Return whether the files that the program may see are still the same.
+        """Return whether the files that the program may see are unchanged.
 
-        Evaluations that end at about the same time share a search.
+        Evaluations that end at about the same time use the result of one search.
         """
         look = self._looks.get(recipe)
         if look is None:

@@ -83,9 +83,9 @@ class Recipe:
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
-        """Return whether a template of this recipe can serve the other recipe.
+        """Return whether a template of this recipe can evaluate programs of the `other` recipe.
 
-        It can if it has no further imports.
+        The template must not have imported more than `other` imports.
         """
         return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 

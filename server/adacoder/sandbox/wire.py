@@ -63,7 +63,8 @@ class Raised:
     line: int | None
     """Innermost line of the candidate that the exception passed through, 1-based in the module's text."""
     origin: str
-    """`example`: a line of the example itself raised it. `syntax`: the example does not compile. Otherwise empty."""
+    """`example` if a line of the example raised it, `syntax` if the example does not compile, else empty.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,9 +310,9 @@ class WorkerLine:
         return _answer(await self._ask(*_run(source, by_value=by_value)))
 
     async def trace(self, source: str, *, by_value: bool = False, tell: Callable[[Trace], None]) -> Answer:
-        """Run one example as `run` does.
+        """Run one example as `run` does, and call `tell` with its trace.
 
-        `tell` gets the trace. If the example takes long, `tell` gets it before the end.
+        If the example takes long, `tell` is called before the end.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol, or `tell` raised it.

@@ -23,7 +23,7 @@ from adacoder.traces import Trace
 
 @dataclass(frozen=True, slots=True)
 class Revising:
-    """The loop that these workflows share."""
+    """A loop of advice and revision, used by several workflows."""
 
     adviser: Role[str]
     reviser: Role[Candidate]

@@ -1,6 +1,4 @@
-"""Honest and other functions in a hostile environment: modules of the project, installed packages, the interpreter
-itself, and the function's own examples.
-"""
+"""Functions in a hostile environment: the project, packages, the interpreter, or the function's own examples."""
 
 from __future__ import annotations
 

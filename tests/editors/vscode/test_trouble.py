@@ -37,8 +37,9 @@ def test_ollama_is_not_running(bench: Workbench, model: Model, ollama: Ollama) -
 
 
 def test_server_killed_in_a_job(bench: Workbench, model: Model) -> None:
-    """Its progress disappears and the text stays. The server that starts in its place does the same job again on
-    request.
+    """Its progress disappears and the text stays.
+
+    The server that starts in its place does the same job again on request.
     """
     killed = file(bench.folder, "killed")
     model.says("killed", never_ending("killed"))

@@ -139,8 +139,9 @@ class Workbench:
         return self.editor.locator('.lightBulbWidget, [class*="codicon-gutter-lightbulb"]').first
 
     def actions(self) -> Sequence[str]:
-        """Open the menu of `Ctrl+.` at the cursor and return its entries; empty if there is no menu. The menu stays
-        open.
+        """Open the menu of `Ctrl+.` at the cursor and return its entries; empty if there is no menu.
+
+        The menu stays open.
         """
         self.page.keyboard.press("Control+.")
         nothing = self.page.locator(".monaco-editor-overlaymessage", has_text="No code actions available")

@@ -1,6 +1,4 @@
-"""Handmade files of tasks in every form: which tests are shown, and whether the hidden tests distinguish right from
-wrong.
-"""
+"""Handmade files of tasks in every form: the shown tests, and that the hidden tests distinguish right from wrong."""
 
 from __future__ import annotations
 

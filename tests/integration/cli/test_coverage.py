@@ -366,9 +366,7 @@ def kind_whole(x):
 
 
 def marked(text: str) -> tuple[set[int], set[tuple[int, bool]]]:
-    """Return the lines that no example reaches, and the tests with a result that never occurs, according to the
-    comments.
-    """
+    """Return the lines that no example reaches, and the tests with a result that never occurs, by the comments."""
     unreached, branches = set(), set()
     for number, line in enumerate(text.splitlines(), 1):
         found = re.search(r"# (unreached|never (true|false))$", line)

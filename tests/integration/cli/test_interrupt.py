@@ -1,5 +1,6 @@
-"""Ctrl-C and SIGTERM during a request lead to one line and exit code 130. No process is left, and the file is
-unchanged.
+"""Ctrl-C and SIGTERM during a request lead to one line and exit code 130.
+
+No process is left, and the file is unchanged.
 """
 
 from __future__ import annotations

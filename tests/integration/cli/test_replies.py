@@ -47,8 +47,10 @@ def generate(
     is_known: bool = False,
     **stand_in: Any,
 ) -> tuple[Ran, StandInServer]:
-    """Generate a function. If `is_known`, the model has written another function before. Only Ollama says of a model
-    without an earlier request that it does not think.
+    """Generate a function.
+
+    If `is_known`, the model has written another function before. Only Ollama says of a model without an earlier request
+    that it does not think.
     """
     kind, model, address = SERVERS[server]
     has_first = is_known and server != "ollama"

@@ -1,5 +1,6 @@
-"""Real editors, set up as docs/editors.md says: from a code action to a verified body in the file, and what works
-meanwhile. A script in the editor's own language, beside this file, does what a person does.
+"""Real editors, set up as docs/editors.md says: from a code action to a verified body in the file, and more.
+
+A script in the editor's own language, beside this file, does what a person does.
 """
 
 from __future__ import annotations

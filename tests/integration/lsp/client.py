@@ -430,8 +430,9 @@ class Client:
     async def actions(
         self, uri: str, at: str, only: Sequence[str] | None = None, trigger: int | None = 1
     ) -> list[dict[str, Any]]:
-        """Return the code actions at the first `at`. `trigger` is 1 for a request by the person and 2 for an automatic
-        one.
+        """Return the code actions at the first `at`.
+
+        `trigger` is 1 for a request by the person and 2 for an automatic one.
         """
         text = self.documents[uri].text
         position = self.position(text, text.index(at))

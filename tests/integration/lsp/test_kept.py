@@ -1,5 +1,6 @@
-"""Results that could not be inserted at once are kept and offered at their function. Nothing is lost, and nothing is
-modal.
+"""Results that could not be inserted at once are kept and offered at their function.
+
+Nothing is lost, and nothing is modal.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ async def chosen(editor: Client, uri: str, title: str) -> Any:
 
 
 async def kept(editor: Client, standin: StandIn, *, edit: tuple[str, str] | None = None) -> tuple[str, str]:
-    """Make the server keep a result: verified, but the function was edited meanwhile, or unverified. Return the
-    document and the job's id.
+    """Make the server keep a result: verified, but the function was edited meanwhile, or unverified.
+
+    Return the document and the job's id.
     """
     editor.settings = told_of(standin, maxIterations=0)
     name, text = ("initials", STUB) if edit else ("shout", NO_EXAMPLES)

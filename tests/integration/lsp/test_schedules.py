@@ -1,5 +1,6 @@
-"""Try random schedules of edits, jobs, and answers to the server's questions. No text of the user and no result may be
-lost.
+"""Try random schedules of edits, jobs, and answers to the server's questions.
+
+No text of the user and no result may be lost.
 
 The server runs in this process, behind its protocol. A stand-in for the Service ends requests when the schedule says
 so, and returns the verdicts that the schedule chooses. `--all` tries 2,100 schedules.
@@ -302,8 +303,9 @@ class Session:
 
 
 def is_stub(text: str, name: str) -> bool:
-    """Return whether a function has only a docstring and comments indented below its header. Python need not be able to
-    read the text.
+    """Return whether a function has only a docstring and comments indented below its header.
+
+    Python need not be able to read the text.
     """
     _, *below = re.split(rf"def[ \t\f]+{name}\b", text)
     if not below:

@@ -47,9 +47,7 @@ async def test_a_reply_comes_whole_with_the_servers_counts(kind: ServerKind) -> 
 
 
 async def test_a_request_asks_the_same_way_each_time(kind: ServerKind) -> None:
-    """A changed option may make a server load the model again, and a changed start of the prompt makes it read
-    everything again.
-    """
+    """A changed option may make a server load the model again, and a changed start makes it read everything again."""
     async with talking(kind, [CODE] * 3, seed=7) as (server, model):
         for last in ("Write it.", "Write it after this plan.", "Plan."):
             await ask(model, (*MESSAGES, Message("user", last)))

@@ -1,6 +1,4 @@
-"""Invalid data that some servers send leads to one clear sentence or the right reply, in little memory, and the next
-request works.
-"""
+"""Invalid data from servers leads to a clear sentence or the right reply, in little memory. The next request works."""
 
 from __future__ import annotations
 

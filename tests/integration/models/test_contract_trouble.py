@@ -1,6 +1,4 @@
-"""Every failure of a request on any server: the sentence for the user, what the server saw, and that the next request
-works.
-"""
+"""Failures of a request on any server: the user's sentence, what the server saw, and the next request, which works."""
 
 from __future__ import annotations
 

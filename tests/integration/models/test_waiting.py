@@ -152,8 +152,9 @@ async def test_a_model_is_not_unloaded_while_another_program_reads_its_reply(kin
 
 @every_ollama
 async def test_a_reply_that_another_program_had_just_before_proves_nothing(kind: ServerKind) -> None:
-    """Its end shows that nobody else uses the model, while our prompt is being read. This looks like a wedge, but
-    happens only once.
+    """Its end shows that nobody else uses the model, while our prompt is being read.
+
+    This looks like a wedge, but happens only once.
     """
     before, ours = Script("word " * 4, token=5, pause=0.08), Script(CODE, reading=0.25)
 

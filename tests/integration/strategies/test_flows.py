@@ -49,9 +49,7 @@ Breadth first, 3 + 9 programs get a reflection, and there are 8 leaves.
 
 
 def writing(right_from: int | None) -> Callable[[int], str]:
-    """Return a function that writes another wrong program each time, and the right one from the writing `right_from`
-    on.
-    """
+    """Return a function that writes new wrong programs, and the right one from the writing `right_from` on."""
 
     def written(number: int) -> str:
         is_right = right_from is not None and number >= right_from

@@ -43,8 +43,9 @@ TARGET = locate(MODULE, Path("/w/numbers.py"), Path("/w"), qualname="mean")
 
 
 def streaming(*replies: str, obeys: bool) -> ScriptedModel:
-    """A model that sends its replies a few characters at a time, until there is enough. It `obeys` its stop texts if
-    true.
+    """A model that sends its replies a few characters at a time, until there is enough.
+
+    It `obeys` its stop texts if true.
     """
     left = iter(replies)
 

@@ -1,6 +1,4 @@
-"""Test how a project is read for a model: as it is open in the editor, within limits, always in the same way, and
-without running it.
-"""
+"""A project is read for a model as it is open in the editor, within limits, always alike, and without running it."""
 
 from __future__ import annotations
 

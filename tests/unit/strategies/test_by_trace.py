@@ -11,8 +11,9 @@ CODE = ("def area(n):", "    total = 0", "    for each in range(n):", "        t
 
 
 def loop(times: int, *, kept: int | None = None) -> Trace:
-    """Return the trace of a loop with `times` iterations. If `kept` is set, the trace keeps this many steps at each
-    end.
+    """Return the trace of a loop with `times` iterations.
+
+    If `kept` is set, the trace keeps this many steps at each end.
     """
     entries = [Executed(1, 2, (("n", str(times)),)), Executed(1, 3, (("total", "0"),))]
     for number in range(times):

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.child import finders, standing, worker
 else:
-    # By their paths and without entries in `sys.modules`: the user may have modules of the same names.
+    # Load these modules by path, without entries in `sys.modules`, because the user may have modules of the same names.
     worker = type(sys)("worker")
     worker.__file__ = join(dirname(realpath(__file__)), "worker.py")
     SourceFileLoader("worker", worker.__file__).exec_module(worker)
@@ -284,7 +284,7 @@ class Parent:
 
 
 class Lock:
-    """Confines a process further than the template. The template prepares the slow steps."""
+    """Restricts a process more than its template. The template prepares the slow steps in advance."""
 
     def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm

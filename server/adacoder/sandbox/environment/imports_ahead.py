@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
-"""Seconds for which imports of the project's other modules are not read again. During this time, a module may find an
-unneeded module imported, or may have to import a module itself.
+"""Seconds before the imports of the project's other modules are read again. Until then, a template may import a module
+that is no longer needed, or leave a new one to the evaluation.
 """
 _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")

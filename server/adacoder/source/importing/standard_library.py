@@ -58,7 +58,7 @@ def attributes_of(name: str, code: str) -> frozenset[str] | None:
     return _attributes(code).get(name)
 
 
-@lru_cache(maxsize=1)  # several names of the same code are looked up in turn
+@lru_cache(maxsize=1)  # the caller looks up several names of the same code one after the other
 def _attributes(code: str) -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     tree = parsed(code)

@@ -1,6 +1,4 @@
-"""What an example runs, and which examples show the target's results, as the interpreter observed it, on each installed
-Python.
-"""
+"""Test which examples run a function or show its results, as the interpreter observes it, on each installed Python."""
 
 from __future__ import annotations
 

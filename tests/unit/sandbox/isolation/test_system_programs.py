@@ -19,9 +19,7 @@ SYSTEM = "/usr/bin" + os.pathsep + "/bin"
 
 @pytest.fixture
 def owned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[Path, tuple[int, int]]:
-    """Make a system with a program `tool` in one folder, and with the owners and modes that differ from root's usual
-    ones.
-    """
+    """Make a system with a program `tool` in one folder, and with unusual owners and modes of some files."""
     found: dict[Path, tuple[int, int]] = {}
     folder = tmp_path / "bin"
     folder.mkdir()

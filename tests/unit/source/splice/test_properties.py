@@ -191,8 +191,9 @@ def _lines(text: str) -> list[str]:
 
 
 def _comments(body: str) -> list[str]:
-    """Return the comments that Python itself finds. The text is put in brackets, so that its indentation does not
-    matter.
+    """Return the comments that Python itself finds.
+
+    The text is put in brackets, so that its indentation does not matter.
     """
     text = "(\n" + "\n".join(_lines(body.lstrip(";"))) + "\n)"
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
