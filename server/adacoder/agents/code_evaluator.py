@@ -23,7 +23,7 @@ from adacoder.domain import (
     Verdict,
 )
 from adacoder.journal import Evaluated, Journal, Traced
-from adacoder.pytext import CountedLines, Lines, normalize
+from adacoder.pytext import Lines, normalize
 from adacoder.sandbox.host import Host, Program
 from adacoder.sandbox.unavailable import SandboxError
 from adacoder.source.class_examples import running
@@ -264,7 +264,7 @@ class CodeEvaluator:
 
         `text`: the module's text without the wants, to which the edits are applied; None: run the module as written.
         """
-        lines = CountedLines(placed.text)
+        lines = Lines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
         return Program(
             module=target.module,

@@ -15,7 +15,6 @@ from adacoder.pytext.definitions import Definition, definitions, definitions_in,
 from adacoder.pytext.enclosing import functions_around, starts_logical_line, top_level_starts
 from adacoder.pytext.lines import (
     TAB_SIZE,
-    CountedLines,
     Lines,
     indent_width,
     line_ending,
@@ -30,7 +29,6 @@ from adacoder.pytext.trees import UNREADABLE, error_line, parsed, symbols, unmar
 __all__ = [
     "TAB_SIZE",
     "UNREADABLE",
-    "CountedLines",
     "Definition",
     "Lines",
     "LogicalLine",

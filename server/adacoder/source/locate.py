@@ -14,7 +14,6 @@ from pathlib import Path
 from adacoder.domain import Module, Span, Target, TargetError
 from adacoder.project import module_of
 from adacoder.pytext import (
-    CountedLines,
     Definition,
     Lines,
     LogicalLine,
@@ -64,7 +63,7 @@ def locate(
         chosen = _around(text, line, path)
     else:
         raise ValueError("a line or a name is needed")
-    return _target(chosen, CountedLines(text), module_of(path, text, workspace))
+    return _target(chosen, Lines(text), module_of(path, text, workspace))
 
 
 def must_run(path: Path) -> None:

@@ -30,8 +30,8 @@ class Order{n}:
 '''
 LARGE = f"import math\n\n\n{STUB}" + "".join(OTHERS.format(n=n) for n in range(500))
 CHEAP = frozenset(
-    {"Lines.__init__", "Lines.starts", "_starts", "Lines.line_at", "CountedLines.line_at", "line_start", "line_number"}
-    | {"apply_edits", "has_lone_returns", "must_be_short", "position_at", "range_of", "unmarked"}
+    {"Lines.__init__", "Lines.starts", "_starts", "Lines.line_at", "line_start", "line_number"}
+    | {"apply_edits", "must_be_short", "position_at", "range_of", "unmarked"}
 )
 """Functions that are fast for any text: they copy, compare or count."""
 WATCHED = f"""

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from adacoder import pytext
 from adacoder.pytext import (
-    CountedLines,
     Lines,
     dedent,
     definitions,
     indent_width,
     line_ending,
+    line_number,
     line_start,
     logical_lines,
     parsed,
@@ -153,7 +153,7 @@ def test_lines_are_counted_as_they_are_cut(parts: list[str], line: int, offset: 
     lines = Lines(text)
     assert line_start(text, line) == (lines.starts[line] if 0 <= line < len(lines) else None)
     offset = min(offset, len(text))
-    assert CountedLines(text).line_at(offset) == lines.line_at(offset)
+    assert line_number(text, offset) == lines.line_at(offset)
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
