@@ -102,8 +102,7 @@ async def _check_document(
         raise TargetError(unparsed)
     if not wanted:
         return
-    settings = await ls.configuration.settings_for(snapshot)
-    service = await ls.service()
+    service, settings = await ls.service_for(snapshot)
     places = asyncio.Semaphore(_AT_A_TIME)
 
     async def run(each: Listed) -> None:
@@ -124,8 +123,7 @@ async def _check_document(
 
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
     """The user's interpreter's reason why a document does not parse. None if it does, or if nothing may run."""
-    settings = await ls.configuration.settings_for(snapshot)
-    service = await ls.service()
+    service, settings = await ls.service_for(snapshot)
     try:
         found = await service.unparsed({snapshot.path: snapshot.text}, settings, snapshot.project)
     except AdaCoderError:

@@ -107,6 +107,11 @@ class Client(LanguageServer):
                 self._service = (await asyncio.to_thread(_service))()
             return self._service
 
+    async def service_for(self, snapshot: Snapshot) -> tuple[Service, Settings]:
+        """The Service, and the settings for a document."""
+        settings = await self.configuration.settings_for(snapshot)
+        return await self.service(), settings
+
     def begin(self, work: Coroutine[object, object, None]) -> None:
         """Do `work` in the background, until `cancel_work` is called."""
         task = asyncio.get_running_loop().create_task(work)

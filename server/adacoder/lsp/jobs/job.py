@@ -199,8 +199,7 @@ class JobWork:
     async def _ending(self, journal: Journal) -> Ending:
         """Find the job's Outcome, and insert or keep it as `decide` says."""
         job = self.job
-        self.settings = await self.client.configuration.settings_for(job.snapshot)
-        self.service = await self.client.service()
+        self.service, self.settings = await self.client.service_for(job.snapshot)
         outcome = await self._outcome(journal)
         decision = decide(
             job.work,
