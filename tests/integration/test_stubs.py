@@ -10,12 +10,13 @@ import pytest
 
 from adacoder.domain import Edit, Status, Target
 from adacoder.project import Project
-from adacoder.service import Service, from_reply
+from adacoder.service import from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import functions
 from adacoder.source.text import SourceFile, apply_edits, read, write
 from adacoder.task import Task
 from support.paths import FIXTURES
+from support.scripted import Desk
 
 STUBS = FIXTURES / "stubs"
 SOLUTIONS: dict[str, str] = json.loads((STUBS / "solutions.json").read_text(encoding="utf-8"))
@@ -39,16 +40,14 @@ def test_every_stub_has_a_solution() -> None:
 
 
 @pytest.mark.isolation
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("label", SOLUTIONS)
-async def test_a_stub_is_solved_and_its_file_stays_as_it_is(label: str, tmp_path: Path) -> None:
-    shutil.copytree(STUBS, tmp_path, dirs_exist_ok=True)
-    file, target = stubs(tmp_path)[label]
-    service = Service()
-    try:
-        candidate = from_reply(f"Here it is:\n```python\n{SOLUTIONS[label]}\n```\n", target)
-        outcome = await service.recheck(Task(target, Settings(), Project(tmp_path), start=candidate))
-    finally:
-        await service.close()
+async def test_a_stub_is_solved_and_its_file_stays_as_it_is(label: str, one_desk: Desk) -> None:
+    folder = one_desk.folder
+    shutil.copytree(STUBS, folder, dirs_exist_ok=True)
+    file, target = stubs(folder)[label]
+    candidate = from_reply(f"Here it is:\n```python\n{SOLUTIONS[label]}\n```\n", target)
+    outcome = await one_desk.service.recheck(Task(target, Settings(), Project(folder), start=candidate))
     assert outcome.reason is None or label in UNVERIFIABLE
     assert outcome.status is (Status.UNVERIFIED if label in UNVERIFIABLE else Status.VERIFIED)
     write(file, apply_edits(file.text, outcome.edits), file.path.parent)

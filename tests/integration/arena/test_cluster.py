@@ -21,6 +21,7 @@ from support.standins.server import Script
 OFFERS = ("--nthreads", "2", "--resources", "openai=2")
 OTHER = "import adacoder; adacoder.__version__ = '9.9.9'"
 NONE = "import sys; sys.modules['adacoder'] = None"
+IMPATIENT = "from adacoder.arena import cluster; cluster._CONNECTS = 1.0"
 PYTHON = "import platform; platform.python_version_tuple = lambda: ('2', '7', '18')"
 
 
@@ -179,8 +180,9 @@ def test_a_scheduler_with_another_adacoder_is_named(before: str, why: str, tmp_p
     assert said[-1].startswith(f"The Dask scheduler at {at.cluster.address} {why}")
 
 
-def test_no_scheduler_is_told_in_a_sentence(at: Site) -> None:
-    at.cluster.kill("scheduler")
-    code, said = at.on_cluster().end()
+def test_no_scheduler_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with site(tmp_path, starts=False) as at:
+        at.cluster.address = "tcp://127.0.0.1:1"
+        code, said = at.on_cluster(before=IMPATIENT).end()
     assert code == 2
-    assert said == [f"No Dask scheduler answers at {at.cluster.address}: start one with `dask scheduler`."]
+    assert said == ["No Dask scheduler answers at tcp://127.0.0.1:1: start one with `dask scheduler`."]

@@ -14,9 +14,9 @@ _proofs: list[Proof] = []
 def isolation_is_proved_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """But in tests that are about isolation, each examination proves it."""
 
-    async def proved(**told: bool) -> Proof:
+    async def proved(*, anew: bool, keeps: bool) -> Proof:
         if not _proofs:
-            _proofs.append(await probe(**told))
+            _proofs.append(await probe(anew=anew, keeps=keeps))
         return _proofs[0]
 
     if request.node.get_closest_marker("isolation") is None:

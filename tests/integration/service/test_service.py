@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from adacoder.task import Task, current
 from support.concluding import verdict_of
 from support.scripted import STUB, Desk
 
-pytestmark = pytest.mark.isolation
+pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="module")]
 
 GOOD = "```python\ndef hypotenuse(a, b):\n    return (a * a + b * b) ** 0.5\n```"
 WRONG = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```"
@@ -30,10 +29,10 @@ PLAN = "1. Square both sides.\n2. Take the root of the sum."
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    desk = Desk(tmp_path)
-    yield desk
-    await desk.service.close()
+def desk(one_desk: Desk) -> Desk:
+    """A desk at which nothing was asked yet; its candidates run in the processes of the one before."""
+    one_desk.clear()
+    return one_desk
 
 
 def inserted(outcome: Outcome) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -139,13 +138,6 @@ moves = st.one_of(
     st.builds(_round, candidates.map(_evaluate)),
 )
 TRUTHS = {RIGHT, RIGHT_TOO, replace(UNIMPORTED, imports=("import math",))}
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def one_desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
-    desk = Desk(tmp_path_factory.mktemp("door"))
-    yield desk
-    await desk.service.close()
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -6,14 +6,13 @@ import gzip
 import json
 import os
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from adacoder.domain import Candidate, Outcome, Status, Step
 from adacoder.journal import Evaluated, Journal, OpenStep, Waiting
@@ -57,13 +56,6 @@ def writing(right_from: int | None) -> Callable[[int], str]:
         return f"```python\n{RIGHT if is_right else wrong}\n```"
 
     return written
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def one_desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
-    desk = Desk(tmp_path_factory.mktemp("flows"))
-    yield desk
-    await desk.service.close()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,13 +24,13 @@ def as_a_whole(text: str) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
-def test_it_finds_what_reading_everything_finds(ends: str) -> None:
+def test_it_finds_what_reading_everything_finds(ends: str, one_in: Callable[[int], int]) -> None:
     found = 0
-    for path in FILES:
+    for path in FILES[len(ends) % one_in(2) :: one_in(2)]:
         text = path.read_text(encoding="utf-8").replace("\n", ends)
         assert [(each.qualname, each.line) for each in skim(text)] == as_a_whole(text), path
         found += len(skim(text))
-    assert found > 1000
+    assert found > 1000 // one_in(2)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,18 @@
+"""One desk for all requests of a test module: to start the processes that run candidates is what takes longest."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from support.scripted import Desk
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def one_desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
+    """Tests clear it before they use it, in the event loop of their module."""
+    desk = Desk(tmp_path_factory.mktemp("desk"))
+    yield desk
+    await desk.service.close()
