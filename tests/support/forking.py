@@ -38,8 +38,11 @@ _MOST = 1 << 17
 class Forked:
     """A server, with what tests use of `asyncio.subprocess.Process`."""
 
-    def __init__(self, stdin: asyncio.StreamWriter, *readers: asyncio.StreamReader) -> None:
-        self.stdin, (self.stdout, self.stderr, self._keeper) = stdin, readers
+    def __init__(
+        self, stdin: asyncio.StreamWriter, *outputs: tuple[asyncio.StreamReader, asyncio.BaseTransport]
+    ) -> None:
+        self.stdin, (self.stdout, self.stderr, self._keeper) = stdin, [reader for reader, _ in outputs]
+        self._transports = [stdin.transport, *(transport for _, transport in outputs)]
         self.pid, self.returncode = 0, cast("int | None", None)
         self._starting = asyncio.create_task(self._told())
         self._ending = asyncio.create_task(self._end())
@@ -70,6 +73,11 @@ class Forked:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
+    def close(self) -> None:
+        """Close the connections to a server that has ended."""
+        for transport in self._transports:
+            transport.close()
+
     async def _told(self) -> int:
         (number,) = _NUMBER.unpack(await self._keeper.readexactly(_NUMBER.size))
         return int(number)
@@ -80,11 +88,11 @@ class Forked:
         return code
 
 
-async def _reader(descriptor: int, limit: int) -> asyncio.StreamReader:
+async def _reader(descriptor: int, limit: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
     reader = asyncio.StreamReader(limit)
-    file = os.fdopen(descriptor, "rb", 0)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
-    return reader
+    loop, file = asyncio.get_running_loop(), os.fdopen(descriptor, "rb", 0)
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
+    return reader, transport
 
 
 async def _writer(descriptor: int) -> asyncio.StreamWriter:

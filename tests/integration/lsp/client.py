@@ -202,6 +202,8 @@ class Client:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self.hang_up()
+        if isinstance(self.process, Forked):
+            self.process.close()
 
     def descendants(self) -> set[int]:
         """The processes that come from the server's."""
