@@ -22,7 +22,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 _AHEAD = (
     *("service", "strategies.agentcoder", "source.coverage", "source.memorised"),
@@ -38,9 +38,14 @@ _MOST = 1 << 17
 class Forked:
     """A server, with what tests use of `asyncio.subprocess.Process`."""
 
-    def __init__(self, stdin: asyncio.StreamWriter, *readers: asyncio.StreamReader) -> None:
-        self.stdin, (self.stdout, self.stderr, self._keeper) = stdin, readers
-        self.pid, self.returncode = 0, None
+    def __init__(
+        self, stdin: asyncio.StreamWriter, *outputs: tuple[asyncio.StreamReader, asyncio.BaseTransport]
+    ) -> None:
+        self.stdin, (self.stdout, self.stderr, self._keeper) = stdin, [reader for reader, _ in outputs]
+        self._transports = [stdin.transport, *(transport for _, transport in outputs)]
+        self.pid, self.returncode = 0, cast("int | None", None)
+        self._starting = asyncio.create_task(self._told())
+        self._ending = asyncio.create_task(self._end())
 
     @classmethod
     async def started(cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], limit: int) -> Forked:
@@ -52,8 +57,7 @@ class Forked:
         for descriptor in given:
             os.close(descriptor)
         process = cls(await _writer(write), *[await _reader(each, limit) for each in (out, err, end)])
-        process.pid = await process._told()
-        process._ending = asyncio.create_task(process._end())
+        process.pid = await process._starting
         return process
 
     async def wait(self) -> int:
@@ -63,23 +67,32 @@ class Forked:
         if self.returncode is None:
             os.kill(self.pid, number)
 
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Close the connections to a server that has ended."""
+        for transport in self._transports:
+            transport.close()
 
     async def _told(self) -> int:
         (number,) = _NUMBER.unpack(await self._keeper.readexactly(_NUMBER.size))
         return int(number)
 
     async def _end(self) -> int:
-        self.returncode = await self._told()
-        return self.returncode
+        await self._starting
+        self.returncode = code = await self._told()
+        return code
 
 
-async def _reader(descriptor: int, limit: int) -> asyncio.StreamReader:
+async def _reader(descriptor: int, limit: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
     reader = asyncio.StreamReader(limit)
-    file = os.fdopen(descriptor, "rb", 0)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
-    return reader
+    loop, file = asyncio.get_running_loop(), os.fdopen(descriptor, "rb", 0)
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
+    return reader, transport
 
 
 async def _writer(descriptor: int) -> asyncio.StreamWriter:
@@ -117,7 +130,8 @@ def _main(asked: socket.socket) -> None:
             return
         if not os.fork():
             asked.close()
-            return _keep(descriptors, *json.loads(question))
+            _keep(descriptors, *json.loads(question))
+            return
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -137,7 +151,8 @@ def _keep(descriptors: Sequence[int], arguments: list[str], folder: str, environ
         for number, descriptor in enumerate(standard):
             os.dup2(descriptor, number)
             os.close(descriptor)
-        return _run(arguments, folder, environment)
+        _run(arguments, folder, environment)
+        return
     for descriptor in standard:
         os.close(descriptor)
     os.write(kept, _NUMBER.pack(pid))
@@ -145,10 +160,10 @@ def _keep(descriptors: Sequence[int], arguments: list[str], folder: str, environ
     os._exit(0)
 
 
-def _run(arguments: list[str], folder: str, environment: dict[str, str]) -> Any:
+def _run(arguments: list[str], folder: str, environment: dict[str, str]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)
-    sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)
+    sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

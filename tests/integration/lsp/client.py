@@ -202,6 +202,8 @@ class Client:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self.hang_up()
+        if isinstance(self.process, Forked):
+            self.process.close()
 
     def descendants(self) -> set[int]:
         """Return the processes that descend from the server."""

@@ -38,7 +38,6 @@ import resource
 import select
 import struct
 import sys
-from contextlib import suppress
 from time import monotonic
 
 TYPE_CHECKING = False
@@ -63,6 +62,7 @@ fast.
 _STOPPED_SECONDS = 1.0
 """Seconds for which a process with too many threads is only stopped. The server may not know of the process."""
 
+
 # linux/prctl.h
 _PR_SET_PDEATHSIG = 1
 _PR_SET_SECCOMP = 22
@@ -84,6 +84,18 @@ _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _NET_ALL = 0b11  # bind and connect over TCP
 _SCOPE_ALL = 0b11  # abstract sockets and signals
+
+
+class suppress:  # noqa: N801
+    """`contextlib.suppress` without its slow imports: this program starts twice for each template."""
+
+    def __init__(self, *errors: type[BaseException]) -> None:
+        self._errors = errors
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        return kind is not None and issubclass(kind, self._errors)
 
 
 def main(arguments: list[str]) -> None:
