@@ -12,7 +12,7 @@ does not end a line. Offsets are code points.
 """
 
 from adacoder.pytext.definitions import Definition, definitions, definitions_in, docstring_at
-from adacoder.pytext.enclosing import functions_around, starts_logical_line, top_level_starts
+from adacoder.pytext.enclosing import functions_around, starts_logical_line
 from adacoder.pytext.lines import (
     TAB_SIZE,
     Lines,
@@ -54,6 +54,5 @@ __all__ = [
     "string_interiors",
     "string_literals",
     "symbols",
-    "top_level_starts",
     "unmarked",
 ]

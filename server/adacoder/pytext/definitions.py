@@ -13,7 +13,7 @@ from adacoder.pytext.lines import content_end, indent_width, past_terminator
 from adacoder.pytext.logical import LogicalLine, logical_lines
 from adacoder.pytext.strings import skip_string
 
-_DEFINITION = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
+DEFINITION = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _DEEPEST = 100
 """Maximum number of indentation levels in Python."""
 _STRING_START = re.compile(r"(?P<prefix>[rRuU]?)(?=['\"])")
@@ -129,18 +129,29 @@ def _collect(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition,
         if index == len(lines):
             return
         header = lines[index]
-        match = _DEFINITION.match(text, header.start)
-        if match is None or (index > first and header.width != lines[first].width):
+        if not DEFINITION.match(text, header.start) or (index > first and header.width != lines[first].width):
             index = max(index, first + 1)
             continue
         after, width = index + 1, header.width
         while after < len(lines) and lines[after].width > width:
             after += 1
-        name = unicodedata.normalize("NFKC", match["name"])
-        definition = Definition(text, name, match["kind"] == "class", parents, tuple(lines[first:after]), index - first)
+        definition = define(text, lines[first:after], index - first, parents)
         found.append(definition)
         _collect(text, definition.body_lines, (*parents, definition), found)
         index = after
+
+
+def define(text: str, lines: Sequence[LogicalLine], header_index: int, parents: tuple[Definition, ...]) -> Definition:
+    """Build a definition from its `lines`.
+
+    Raises:
+        ValueError: the header line is not a `def` or `class`.
+    """
+    match = DEFINITION.match(text, lines[header_index].start)
+    if match is None:
+        raise ValueError("this line defines nothing")
+    name = unicodedata.normalize("NFKC", match.group("name"))
+    return Definition(text, name, match.group("kind") == "class", parents, tuple(lines), header_index)
 
 
 def docstring_at(text: str, start: int, end: int) -> Span | None:

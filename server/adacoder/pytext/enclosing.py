@@ -1,64 +1,212 @@
-"""The functions around a position, found without reading the logical lines of the whole text.
+"""The functions around a position, found without reading the whole text.
 
-A top-level definition ends everything above it. So only the lines from the last one above a position are read, up to
-the next line at the margin. The result is the same as with `definitions` on the whole text.
+The less indented lines above a line decide which functions enclose it. A line outside triple-quoted strings that starts
+with a statement keyword (`def`, `return`, …) is certainly a logical line. All other lines are read exactly, from the
+nearest certain line on. So the result is the same as with `definitions` on the whole text.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice, takewhile
 
-from adacoder.pytext.definitions import Definition, definitions_in
-from adacoder.pytext.lines import content_end
+from adacoder.pytext.definitions import DEFINITION, Definition, define, definitions_in
+from adacoder.pytext.lines import content_end, indent_width
 from adacoder.pytext.logical import STATEMENT_START, LogicalLine, logical_lines
 from adacoder.pytext.strings import is_continued, long_strings
 
-_AT_MARGIN = re.compile(r"^(?:@|(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
+_WHITE = re.compile(r"[ \t\f]*")
+_BEYOND = 1 << 30
+"""A column that no line reaches."""
 
 
 def functions_around(text: str, offset: int) -> list[Definition]:
     """Return the functions that the line at `offset` belongs to, outermost first.
 
-    These are the functions of `definitions(text)` whose span covers the line.
+    These are the functions of `definitions(text)` whose span covers the line. For the enclosing classes, only the
+    header and the docstring line are read.
     """
-    line = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
-    found = definitions_in(text, _lines_around(text, offset), ())
-    return [each for each in found if not each.is_class and each.span.start <= line <= each.span.end]
+    above = _Above(text, offset)
+    parents: tuple[Definition, ...] = ()
+    for start in reversed(list(above.headers())):
+        definition = define(text, _head(text, start), 0, parents)
+        if not definition.is_class:
+            found = definitions_in(text, above.lines_of(start), parents)
+            return [each for each in found if not each.is_class and above.is_in(each)]
+        parents = (*parents, definition)
+    return []
 
 
 def starts_logical_line(text: str, offset: int) -> bool:
     """True if a logical line of `text` starts at `offset`."""
-    return any(line.start == offset for line in _lines_around(text, offset))
+    return _Above(text, offset).is_start(offset)
 
 
-def top_level_starts(text: str, end: int) -> list[int]:
-    """Offsets before `end` of top-level definitions, or of their first decorators.
-
-    A definition is left out unless its line certainly starts a logical line, whatever is above it.
-    """
-    strings = iter(long_strings(text, end))
-    string = next(strings, None)
-    found: list[int] = []
-    is_decorated = False
-    for match in _AT_MARGIN.finditer(text, 0, end):
-        start = match.start()
-        while string is not None and string.end <= start:
-            string = next(strings, None)
-        if string is not None and string.start < start:
-            continue
-        if not is_decorated and STATEMENT_START.match(text, start) and not is_continued(text, start):
-            found.append(start)
-        is_decorated = match[0] == "@"
-    return found
+def _head(text: str, header_start: int) -> list[LogicalLine]:
+    """The header of a definition and the first line of its body, if any."""
+    header, *following = islice(logical_lines(text, header_start), 2)
+    return [header, *(line for line in following if line.width > header.width)]
 
 
-def _lines_around(text: str, offset: int) -> list[LogicalLine]:
-    """The logical lines from the last top-level definition on, until nothing that the line belongs to goes on."""
-    end = content_end(text, offset)
-    starts = top_level_starts(text, end)
-    found: list[LogicalLine] = []
-    for line in logical_lines(text, starts[-1] if starts else 0):
-        if line.start > end and not line.width and not (found and text[found[-1].start] == "@"):
-            break
-        found.append(line)
-    return found
+class _Above:
+    """A line, and the lines above it."""
+
+    def __init__(self, text: str, offset: int) -> None:
+        self._text = text
+        self._has_returns = "\r" in text
+        self._has_form_feeds = "\f" in text
+        self._line = self._line_start(offset)
+        self._line_end = content_end(text, offset)
+        self._strings = long_strings(text, self._line_end)
+
+    def is_in(self, definition: Definition) -> bool:
+        """True if the line belongs to `definition`."""
+        return definition.span.start <= self._line <= definition.span.end
+
+    def is_start(self, offset: int) -> bool:
+        """True if a logical line starts at `offset`, which is on the line."""
+        is_outside = next(self._upward(self._line)) == self._line
+        return is_outside and self._content(self._line) == offset and self._is_logical(self._line)
+
+    def headers(self) -> Iterator[int]:
+        """Starts of the headers around the line, innermost first.
+
+        The line can itself be a header, or a decorator of one. Going up, only lines that are indented less than all
+        logical lines below them matter: a header among them has the line in its body. An uncertain line does not hide
+        a header; the header's body is then read to see whether it ends before the line.
+        """
+        text = self._text
+        bound = lowest = _BEYOND
+        lowest_start = self._line
+        deep = ""  # prefix of lines that are certainly indented as far as `bound`
+        if decorated := self._decorated():
+            yield _start(decorated)
+            bound = lowest = decorated.width
+        for start in self._upward(self._line):
+            if (deep and text.startswith(deep, start)) or (content := self._content(start)) is None:
+                continue
+            width = indent_width(text[start:content])
+            if width >= bound:
+                continue
+            is_header = DEFINITION.match(text, content) is not None
+            if self._is_logical(start) if is_header else self._is_certain(start):
+                if is_header and (width < lowest or self._is_open_below(start, width, lowest_start)):
+                    yield start
+                if not width:
+                    return
+                bound = width
+                deep = "" if self._has_form_feeds else " " * bound
+            if width <= lowest:
+                lowest, lowest_start = width, start
+
+    def lines_of(self, header_start: int) -> list[LogicalLine]:
+        """The logical lines of a definition: decorators, header, body."""
+        width = next(logical_lines(self._text, header_start)).width
+        lines = logical_lines(self._text, self._above_decorators(header_start))
+        own: list[LogicalLine] = []
+        for line in lines:
+            if _start(line) >= header_start:
+                return [*own, line, *takewhile(lambda each: each.width > width, lines)]
+            if self._text[line.start] != "@" or line.width != width:
+                own = []
+            else:
+                own.append(line)
+        return own
+
+    def _upward(self, start: int) -> Iterator[int]:
+        """Starts of the lines from `start` upward, except those inside triple-quoted strings."""
+        text, strings = self._text, reversed(self._strings)
+        string = next(strings, None)
+        while True:
+            while string and start <= string.start:
+                string = next(strings, None)
+            if string and start < string.end:
+                start = self._line_start(string.start)
+                continue
+            yield start
+            if not start:
+                return
+            is_pair = self._has_returns and text.startswith("\r\n", start - 2)
+            start = self._line_start(start - 1 - is_pair)
+
+    def _line_start(self, offset: int) -> int:
+        """Start of the line that contains `offset`."""
+        newline = self._text.rfind("\n", 0, offset)
+        return (max(newline, self._text.rfind("\r", 0, offset)) if self._has_returns else newline) + 1
+
+    def _content(self, start: int) -> int | None:
+        """Offset of the first non-blank character of a line; None for a blank line or a comment."""
+        match = _WHITE.match(self._text, start)
+        content = match.end() if match else start
+        return None if self._text[content : content + 1] in ("", "\n", "\r", "#") else content
+
+    def _is_certain(self, start: int) -> bool:
+        """True if a logical line obviously starts at `start`, outside any string."""
+        if not start:
+            return True
+        return STATEMENT_START.match(self._text, start) is not None and not is_continued(self._text, start)
+
+    def _is_logical(self, start: int) -> bool:
+        """True if a logical line starts at `start`."""
+        if self._is_certain(start):
+            return True
+        above = logical_lines(self._text, self._certain(start), start)
+        return all(line.end < start for line in above)
+
+    def _certain(self, start: int) -> int:
+        """The nearest certain start of a logical line, at or above `start`."""
+        return next(filter(self._is_certain, self._upward(start)), 0)
+
+    def _is_open_below(self, header_start: int, width: int, doubtful: int) -> bool:
+        """True if the body of a definition reaches the start of the line.
+
+        Args:
+            header_start: where its header starts.
+            width: the column of its header.
+            doubtful: the start of a line below the header. If a logical line starts there, the body ends there.
+        """
+        if self._is_logical(doubtful):
+            return False
+        body = islice(logical_lines(self._text, header_start, self._line_end), 1, None)
+        return all(line.width > width for line in body)
+
+    def _decorated(self) -> LogicalLine | None:
+        """The header that the line decorates; None if the line is not part of a decorator."""
+        begin, has_decorator = self._line, False
+        for begin in self._upward(self._line):
+            has_decorator |= self._is_decorator(begin)
+            if self._is_certain(begin):
+                break
+        if not has_decorator:
+            return None
+        decorator: LogicalLine | None = None
+        for line in logical_lines(self._text, begin):
+            is_decorator = self._text[line.start] == "@"
+            if _start(line) <= self._line:
+                decorator = line if is_decorator else None
+            elif decorator is None or line.width != decorator.width:
+                return None
+            elif not is_decorator:
+                return line if DEFINITION.match(self._text, line.start) else None
+        return None
+
+    def _above_decorators(self, header_start: int) -> int:
+        """Start of a logical line above a header's decorators; without decorators, the start of the header itself."""
+        above, has_decorator = header_start, False
+        for above in islice(self._upward(header_start), 1, None):
+            if self._is_decorator(above):
+                has_decorator = True
+            elif self._is_certain(above):
+                break
+        return above if has_decorator else header_start
+
+    def _is_decorator(self, start: int) -> bool:
+        """True if a line looks like a decorator."""
+        content = self._content(start)
+        return content is not None and self._text[content] == "@"
+
+
+def _start(line: LogicalLine) -> int:
+    """Start of the line, including its indentation."""
+    return line.start - len(line.indent)

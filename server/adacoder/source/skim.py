@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
-from adacoder.pytext import Definition, definitions, line_number, top_level_starts
+from adacoder.pytext import Definition, definitions, line_number, long_strings
 from adacoder.source.stubs import is_stub
 
+_AT_MARGIN = re.compile(r"^(?:@|(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
 _ABSTRACT = re.compile(r"@[ \t]*(?:\w+\.)*(?:overload|abstract\w+)\b")
 """Decorators of functions that must stay unwritten."""
 _PIECES = 4096
@@ -35,11 +36,29 @@ def skim(text: str) -> tuple[Skimmed, ...]:
     """Return the functions of `text` that can be targets, in order."""
     found: list[Skimmed] = []
     line = 0
-    for start, end in pairwise([0, *top_level_starts(text, len(text)), len(text)]):
+    for start, end in pairwise([0, *_cuts(text), len(text)]):
         piece = text[start:end]
         found += (replace(each, line=line + each.line) for each in _read(piece))
         line += line_number(piece, len(piece))
     return tuple(found)
+
+
+def _cuts(text: str) -> list[int]:
+    """The offsets of top-level definitions, or of their first decorators."""
+    strings = iter(long_strings(text, len(text)))
+    string = next(strings, None)
+    cuts: list[int] = []
+    is_decorated = False
+    for match in _AT_MARGIN.finditer(text):
+        start = match.start()
+        while string is not None and string.end <= start:
+            string = next(strings, None)
+        if string is not None and string.start < start:
+            continue
+        if not is_decorated:
+            cuts.append(start)
+        is_decorated = match[0] == "@"
+    return cuts
 
 
 @lru_cache(maxsize=_PIECES)
