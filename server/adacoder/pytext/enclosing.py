@@ -1,8 +1,8 @@
-"""The functions around a position, found without reading the whole text.
+"""Find the functions around a position without reading the whole text.
 
-The less indented lines above a line decide which functions enclose it. A line outside triple-quoted strings that starts
-with a statement keyword (`def`, `return`, …) is certainly a logical line. All other lines are read exactly, from the
-nearest certain line on. So the result is the same as with `definitions` on the whole text.
+The less indented lines above a line decide which functions enclose it. If a line is outside triple-quoted strings and
+starts with a statement keyword (`def`, `return`, …), it is certainly a logical line. All other lines are read exactly,
+from the nearest certain line on. So the result is the same as with `definitions` on the whole text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from adacoder.pytext.strings import is_continued, long_strings
 
 _WHITE = re.compile(r"[ \t\f]*")
 _BEYOND = 1 << 30
-"""A column that no line reaches."""
+"""A column to the right of every line."""
 
 
 def functions_around(text: str, offset: int) -> list[Definition]:
@@ -39,12 +39,12 @@ def functions_around(text: str, offset: int) -> list[Definition]:
 
 
 def starts_logical_line(text: str, offset: int) -> bool:
-    """True if a logical line of `text` starts at `offset`."""
+    """Return whether a logical line of `text` starts at `offset`."""
     return _Above(text, offset).is_start(offset)
 
 
 def _head(text: str, header_start: int) -> list[LogicalLine]:
-    """The header of a definition and the first line of its body, if any."""
+    """Return the header of a definition and the first line of its body, if any."""
     header, *following = islice(logical_lines(text, header_start), 2)
     return [header, *(line for line in following if line.width > header.width)]
 
@@ -61,20 +61,20 @@ class _Above:
         self._strings = long_strings(text, self._line_end)
 
     def is_in(self, definition: Definition) -> bool:
-        """True if the line belongs to `definition`."""
+        """Return whether the line belongs to `definition`."""
         return definition.span.start <= self._line <= definition.span.end
 
     def is_start(self, offset: int) -> bool:
-        """True if a logical line starts at `offset`, which is on the line."""
+        """Return whether a logical line starts at `offset`, which is on the line."""
         is_outside = next(self._upward(self._line)) == self._line
         return is_outside and self._content(self._line) == offset and self._is_logical(self._line)
 
     def headers(self) -> Iterator[int]:
-        """Starts of the headers around the line, innermost first.
+        """Yield the starts of the headers around the line, innermost first.
 
-        The line can itself be a header, or a decorator of one. Going up, only lines that are indented less than all
-        logical lines below them matter: a header among them has the line in its body. An uncertain line does not hide
-        a header; the header's body is then read to see whether it ends before the line.
+        The line itself can be a header, or a decorator of one. On the way up, only lines that are indented less than
+        all logical lines below them matter: if such a line is a header, its body contains the line. An uncertain line
+        does not hide a header. The header's body is then read to see whether it ends before the line.
         """
         text = self._text
         bound = lowest = _BEYOND
@@ -101,7 +101,7 @@ class _Above:
                 lowest, lowest_start = width, start
 
     def lines_of(self, header_start: int) -> list[LogicalLine]:
-        """The logical lines of a definition: decorators, header, body."""
+        """Return the logical lines of a definition: decorators, header, body."""
         width = next(logical_lines(self._text, header_start)).width
         lines = logical_lines(self._text, self._above_decorators(header_start))
         own: list[LogicalLine] = []
@@ -115,7 +115,7 @@ class _Above:
         return own
 
     def _upward(self, start: int) -> Iterator[int]:
-        """Starts of the lines from `start` upward, except those inside triple-quoted strings."""
+        """Yield the starts of the lines from `start` upward, except those inside triple-quoted strings."""
         text, strings = self._text, reversed(self._strings)
         string = next(strings, None)
         while True:
@@ -131,38 +131,38 @@ class _Above:
             start = self._line_start(start - 1 - is_pair)
 
     def _line_start(self, offset: int) -> int:
-        """Start of the line that contains `offset`."""
+        """Return the start of the line that contains `offset`."""
         newline = self._text.rfind("\n", 0, offset)
         return (max(newline, self._text.rfind("\r", 0, offset)) if self._has_returns else newline) + 1
 
     def _content(self, start: int) -> int | None:
-        """Offset of the first non-blank character of a line; None for a blank line or a comment."""
+        """Return the offset of the first non-blank character of a line; None for a blank line or a comment."""
         match = _WHITE.match(self._text, start)
         content = match.end() if match else start
         return None if self._text[content : content + 1] in ("", "\n", "\r", "#") else content
 
     def _is_certain(self, start: int) -> bool:
-        """True if a logical line obviously starts at `start`, outside any string."""
+        """Return whether a logical line certainly starts at `start`, outside any string."""
         if not start:
             return True
         return STATEMENT_START.match(self._text, start) is not None and not is_continued(self._text, start)
 
     def _is_logical(self, start: int) -> bool:
-        """True if a logical line starts at `start`."""
+        """Return whether a logical line starts at `start`."""
         if self._is_certain(start):
             return True
         above = logical_lines(self._text, self._certain(start), start)
         return all(line.end < start for line in above)
 
     def _certain(self, start: int) -> int:
-        """The nearest certain start of a logical line, at or above `start`."""
+        """Return the nearest certain start of a logical line, at or above `start`."""
         return next(filter(self._is_certain, self._upward(start)), 0)
 
     def _is_open_below(self, header_start: int, width: int, doubtful: int) -> bool:
-        """True if the body of a definition reaches the start of the line.
+        """Return whether the body of a definition reaches the start of the line.
 
         Args:
-            header_start: where its header starts.
+            header_start: the start of its header.
             width: the column of its header.
             doubtful: the start of a line below the header. If a logical line starts there, the body ends there.
         """
@@ -172,7 +172,7 @@ class _Above:
         return all(line.width > width for line in body)
 
     def _decorated(self) -> LogicalLine | None:
-        """The header that the line decorates; None if the line is not part of a decorator."""
+        """Return the header that the line decorates; None if the line is not part of a decorator."""
         begin, has_decorator = self._line, False
         for begin in self._upward(self._line):
             has_decorator |= self._is_decorator(begin)
@@ -192,7 +192,10 @@ class _Above:
         return None
 
     def _above_decorators(self, header_start: int) -> int:
-        """Start of a logical line above a header's decorators; without decorators, the start of the header itself."""
+        """Return the start of a logical line above a header's decorators.
+
+        If there are no decorators, return the start of the header itself.
+        """
         above, has_decorator = header_start, False
         for above in islice(self._upward(header_start), 1, None):
             if self._is_decorator(above):
@@ -202,11 +205,11 @@ class _Above:
         return above if has_decorator else header_start
 
     def _is_decorator(self, start: int) -> bool:
-        """True if a line looks like a decorator."""
+        """Return whether a line looks like a decorator."""
         content = self._content(start)
         return content is not None and self._text[content] == "@"
 
 
 def _start(line: LogicalLine) -> int:
-    """Start of the line, including its indentation."""
+    """Return the start of the line, including its indentation."""
     return line.start - len(line.indent)

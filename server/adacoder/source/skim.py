@@ -44,7 +44,7 @@ def skim(text: str) -> tuple[Skimmed, ...]:
 
 
 def _cuts(text: str) -> list[int]:
-    """The offsets of top-level definitions, or of their first decorators."""
+    """Return the offsets of top-level definitions, or of their first decorators."""
     strings = iter(long_strings(text, len(text)))
     string = next(strings, None)
     cuts: list[int] = []
