@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder.domain import Ended, Message
@@ -283,7 +283,6 @@ async def test_text_arrives_as_it_was_written_however_it_is_cut(kind: ServerKind
         assert (await ask(model)).text == text
 
 
-@settings(max_examples=40)
 @given(text=st.text(st.sampled_from("ab\n\x85\u2028\u2029\xc2é…")), packet=st.integers(1, 5))
 async def test_no_character_breaks_the_stream(kind: ServerKind, text: str, packet: int) -> None:
     async with talking(kind, [Script(text, token=3, packet=packet)]) as (_, model):
