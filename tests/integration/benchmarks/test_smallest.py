@@ -20,7 +20,6 @@ SMALLEST = {
     "house": (),
     "imports": ("--rounds", "1"),
     "locate": ("--calls", "8"),
-    "own_code": (),
     "request": ("--rounds", "1"),
     "server": ("--rounds", "1"),
     "start": ("--rounds", "1"),
