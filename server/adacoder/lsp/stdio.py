@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import re
+import stat
 import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -64,17 +65,22 @@ def serve_stdio(server: AdaCoderServer) -> int:
     Returns:
         The exit code that the protocol asks for: 0 if the client said `shutdown`, else 1.
     """
-    are_one = os.path.sameopenfile(0, 1)
+    must_block = os.path.sameopenfile(0, 1) or _is_null_device(0)
     stdin, stdout = _take_stdio()
     server.protocol.set_writer(_Writer(stdout))
     # Existing objects live as long as the process. Without this, the first requests spend 20 ms on scanning them again.
     gc.freeze()
     sys.setswitchinterval(_SLICE)
     try:
-        asyncio.run(_serve(server, stdin, must_block=are_one))
+        asyncio.run(_serve(server, stdin, must_block=must_block))
     except KeyboardInterrupt:
         log.warning("Ended by a signal.")
     return 0 if server.protocol.was_shut_down else 1
+
+
+def _is_null_device(descriptor: int) -> bool:
+    """True for a device such as `/dev/null`, which cannot be polled."""
+    return stat.S_ISCHR(os.fstat(descriptor).st_mode) and not os.isatty(descriptor)
 
 
 class _Writer:
@@ -147,8 +153,8 @@ async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
 async def _reader(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> AsyncGenerator[AsyncReader]:
     """Read stdin in the event loop. pygls's own reader switches to a thread and back for each header line.
 
-    pygls's reader is still used if asyncio cannot read stdin (a file; Windows). It is also used if stdin and stdout are
-    the same terminal or socket, where non-blocking reads would make writes fail.
+    pygls's reader is still used if asyncio cannot read stdin (a file; `/dev/null`; Windows). It is also used if stdin
+    and stdout are the same terminal or socket, where non-blocking reads would make writes fail.
     """
     reader = asyncio.StreamReader(limit=_STREAM_LIMIT)
     try:
