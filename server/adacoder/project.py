@@ -209,8 +209,8 @@ def _temporary() -> Path | None:
 def module_of(path: Path, text: str, workspace: Path) -> Module:
     """Return the name under which the file at `path` is imported, and the directory from which it is imported.
 
-    Directories with an `__init__.py` are packages. Relative imports in the text may need more packages. In that case,
-    directories without an `__init__.py` also count, as many as the dots need, up to the workspace.
+    Directories with an `__init__.py` are packages. If a relative import in the text has more dots than that
+    allows, parent directories without an `__init__.py` count as packages too, up to the workspace.
     """
     path, workspace = path.absolute(), workspace.absolute()
     folder = path.parent

@@ -39,7 +39,7 @@ async def observed(request: Request, attempt: Attempt, example: Example | None =
 
 
 def shown(trace: Trace, *, in_blocks: bool = False) -> Field:
-    """Describe a trace for a prompt, even an empty trace."""
+    """Describe a trace for a prompt. An empty trace gets a sentence of its own."""
     if not trace.executed:
         return "Nothing could be traced."
     return traced_in_blocks(trace) if in_blocks else traced(trace)

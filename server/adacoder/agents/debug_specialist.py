@@ -33,7 +33,7 @@ class DebugSpecialist:
         `as_printed` applies the paper's rules instead of AdaCoder's.
         """
         if verdict.failure is None or (candidate.cut and not target.has_wants):
-            # A repaired end is a guess. It may be offered only if an example passes with it.
+            # The reply was cut off, so a repaired end is a guess. It is offered only if an example can confirm it.
             return candidate
 
         with self.journal.step("debug_specialist", "repair", "fixing by rule") as step:

@@ -64,7 +64,7 @@ def traced(trace: Trace) -> Field:
 
 
 def _traced(trace: Trace, most: int) -> str:
-    """Show at most about `most` characters of each value, and limit the whole text. Keys and tokens are removed."""
+    """Show about `most` characters of each value, and limit the whole text. Keys and tokens are removed."""
     code = {line.number: without_secrets(line.text) for line in trace.code}
     shown = [line for each in trace.first for line in _executed(each, code, most)]
     shown += [f"[… {trace.left_out} steps …]"] if trace.left_out else []

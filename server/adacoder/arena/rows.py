@@ -283,7 +283,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class RowsFile:
-    """A file of rows that a run adds to. Other runs cannot add to it at the same time."""
+    """A file of rows that a run appends to. Only one run can write to it at a time."""
 
     def __init__(self, path: Path) -> None:
         """Open the file, and repair its end if a kill tore the last line.

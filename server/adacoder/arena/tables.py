@@ -161,7 +161,7 @@ class _Sorted:
 
 @dataclass(frozen=True)
 class Grid(_Spec):
-    """A table with a measure for each line and column."""
+    """A table of one measure by line and column."""
 
     lines: Axis = "model"
     corner: str = "Models"

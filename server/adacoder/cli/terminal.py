@@ -97,7 +97,7 @@ def screen(*, stderr: bool = False) -> Screen:
 
 
 def moving_line(console: Screen | Plain) -> MovingLine | StandingLine:
-    """Return a line that shows current work or the reason for a wait."""
+    """Return the status line. It shows what is being done, or what AdaCoder waits for."""
     if isinstance(console, Plain) or not console.is_terminal:
         return StandingLine()
     from adacoder.cli.screen import MovingLine

@@ -126,7 +126,7 @@ def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
         return locate(snapshot.text, snapshot.path, snapshot.folder, line=place.line)
     if place.qualname is not None:
         return locate(snapshot.text, snapshot.path, snapshot.folder, qualname=place.qualname)
-    raise TargetError("The text has changed since AdaCoder was asked: ask again.")
+    raise TargetError("The text has changed since you asked: ask again.")
 
 
 @reads(InsertParams, _rejected)
@@ -194,7 +194,7 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
     is_same_text = place.version in (None, snapshot.version)
     line = place.line if is_same_text else None
     if line is None and place.qualname is None:
-        raise TargetError("The text has changed since AdaCoder was asked: ask again.")
+        raise TargetError("The text has changed since you asked: ask again.")
     qualname = place.qualname if line is None else None
     definition = undocumented(snapshot.text, snapshot.path, line=line, qualname=qualname)
     if definition is None:
@@ -207,7 +207,7 @@ async def _insert_docstring(ls: AdaCoderServer, snapshot: Snapshot, name: str, e
     """Have the editor make the edit. Show a message if it did not."""
     await ls.protocol.rested()
     if not take(ls.workspace, snapshot.uri).same_as(snapshot):
-        ls.show(f"The text of '{name}' has changed since AdaCoder was asked: ask again.", warning=True)
+        ls.show(f"The text of '{name}' has changed since you asked: ask again.", warning=True)
         return
     try:
         why_not = await refusal(ls, f"docstring of {name}", snapshot, (edit,))

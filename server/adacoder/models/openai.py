@@ -367,10 +367,10 @@ def _said(answer: object) -> str:
 
 
 def _object(value: object) -> Mapping[str, object]:
-    """Return a JSON object; empty for null.
+    """Return `value` as a JSON object. Null gives an empty one.
 
     Raises:
-        TypeError: `value` is neither.
+        TypeError: `value` is anything else.
     """
     if value is None:
         return {}

@@ -141,7 +141,7 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """End of a stream. Counts of 0 are unknown."""
+    """The end of a stream. A count of 0 means that it is unknown."""
 
     ended: Ended
     prompt: int = 0

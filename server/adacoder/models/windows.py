@@ -1,4 +1,4 @@
-"""Address of Windows, for a model server on Windows while AdaCoder runs in the Windows Subsystem for Linux."""
+"""Find the address of the Windows host, for a model server that runs there while AdaCoder runs in WSL."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def _fence(line: str) -> re.Match[str] | None:
 
 
 def _contents(text: str, *, ended: bool) -> list[Block]:
-    """Return the block of a fence. If the block is JSON, return the code in the JSON instead."""
+    """Return the blocks in a fence: its text, or the code in it if the text is JSON."""
     codes = texts_in_json(text) if text.lstrip()[:1] in ("{", "[") else ()
     return [_whole(code) for code in codes] or [Block(text if is_patch(text) else readable(text), ended)]
 

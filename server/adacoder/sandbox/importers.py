@@ -149,7 +149,7 @@ class _Process:
         return await forked(self.evaluation.line.channel, self.turn, slot, *kind, begin=begin)
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """Import a module like `WorkerLine.import_`, with a time limit."""
+        """As `WorkerLine.import_`, with a time limit."""
         async with self.turn, asyncio.timeout(seconds):
             how, changes = await self.evaluation.line.import_(name, path, text)
         pid = self.evaluation.line.channel.sender

@@ -390,7 +390,7 @@ def _agree(example: Example, want: str, got: str) -> bool:
 
 
 def _same_sets(example: Example, got: str) -> bool:
-    """Return whether an example's output and want differ only in the order of sets, or in how sets are written."""
+    """Return whether output and want differ only in the order of the elements of sets, or in how sets are written."""
     if example.flags & doctest.ELLIPSIS and doctest.ELLIPSIS_MARKER in example.want:
         return False
     return same_but_for_sets(example.want, got, partial(_agree, example))

@@ -209,9 +209,8 @@ class Settings:
         (),
         of.PATTERNS,
         Text(
-            "File name, or path in the workspace if it has a slash, to show to models and to running code, although it"
-            " looks private or is in `",
-            *(Named("hide"), "`."),
+            "File to show to models and to running code even if it looks private or matches `",
+            *(Named("hide"), "`: a file name, or a path in the workspace if it contains a slash."),
         ),
         option="NAME",
         by_project=False,

@@ -147,7 +147,7 @@ class Client(LanguageServer):
             self.show(message, warning=warning)
 
     def notice(self, message: str) -> None:
-        """Show a warning, but only once. The number of warnings is limited, because a project can cause any number."""
+        """Show a warning, but only once. The number is limited, because a project could cause any number of them."""
         if message not in self._noticed and len(self._noticed) < _MOST_NOTICES:
             self._noticed.add(message)
             self.show(message, warning=True)
@@ -281,7 +281,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 async def progress(
     client: Client, title: str, token: types.ProgressToken | None, cancel: Callable[[], object]
 ) -> AsyncGenerator[Callable[[str], None]]:
-    """Show progress under `token` during the `async with` block, which receives a function that shows a message.
+    """Show progress under `token` during the `async with` block. Yield a function that shows a message.
 
     `token` comes from the client or from `new_token`. If it is None, nothing is shown. `cancel` is called when the user
     cancels.

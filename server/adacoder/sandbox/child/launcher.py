@@ -387,7 +387,7 @@ def wait_for_word() -> None:
 
 
 def keep_open(descriptor: int, number: int) -> None:
-    """Move `descriptor` to `number`, which the interpreter inherits."""
+    """Move `descriptor` to `number`, so that the interpreter inherits it there."""
     os.dup2(descriptor, number)
     if descriptor != number:
         os.close(descriptor)

@@ -502,7 +502,7 @@ def lower_limit(kind: int, value: int) -> None:
 def empty(folder: str) -> bool:
     """Remove everything in a folder, which hostile code may have filled. Return True if the folder is empty.
 
-    No link is followed, and no path becomes long: deep folders are moved up before they are removed.
+    Links are not followed. Deep folders are first moved up, so that no path gets too long.
     """
     pending = [folder]
     moved = 0
