@@ -22,7 +22,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Self
 
 _AHEAD = (
     *("service", "strategies.agentcoder", "source.coverage", "source.memorised"),
@@ -38,68 +38,48 @@ _MOST = 1 << 17
 class Forked:
     """A server, with what tests use of `asyncio.subprocess.Process`."""
 
-    def __init__(
-        self, stdin: asyncio.StreamWriter, *outputs: tuple[asyncio.StreamReader, asyncio.BaseTransport]
-    ) -> None:
-        self.stdin, (self.stdout, self.stderr, self._keeper) = stdin, [reader for reader, _ in outputs]
-        self._transports = [stdin.transport, *(transport for _, transport in outputs)]
-        self.pid, self.returncode = 0, cast("int | None", None)
-        self._starting = asyncio.create_task(self._told())
-        self._ending = asyncio.create_task(self._end())
+    pid: int
+    _ending: asyncio.Task[int]
+
+    def __init__(self, *connections: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
+        (_, self.stdin), (self.stdout, _), (self.stderr, _), (self._keeper, _) = connections
+        self._writers = [writer for _, writer in connections]
 
     @classmethod
-    async def started(cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], limit: int) -> Forked:
+    async def started(cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], limit: int) -> Self:
         """Start what `command` would: `sys.executable`, then `-c CODE` or `-m MODULE`, and arguments."""
-        (stdin, write), (out, stdout), (err, stderr), (end, kept) = (os.pipe() for _ in range(4))
-        given = (stdin, stdout, stderr, kept)
-        question = json.dumps([list(command[1:]), str(folder), dict(environment)])
-        socket.send_fds(_parent(), [question.encode()], given)
-        for descriptor in given:
-            os.close(descriptor)
-        process = cls(await _writer(write), *[await _reader(each, limit) for each in (out, err, end)])
-        process.pid = await process._starting
+        pairs = [socket.socketpair() for _ in range(4)]
+        question = json.dumps([command[1:], str(folder), dict(environment)])
+        socket.send_fds(_parent(), [question.encode()], [theirs.fileno() for _, theirs in pairs])
+        for _, theirs in pairs:
+            theirs.close()
+        process = cls(*[await asyncio.open_connection(sock=ours, limit=limit) for ours, _ in pairs])
+        process.pid = await process._number()
+        process._ending = asyncio.create_task(process._number())
         return process
+
+    @property
+    def returncode(self) -> int | None:
+        return self._ending.result() if self._ending.done() else None
 
     async def wait(self) -> int:
         return await asyncio.shield(self._ending)
 
     def send_signal(self, number: int) -> None:
-        if self.returncode is None:
+        if not self._ending.done():
             os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
     def close(self) -> None:
         """Close the connections to a server that has ended."""
-        for transport in self._transports:
-            transport.close()
+        for writer in self._writers:
+            writer.close()
 
-    async def _told(self) -> int:
+    async def _number(self) -> int:
         (number,) = _NUMBER.unpack(await self._keeper.readexactly(_NUMBER.size))
         return int(number)
-
-    async def _end(self) -> int:
-        await self._starting
-        self.returncode = code = await self._told()
-        return code
-
-
-async def _reader(descriptor: int, limit: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
-    reader = asyncio.StreamReader(limit)
-    loop, file = asyncio.get_running_loop(), os.fdopen(descriptor, "rb", 0)
-    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
-    return reader, transport
-
-
-async def _writer(descriptor: int) -> asyncio.StreamWriter:
-    loop, file = asyncio.get_running_loop(), os.fdopen(descriptor, "wb", 0)
-    protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader())
-    transport, _ = await loop.connect_write_pipe(lambda: protocol, file)
-    return asyncio.StreamWriter(transport, protocol, None, loop)
 
 
 @cache
@@ -109,7 +89,7 @@ def _parent() -> socket.socket:
     with theirs:
         process = subprocess.Popen([sys.executable, "-P", __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()])
     atexit.register(process.wait)
-    atexit.register(ours.close)
+    atexit.register(process.kill)
     return ours
 
 
@@ -122,10 +102,9 @@ def _main(asked: socket.socket) -> None:
     importlib.import_module("lsprotocol.converters").get_converter()  # resolves forward references
     gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the tests'
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
     while True:
         question, descriptors, _, _ = socket.recv_fds(asked, _MOST, 4)
-        while _ended(os.WNOHANG):
-            pass
         if not question:
             return
         if not os.fork():
@@ -136,14 +115,8 @@ def _main(asked: socket.socket) -> None:
             os.close(descriptor)
 
 
-def _ended(options: int) -> bool:
-    try:
-        return os.waitpid(-1, options)[0] != 0
-    except ChildProcessError:
-        return False
-
-
 def _keep(descriptors: Sequence[int], arguments: list[str], folder: str, environment: dict[str, str]) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     *standard, kept = descriptors
     pid = os.fork()
     if not pid:

@@ -152,7 +152,7 @@ async def test_no_evaluation_survives_the_end(tmp_path: Path, ending: str) -> No
             if ending == "hang up":
                 client.hang_up()
             else:
-                client.process.terminate()
+                client.process.send_signal(signal.SIGTERM)
             assert await client.ended() == 1
             while any(map(runs, running)):  # noqa: ASYNC110  # or when one is gone
                 await asyncio.sleep(0.02)
