@@ -6,17 +6,16 @@ Only this module combines models, sandbox, agents and strategies. The command li
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from adacoder.agents.budget import NO_CEILING, BudgetSpent, Ceiling
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
 from adacoder.agents.example_designer import DESIGNER, usable
-from adacoder.agents.prompt import Briefing, brief
+from adacoder.agents.prompt import Briefing, packed
 from adacoder.agents.request import Request
 from adacoder.agents.role import Role
 from adacoder.aside import aside
@@ -42,10 +41,8 @@ from adacoder.models.leased import LeasedModel
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.window import Window
-from adacoder.privacy.access import Access
 from adacoder.replies.extract import extract
 from adacoder.settings import Settings
-from adacoder.source.context import pieces
 from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
 from adacoder.source.shareable import shareable
@@ -252,23 +249,9 @@ def _conversation(
     async def pack(window: Window) -> Briefing:
         overlays = await asyncio.to_thread(task.overlays)
         wishes = task.settings.instructions
-        return await aside(_packed, task.target, overlays, task.access(), roles, window, wishes, task.others)
+        return await aside(packed, task.target, overlays, task.access(), roles, window, wishes, task.others)
 
     return Conversation(model, task.target, task.journal, pack, ceiling)
-
-
-def _packed(
-    target: Target,
-    overlays: Mapping[Path, str],
-    allowed: Access,
-    roles: tuple[Role[Any], ...],
-    window: Window,
-    instructions: str,
-    others: tuple[Candidate, ...],
-) -> Briefing:
-    """Pack the common beginning of all prompts of a request."""
-    found = pieces(target, overlays, allowed)
-    return brief(target, found, roles, window=window, instructions=instructions, others=others)
 
 
 def from_reply(text: str, target: Target) -> Candidate:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from types import MappingProxyType
 from typing import Any
@@ -23,9 +24,10 @@ from adacoder.agents.role import FENCE, Field, Role
 from adacoder.domain import Candidate, Message, Target
 from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
+from adacoder.privacy.access import Access
 from adacoder.privacy.contents import without_secrets
 from adacoder.pytext import Lines, normalize
-from adacoder.source.context import Piece
+from adacoder.source.context import Piece, pieces
 from adacoder.source.docstring import docstring_indent
 from adacoder.source.remarks import remarks
 
@@ -90,6 +92,24 @@ class Briefing:
     def _most(self, role: Role[Any]) -> int:
         """Return the maximum number of tokens of a reply in this role."""
         return min(role.limits.tokens(self.window), self.reply_tokens)
+
+
+def packed(
+    target: Target,
+    overlays: Mapping[Path, str],
+    allowed: Access,
+    roles: Sequence[Role[Any]],
+    window: Window,
+    instructions: str,
+    others: Sequence[Candidate],
+) -> Briefing:
+    """Gather the context of `target`, and pack it by `brief`.
+
+    Raises:
+        ContextOverflow: as `brief`.
+    """
+    found = pieces(target, overlays, allowed)
+    return brief(target, found, roles, window=window, instructions=instructions, others=others)
 
 
 def brief(

@@ -255,8 +255,8 @@ def test_stdin_may_be_a_file(tmp_path: Path) -> None:
 
 
 def test_a_server_whose_stdin_is_nothing_ends() -> None:
-    ran = subprocess.run(SERVER, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=PATIENCE)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", "")
+    ran = subprocess.run(SERVER, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=PATIENCE)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, b"", b"")
 
 
 def test_stdin_and_stdout_may_be_one_socket(tmp_path: Path) -> None:
