@@ -79,7 +79,8 @@ def _against_direct(number: str, measure: Measure, on: str = "") -> Grid:
 
 
 def _curve(name: str, title: str, columns: tuple[Slice, ...], where: Where, lines: str = "model") -> Grid:
-    return Grid(name, title, columns, where, plot="lines", remark=_PREFIX, lines=lines)
+    across = "programs" if columns is _PROGRAMS else "plans, t" if columns is _PLANS else "rounds of refinement, t"
+    return Grid(name, title, columns, where, plot="lines", across=across, remark=_PREFIX, lines=lines)
 
 
 PLANNING, NOT_PLANNING = "Planning", "Non-planning"
@@ -385,6 +386,8 @@ _SEMAG_TABLES = (
         "pass@1 of SEMAG on HumanEval against the temperature",
         "temperature",
         {"dataset": HUMANEVAL, "strategy": "semag"},
+        plot="lines",
+        across="temperature",
         measure=measures.pass_at_1,
         options="--temperature T",
     ),
@@ -393,6 +396,8 @@ _SEMAG_TABLES = (
         "pass@1 of SEMAG on HumanEval against its passes over levels 3 and 4",
         tuple(Slice(str(t), {"max_iterations": (str(t), "") if t == 5 else str(t)}) for t in range(1, 8)),
         {"dataset": HUMANEVAL, "strategy": "semag"},
+        plot="lines",
+        across="passes over levels 3 and 4",
         measure=measures.pass_at_1,
         options="--max-iterations T",
         remark="M_debug is fixed at 4; the paper varies it as well.",
@@ -402,6 +407,8 @@ _SEMAG_TABLES = (
         "pass@1 on LiveCodeBench by difficulty",
         tuple(Slice(each.capitalize(), {"difficulty": each}) for each in ("easy", "medium", "hard")),
         {"dataset": "livecodebench", "strategy": tuple(_SEMAGS.values())},
+        plot="lines",
+        across="difficulty",
         lines="model,strategy",
         corner="Models and methods",
         measure=measures.pass_at_1,

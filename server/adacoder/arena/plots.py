@@ -92,8 +92,8 @@ def _lines(table: Table, axes: Axes) -> None:
         )
         drawn.append((curve, _label(line.label)))
     numbers = [column.removeprefix("t=") for column in table.columns]
-    axes.set_xticks(range(len(numbers)), numbers)
-    axes.set_xlabel("rounds of refinement, t" if numbers[:1] != [*table.columns[:1]] else "programs")
+    axes.set_xticks(range(len(numbers)), [_label(number) for number in numbers])
+    axes.set_xlabel(table.across)
     axes.set_ylabel("pass@1 with its 95 % interval, %")
     axes.set_ylim(10 * math.floor(10 * lowest), 102)
     axes.grid(axis="y", alpha=0.3)

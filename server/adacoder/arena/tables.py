@@ -99,6 +99,8 @@ class Table:
     notes: tuple[str, ...] = ()
     plot: str = ""
     """`lines`, `bars` or `circles` if the table represents a figure."""
+    across: str = ""
+    """Label of a figure's horizontal axis."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class _Spec:
     where: Where = field(default_factory=dict)
     """Values that all rows of the table have."""
     plot: str = ""
+    across: str = ""
     remark: str = ""
     """Difference from the paper's table."""
     options: str = ""
@@ -297,24 +300,33 @@ def _table(
         notes.append(f"{spec.name}: {lacking if used.has({}) else 'there are no rows'}.")
     if shown:
         notes += _doubts(used.matching({}))
-    return Table(spec.name, spec.title, corner, labels, tuple(shown), tuple(notes), spec.plot)
+    return Table(spec.name, spec.title, corner, labels, tuple(shown), tuple(notes), spec.plot, spec.across)
 
 
 def _absent(rows: _Sorted, wheres: Iterable[Where], options: str) -> str:
     """Name the strategies and datasets without rows, and the command that produces the rows.
 
-    The text is empty if none is missing.
+    If both have rows, but none with the values of a column or line, name these values instead. The text is empty if
+    nothing is missing.
     """
     missing: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
+    further: dict[str, dict[str, None]] = {}
+    known: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
     for where in wheres:
-        if where and not rows.has(where):
-            for member, names in missing.items():
-                value = where.get(member, ())
-                names.update(dict.fromkeys(_values(value)))
-    strategies, datasets = missing["strategy"], missing["dataset"]
-    if not strategies and not datasets:
+        if not where or rows.has(where):
+            continue
+        common = {member: where[member] for member in missing if member in where}
+        found, members = (known, where.keys() - common) if rows.has(common) else (missing, ())
+        for member, value in common.items():
+            found[member].update(dict.fromkeys(_values(value)))
+        for member in sorted(members):
+            further.setdefault(member, {}).update(dict.fromkeys(filter(None, _values(where[member]))))
+    named = missing if any(missing.values()) else known
+    strategies, datasets = named["strategy"], named["dataset"]
+    told = " on ".join(", ".join(names) for names in (missing["strategy"], missing["dataset"]) if names)
+    told = told or "; ".join(f"{member} {', '.join(values)}" for member, values in further.items())
+    if not told:
         return ""
-    told = " on ".join(", ".join(names) for names in (strategies, datasets) if names)
     tasks = next(iter(datasets)) if len(datasets) == 1 else "TASKS"
     made = f"adacoder arena {tasks} --strategy {','.join(strategies) or 'NAME'} --model NAME {options}".rstrip()
     return f"{told}; `{made}` makes them."

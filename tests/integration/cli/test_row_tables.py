@@ -105,6 +105,10 @@ def test_figures_are_drawn(desk: Desk) -> None:
     ran = desk.run("tables", rows, "--paper", "adacoder", "--plots", "figures")
     assert ran.code == 0
     assert [path.name for path in (desk.folder / "figures").iterdir()] == ["adacoder-figure-6.svg"]
+    values = (("temperature", "0.2"), ("difficulty", "easy"), ("max_iterations", "1"))
+    rows = _rows(desk, column("semag", "++-", values=values))
+    assert desk.run("tables", rows, "--paper", "semag", "--plots", "others").code == 0
+    assert {path.stem for path in (desk.folder / "others").iterdir()} == {f"semag-figure-{n}" for n in (4, 5, 6)}
 
 
 def test_hostile_names_do_not_reach_the_terminal_as_codes(desk: Desk) -> None:
