@@ -211,7 +211,8 @@ def thorough(session: nox.Session) -> None:
     """Run everything that the tests sample: real code in every form, every reader with every shape. Takes an hour."""
     session.install("-e", ".[test]")
     sampled = ("test_round_trip.py", "lsp/test_schedules.py", "lsp/test_fuzz.py")
-    files = ("tests/observing", "tests/unit/replies", *(f"tests/integration/{name}" for name in sampled))
+    files = ("tests/observing", "tests/unit/replies", "tests/unit/pytext", "tests/unit/source")
+    files = (*files, "tests/integration/models/test_waiting.py", *(f"tests/integration/{name}" for name in sampled))
     session.run("pytest", *WORKERS, "--all", *files, env=COMPILED)
     session.run("python", "-W", "ignore", "tests/adversarial/growth.py", *session.posargs, env={"PYTHONPATH": "tests"})
 

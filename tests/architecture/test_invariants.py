@@ -95,7 +95,8 @@ BREAKS: list[tuple[Rule, str, str]] = [
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package, compiled as that is. Each test breaks one file of it and restores it."""
-    return shutil.copytree(PACKAGE, tmp_path_factory.mktemp("copy") / "adacoder")
+    unfinished = shutil.ignore_patterns("*.pyc.*")
+    return shutil.copytree(PACKAGE, tmp_path_factory.mktemp("copy") / "adacoder", ignore=unfinished)
 
 
 @pytest.mark.parametrize("rule", dict.fromkeys(rule for rule, _, _ in BREAKS), ids=lambda rule: rule.__name__)

@@ -106,7 +106,7 @@ def test_every_function_comes_back_in_every_dressing(
     path = file_of(module)
     problems: list[str] = []
     tried = 0
-    chosen = [*enumerate(with_doctests(path))][:: one_in(5)]
+    chosen = [*enumerate(with_doctests(path))][:: one_in(3)]
     for number, original in chosen:
         stub = locate(blanked(original), path, original.module.root, qualname=original.qualname)
         dressings = DRESSINGS[number % one_in(14) :: one_in(14)]
@@ -181,7 +181,7 @@ def test_every_function_with_an_example_that_shows_an_output_is_written_back(
 ) -> None:
     verified = 0
     problems: list[str] = []
-    tried = toolz_targets()[:: one_in(8)]
+    tried = toolz_targets()[:: one_in(4)]
     for number, original in enumerate(tried, turn):
         path, blanked = workspace.blank(original)
         reply = Script(WAYS[number % len(WAYS)](original), token=32)
@@ -217,7 +217,7 @@ def test_a_wrong_answer_is_never_written(
     workspace: Workspace, one_in: Callable[[int], int], record_property: Callable[[str, object], None]
 ) -> None:
     verified, touched = 0, []
-    tried = toolz_targets()[:: one_in(11)]
+    tried = toolz_targets()[:: one_in(5)]
     for original in tried:
         path, blanked = workspace.blank(original)
         with StandIn(lambda _: "    return None").in_thread() as standin:

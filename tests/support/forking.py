@@ -1,7 +1,7 @@
 """Language servers that start at once: forks of a process that has imported what a server imports.
 
 Importing takes most of the CPU time of a server's start, and of its first job. A test of what is imported, or of how a
-server starts, starts a process in the usual way.
+server starts, starts a process in the usual way, because a fork hides that a late import needs another one before it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -67,7 +68,8 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         if not self._ending.done():
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # its end is not read yet
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)

@@ -38,8 +38,10 @@ def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[
 
     With `thinks`, the prompt asks for words first, so the code opens a fence.
     """
-    stop = tuple(text for text in WRITER.limits.stop if not (thinks and text == FENCE))
-    return replace(WRITER, agent=agent, doing=doing, prompt=prompt, limits=replace(WRITER.limits, stop=stop))
+    limits = WRITER.limits
+    if thinks:
+        limits = replace(limits, stop=tuple(text for text in limits.stop if text != FENCE), before=None)
+    return replace(WRITER, agent=agent, doing=doing, prompt=prompt, limits=limits)
 
 
 async def by_plan(

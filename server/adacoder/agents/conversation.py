@@ -16,7 +16,8 @@ from adacoder.journal import Asked, Journal, OpenStep
 from adacoder.models.base import Answering, Ask, Enough, Sampling
 from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
-from adacoder.replies.filters import answer, is_thinking
+from adacoder.replies.completion import is_without
+from adacoder.replies.filters import is_thinking
 from adacoder.replies.repetition import is_repetition
 
 T = TypeVar("T")
@@ -29,6 +30,8 @@ _SHORT = 4000
 event loop, each time that it has grown by one part in `_GROWTH`. So all checks together stay cheap.
 """
 _GROWTH = 16
+_LONGEST = 1_000_000
+"""Maximum length of a reply, in characters."""
 
 
 class _Looks:
@@ -120,19 +123,20 @@ class Conversation:
     ) -> tuple[Reply, Asked]:
         """Get the model's reply to `call`, and record it and its progress in `step`.
 
-        A reply that only repeats itself, or that is too long for its role, is ended as well, and counts as broken off.
+        A reply is ended, and counts as broken off, if it only repeats itself or goes on and on without the function.
         """
         looked = 0
         is_endless = False
         looks = _Looks(role.enough(self._target))
-        longest = role.limits.characters + 2 * len(self._target.definition.of(self._target.text))
+        before = None if role.limits.before is None else role.limits.before + len(self._target.text)
 
         def watch(text: str) -> bool:
             nonlocal looked, is_endless
             step.moved(step.written + 1)  # a reply grows by about one token at a time
-            if len(text) - looked >= _STRIDE:
+            if len(text) - looked >= max(_STRIDE, looked // _GROWTH):
                 looked = len(text)
-                is_endless = is_repetition(text) or _is_longer(text, longest)
+                is_lost = before is not None and looked > before and is_without(text, self._target, before)
+                is_endless = is_lost or looked > _LONGEST or is_repetition(text)
             return is_endless or looks.are_enough(text)
 
         asked = Asked(call.instruction)
@@ -148,8 +152,3 @@ class Conversation:
         step.details = asked
         self._said.add(reply.text)
         return reply, asked
-
-
-def _is_longer(text: str, most: int) -> bool:
-    """True if the answer in a reply so far has more than `most` characters."""
-    return len(text) > most and not is_thinking(text) and len(answer(text)) > most

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from adacoder.domain import Candidate, Reply, Target
 
 
-_LONGEST = 5000
-"""Maximum number of characters of a reply, beyond twice the function as it stands. Of 7,037 recorded replies to short
-functions, 23 are longer, and all 23 are wrong: the model has left the function and does not stop writing."""
+_BEFORE = 5000
+"""Maximum number of characters before the function. Of 7,037 recorded replies, 23 are longer as a whole, and all 23 are
+wrong."""
 
 
 def _candidate(reply: Reply, target: Target) -> Candidate:
@@ -45,7 +45,7 @@ WRITER = Role(
     has_found=_has_function,
     # Models like to explain their code and to repeat the module. If the server ends a reply at a stop sequence, it
     # sends exact counts, and AdaCoder need not close the stream.
-    limits=Limits(one_in=2, characters=_LONGEST, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
+    limits=Limits(one_in=2, before=_BEFORE, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,
 )

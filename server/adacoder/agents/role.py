@@ -36,8 +36,8 @@ class Limits:
     """Divisor of the window, for the largest part that a reply may take."""
     most: int | None = None
     """Maximum number of tokens; None: only the part of the window limits the reply."""
-    characters: int = 1_000_000
-    """Maximum number of characters of an answer, beyond twice the length of the function as it stands."""
+    before: int | None = None
+    """Maximum number of characters before the function, beyond the module, which a model may repeat; None: no limit."""
     stop: tuple[str, ...] = ()
     """Stop sequences. A sequence that the prompt shows is not used, because the model may have to write it. The prompt
     shows everything in a fence, so for `FENCE` only the function and its examples count. Servers accept at most four

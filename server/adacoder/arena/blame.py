@@ -8,7 +8,7 @@ from adacoder.domain import AdaCoderError
 from adacoder.models import errors
 
 _PASSING = (
-    *(errors.NotRunning, errors.CannotConnect, errors.Busy, errors.Loading, errors.Stalled),
+    *(errors.NotRunning, errors.NoTls, errors.CannotConnect, errors.Busy, errors.Loading, errors.Stalled),
     *(errors.BadReply, errors.OutOfMemory),
 )
 _OF_MODEL = (errors.OnlyThought, errors.ContextOverflow, errors.TooSlow)

@@ -443,7 +443,7 @@ def tables(rows: tuple[Path, ...], **values: object) -> int:
 @_as_json
 @_settings("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud")
 def models(*, rank: bool, **values: object) -> int:
-    """List the installed models; with --rank, find the best of them on TASKS.
+    """List the models of a server; with --rank, find the best of them on TASKS.
 
     TASKS is a folder of your own code, by default this one, or a file of a benchmark's tasks.
     """

@@ -25,6 +25,9 @@ from adacoder.cli.row_tables import show
 from adacoder.cli.terminal import complain, console, moving_line
 from adacoder.domain import AdaCoderError
 from adacoder.models import catalog
+from adacoder.models.address import address, base_url, require_private
+from adacoder.models.errors import OLLAMA, OPENAI
+from adacoder.models.server import Deadlines
 from adacoder.project import pyproject_file
 from adacoder.report import VERSION
 from adacoder.service import Service
@@ -92,21 +95,30 @@ async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
 
 
 async def _models(settings: Settings) -> Sequence[catalog.InstalledModel]:
-    """Models of the OpenAI-compatible server in the settings, or else of the Ollama server."""
+    """Return the models of the OpenAI-compatible server in the settings, or else of the Ollama server.
+
+    Raises:
+        ModelError: no server answers there, or it is outside the user's network, and that is not allowed.
+    """
     if settings.base_url is None:
-        return await catalog.installed(settings.host)
-    return await catalog.served(settings.base_url)
+        place, kind = address(settings.host), OLLAMA
+    else:
+        place, kind = base_url(settings.base_url), OPENAI
+    if not settings.allow_cloud:
+        await require_private(place, kind, Deadlines().connect)
+    return await (catalog.installed(settings.host) if kind is OLLAMA else catalog.served(place.url))
 
 
 async def _ids(settings: Settings) -> Sequence[str]:
-    """Ids of the server's models that fit this machine, the best for code first.
+    """Return the ids of the server's models that fit this machine, the best for code first.
 
     Raises:
         AdaCoderError: no such model is installed.
     """
     found = [model.name for model in catalog.rank(await _models(settings)) if not model.is_too_large]
     if not found:
-        raise AdaCoderError("No installed model fits this machine: name models with --model.")
+        what = "The server has no model that fits" if settings.base_url else "No installed model fits this machine"
+        raise AdaCoderError(f"{what}: name models with --model.")
     return [f"{'openai' if settings.base_url else 'ollama'}:{name}" for name in found]
 
 

@@ -119,13 +119,11 @@ def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
     Raises:
         TargetError: the function does not exist, or cannot be a target.
     """
-    from adacoder.source.locate import locate
-
     is_same_text = place.version in (None, snapshot.version)
     if place.line is not None and (place.qualname is None or place.version is not None) and is_same_text:
-        return locate(snapshot.text, snapshot.path, snapshot.folder, line=place.line)
+        return snapshot.find(line=place.line)
     if place.qualname is not None:
-        return locate(snapshot.text, snapshot.path, snapshot.folder, qualname=place.qualname)
+        return snapshot.find(qualname=place.qualname)
     raise TargetError("The text has changed since you asked: ask again.")
 
 

@@ -157,8 +157,9 @@ async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
 
 
 def _prepare(ls: AdaCoderServer) -> None:
-    for handler in (*NOTIFICATIONS.values(), *FEATURES.values()):
-        found(handler)
+    state = ("jobs.batch:Batches", "showing.saving:Saving", "showing.shown:Shown")
+    for name in (*NOTIFICATIONS.values(), *FEATURES.values(), *state):
+        found(name)
     gc.freeze()  # imported objects live as long as the process
     ls.protocol.prepare()
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from adacoder.doctor import Finding, examine, interpreter
 from adacoder.domain import JSON, AdaCoderError
 from adacoder.lsp.connection.client import new_token, progress
 from adacoder.lsp.from_proto import DoctorParams, PullParams, ScopeParams, reads
 from adacoder.lsp.snapshot import Snapshot, Uri, first_folder, take
 
 if TYPE_CHECKING:
+    from adacoder.doctor import Finding
     from adacoder.lsp.language_server import AdaCoderServer
     from adacoder.models.catalog import Described, Listing
     from adacoder.models.recommended import Recommended
@@ -140,6 +140,8 @@ async def _findings(ls: AdaCoderServer, uri: Uri | None, *, probes_speed: bool) 
 
     With `probes_speed`, measure models and show progress. Cancelling the progress keeps the findings so far.
     """
+    from adacoder.doctor import examine
+
     findings: list[Finding] = []
     snapshot = _snapshot(ls, uri)
     folder = snapshot.folder if snapshot else first_folder(ls.workspace)
@@ -175,6 +177,8 @@ async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
 
 async def _interpreter_of(ls: AdaCoderServer, uri: Uri) -> dict[str, JSON]:
     """The finding about the Python that runs a document's examples, including why it was chosen."""
+    from adacoder.doctor import Finding, interpreter
+
     try:
         snapshot = take(ls.workspace, uri)
     except AdaCoderError as error:

@@ -26,7 +26,7 @@ from adacoder.settings import Settings
 
 T = TypeVar("T")
 
-_PATIENCE = 10.0
+_PATIENCE = 15.0
 """Timeout in seconds for an answer that needs no loaded model."""
 _MEASURING = 120.0
 """Timeout in seconds for loading and measuring a model."""

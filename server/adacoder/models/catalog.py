@@ -1,4 +1,4 @@
-"""Installed and loaded models of an Ollama server, and the choice of a default model."""
+"""Models of a server: those that are installed or loaded, and the choice of a default model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MOST_ASKED = 50
 _ASKING = 20.0
 """Timeout in seconds for describing all models."""
 _LONGEST_NAME = 1000
-"""Maximum length of a name from a server. Models with longer ones are ignored."""
+"""Maximum length of a name from a server. Models with longer names, or with control characters in them, are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,10 @@ class InstalledModel:
     @property
     def parameters(self) -> str:
         """Size as people name it, such as `630M` or `7.6B`; empty if unknown."""
-        if not self.billions:
-            return ""
-        return f"{self.billions:.3g}B" if self.billions >= 1 else f"{1000 * self.billions:.3g}M"
+        millions = round(1000 * self.billions)
+        if millions < 1000:
+            return f"{millions}M" if millions else ""
+        return f"{self.billions:.3g}B" if self.billions < 100 else f"{self.billions:,.0f}B"
 
     @property
     def is_coder(self) -> bool:
@@ -122,7 +123,7 @@ async def served(url: str) -> Listing[InstalledModel]:
     """
     async with aclosing(OpenAIServer(url)) as server:
         cards = await server.cards()
-    named = [card for card in cards if isinstance(name := card.get("id"), str) and 0 < len(name) <= _LONGEST_NAME]
+    named = [card for card in cards if isinstance(card.get("id"), str) and _is_name(str(card["id"]))]
     models = Listing(map(_served, named[:_MOST_MODELS]))
     models.others = len(cards) - len(models)
     return models
@@ -239,7 +240,7 @@ def fits(size: int, most: int | None) -> bool | None:
 async def _models(server: OllamaServer) -> Listing[InstalledModel]:
     most = memory() if address(server.url).loopback else None
     tags = await server.tags()
-    named = (tag for tag in tags if len(str(tag.get("name"))) <= _LONGEST_NAME)
+    named = (tag for tag in tags if _is_name(str(tag.get("name"))))
     models = Listing(_installed(tag, most) for tag in itertools.islice(named, _MOST_MODELS))
     models.others = len(tags) - len(models)
     return models
@@ -274,6 +275,10 @@ def _installed(tag: Mapping[str, object], most: int | None) -> InstalledModel:
         str(stated.get("quantization_level") or "")[:_LONGEST_NAME],
         fits=fits(size, most) if size and not remote else None,
     )
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= _LONGEST_NAME and name.isprintable()
 
 
 def _served(card: Mapping[str, object]) -> InstalledModel:

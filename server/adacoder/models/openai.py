@@ -230,10 +230,10 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
 async def _events(response: httpx.Response) -> AsyncGenerator[Mapping[str, object]]:
     """Yield the JSON objects of a stream of server-sent events, up to `[DONE]`.
 
-    An event without data means nothing. The last event may end without an empty line.
+    An event without data means nothing. The last event may end without an empty line; if it is cut off, it is ignored.
     """
     data: list[str] = []
-    async for line in _lines_and_an_empty_one(response):
+    async for line in response.aiter_lines():
         name, _, value = line.partition(":")
         if name == "data":
             data.append(value.removeprefix(" "))
@@ -244,12 +244,11 @@ async def _events(response: httpx.Response) -> AsyncGenerator[Mapping[str, objec
             data.clear()
             if said:
                 yield _object(json.loads(said))
-
-
-async def _lines_and_an_empty_one(response: httpx.Response) -> AsyncGenerator[str]:
-    async for line in response.aiter_lines():
-        yield line
-    yield ""
+    last: Mapping[str, object] = {}
+    with suppress(ValueError):
+        last = _object(json.loads("\n".join(data)))
+    if last:
+        yield last
 
 
 def _body(chat: Chat) -> dict[str, object]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Ended
 from adacoder.pytext import definitions, indent_width, logical_lines, normalize, parsed
 from adacoder.replies.extract import candidate
-from adacoder.replies.filters import ends_in_fence_line, is_inside_fence, is_thinking, unwrapped
+from adacoder.replies.filters import answer, ends_in_fence_line, is_inside_fence, is_thinking, unwrapped
 from adacoder.replies.find import find
 from adacoder.replies.free_names import free_names, words
 from adacoder.replies.laziness import is_lazy
@@ -74,6 +74,14 @@ def completion(target: Target) -> Callable[[str], bool]:
         return _is_complete(so_far, target)
 
     return complete
+
+
+def is_without(text: str, target: Target, most: int) -> bool:
+    """Return whether the answer in a growing reply has more than `most` characters but does not begin the target."""
+    if is_thinking(text):
+        return False
+    so_far = answer(text)
+    return len(so_far) > most and not _may_hold(so_far, target)
 
 
 def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]) -> bool:

@@ -264,7 +264,7 @@ class WorkerLine:
                 return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
         raise ProtocolError("its answer to 'load' has an unknown form")
 
-    async def ask_ahead(self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]] = ()) -> None:
+    async def ask_ahead(self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]]) -> None:
         """Send the questions of later calls of `load` and `run` without waiting for answers.
 
         This works even before the process is ready.

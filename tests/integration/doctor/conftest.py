@@ -15,6 +15,8 @@ def isolation_is_proved_once(request: pytest.FixtureRequest, monkeypatch: pytest
     """But in tests that are about isolation, each examination proves it."""
 
     async def proved(*, anew: bool, keeps: bool) -> Proof:
+        assert anew
+        assert keeps
         if not _proofs:
             _proofs.append(await probe(anew=anew, keeps=keeps))
         return _proofs[0]

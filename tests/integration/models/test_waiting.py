@@ -260,7 +260,7 @@ async def test_where_nothing_is_told_of_loaded_models_none_is_unloaded(status: i
         kind.stand_in(
             lambda _: next(answers, SILENT), instead={"/api/ps": Script(status=status, body=entry)}
         ) as server,
-        windows(server, 1, kind, deadlines=Deadlines(first=1.0, loaded=0.3)) as (window,),
+        windows(server, 1, kind, deadlines=Deadlines(first=1.0, loaded=0.2)) as (window,),
     ):
         await ask(window.model)
         with pytest.raises(Stalled):

@@ -138,12 +138,33 @@ async def test_a_reply_that_writes_other_functions_without_end_is_ended_and_coun
     assert 5000 < len(str(step_json(step)["reply"])) < 7000
 
 
-@pytest.mark.parametrize("before", [f"<think>\n{_other_functions(300)}</think>\n", _other_functions(60)])
-async def test_thoughts_and_a_few_other_functions_before_the_function_are_no_reason_to_end(before: str) -> None:
-    request = Asking(f"{before}{MEAN}")
-    assert (await request.write()).function
+LONG = f"def mean(values):\n{''.join(f'    total = {number}' + chr(10) for number in range(600))}    return 2.0\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"<think>\n{_other_functions(300)}</think>\n{MEAN}",
+        f"{_other_functions(60)}{MEAN}",
+        f"```python\n{LONG}```",
+        f"```python\n{_other_functions(60)}\n\n{LONG}```",
+    ],
+    ids=["after thoughts", "after a few others", "long", "long, after a few others"],
+)
+async def test_no_reply_is_ended_before_its_function_is_whole(said: str) -> None:
+    request = Asking(said)
+    candidate = await request.write()
+    assert candidate.function
+    assert not candidate.cut
     (step,) = request.journal.steps
     assert step_json(step)["ended"] != "length"
+
+
+async def test_a_reply_may_repeat_the_module_before_the_function() -> None:
+    module = f"{_other_functions(300)}{MODULE}"
+    target = locate(module, Path("/w/numbers.py"), Path("/w"), qualname="mean")
+    request = Asking(f"```python\n{_other_functions(300)}{FUNCTION}```", of=target)
+    assert (await request.write()).function
 
 
 @pytest.mark.parametrize(("second", "known"), [(MEAN, True), (f"{MEAN}\n", None)])

@@ -34,4 +34,4 @@ def test_handlers_of_the_most_frequent_messages_are_imported_ahead(monkeypatch: 
     found.cache_clear()
     assert found.cache_info().currsize == 0
     _prepare(create())
-    assert found.cache_info().currsize == len(NOTIFICATIONS) + len(FEATURES)
+    assert found.cache_info().currsize > len(NOTIFICATIONS) + len(FEATURES)

@@ -273,7 +273,7 @@ async def test_a_long_program_goes_through_a_narrow_pipe(worker: Worker) -> None
 
 
 async def test_what_was_asked_ahead_is_not_asked_again(worker: Worker) -> None:
-    await worker.line.ask_ahead(PROGRAM, 3)
+    await worker.line.ask_ahead(PROGRAM, 3, ())
     command, nonce, *_ = await worker.heard()
     assert command == "load"
     loading = asyncio.create_task(worker.line.load(PROGRAM, 3))

@@ -106,7 +106,7 @@ class Job(Activity):
     moved: Callable[[], None] = lambda: None
     """Called at each new round."""
     is_sent: bool = False
-    """True while the edit is on its way and cannot be recalled."""
+    """True once the edit is on its way and cannot be recalled, unless the editor refused it."""
     ending: Ending | None = None
     ended: EndedJob | None = None
     """Its entry in the store of results."""
@@ -156,12 +156,15 @@ class JobWork:
     async def run(self) -> dict[str, JSON]:
         """Run the job once it may begin, and store its end. Return its answer."""
         job, journal = self.job, Journal(self.job.listen)
+        ending: Ending | None = None
         try:
             await job.may_begin.wait()
             async with self._shown() as show:
                 job.show = job.relay or show
                 ending = await self._ending(journal)
         except asyncio.CancelledError:
+            if ending is not None:  # the progress was still shown
+                return self._end(ending)
             kept = self.results.kept(job.result_id) is not None
             self._end(Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
             raise
@@ -246,7 +249,7 @@ class JobWork:
         try:
             inserted = await self._inserted(ending.outcome)
         except NotInsertedError as why:
-            return Ending(ending.outcome, obstacle=str(why), kept=True)
+            return Ending(ending.outcome, obstacle=str(why), kept=self.results.kept(result_id) is not None)
         is_known = self.client.has("workspace.apply_edit")
         if is_known:  # otherwise it is unknown whether the edit was made
             self.results.drop(result_id)
@@ -265,10 +268,12 @@ class JobWork:
             self.job.is_sent = True
             try:
                 why_not = await refusal(self.client, outcome.target.name, self.snapshot, outcome.edits)
-            finally:
+            except BaseException:
                 self.job.is_sent = False
+                raise
             if why_not is None:
                 return outcome
+            self.job.is_sent = False
             if self._current().same_as(self.snapshot):
                 break  # the text has not changed: the editor has another reason
         raise NotInsertedError(why_not or "")

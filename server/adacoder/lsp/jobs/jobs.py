@@ -10,7 +10,6 @@ question if the client shows that next to the text. A result stays kept if the q
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from adacoder.lsp.connection.client import Client
     from adacoder.lsp.showing.shown import Shown
     from adacoder.lsp.snapshot import Uri
-
-log = logging.getLogger(__name__)
 
 _PATIENCE = 10.0
 """Seconds to wait for cancelled jobs when the server ends."""
@@ -79,10 +76,11 @@ class Jobs:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if not job.cancel():
-                return await task
+            job.cancel()
             await asyncio.wait({task})
-            raise
+            if task.cancelled():
+                raise
+            return task.result()  # the job could not be cancelled any more
 
     def cancel(self, job_id: str | None) -> list[str]:
         """Cancel a job, or all jobs without an id. Return the ids of the jobs that could still be cancelled."""
@@ -123,7 +121,8 @@ class Jobs:
         del self._running[job.id]
         ending = job.ending
         if ending is not None and not self._closing:
-            self._client.log(joined(" ", [ending.message, report.summary(ending.outcome)]))
+            told = {str(text): text for text in (ending.message, report.summary(ending.outcome))}
+            self._client.log(joined(" ", told.values()))
             if job.announced:  # otherwise a request waits for it
                 self._tell(job, ending)
             # Do not show a candidate that the user cannot look at: it was discarded, or it came from a client.

@@ -13,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Status, Target, TargetError
 from adacoder.journal import Evaluated
-from adacoder.lsp.snapshot import Snapshot, Uri
 from adacoder.source.signature import same_parameters
 from adacoder.source.text import apply_edits
 from adacoder.task import Mode
+
+if TYPE_CHECKING:
+    from adacoder.lsp.snapshot import Snapshot, Uri
 
 MOST_KEPT = 32
 """Maximum number of kept results."""

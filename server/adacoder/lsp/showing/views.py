@@ -43,7 +43,7 @@ OnDocument: TypeAlias = "Callable[[AdaCoderServer, Any, Snapshot], Awaitable[Any
 
 
 def on_document(
-    *, restored: bool = False, wanted: Callable[[AdaCoderServer, Uri], Awaitable[bool]] | None = None
+    *, restored: bool = False, wanted: Wanted | None = None
 ) -> Callable[[OnDocument], Handler[AdaCoderServer, Any]]:
     """Decorate a handler of a request of the protocol on one document, which editors send at each keystroke.
 
