@@ -16,9 +16,9 @@ from adacoder.source.literal import Literal, read_literal
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
 """Error message of `DocTestParser`, which counts lines of the docstring from 1."""
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
-"""Line that opens a Markdown fence, or closes it if nothing follows."""
+"""A line that opens a Markdown fence. It closes the fence if nothing follows the marks."""
 _LONGEST = 40_000
-"""Maximum characters of a docstring with examples. The longest in common packages has half as many."""
+"""Maximum characters of a docstring with examples. The longest docstring in common packages has half as many."""
 
 
 class UnreadableExample(TargetError):
@@ -55,7 +55,7 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
 
 
 def _without_closed_fences(docstring: Literal) -> Literal:
-    """Blank out each closing line of a Markdown fence, so that it ends the output above it.
+    """Blank out each closing line of a Markdown fence. The blank line ends the output above it.
 
     Only a line outside examples opens a fence. A similar line in an output is part of the output.
     """
