@@ -3,7 +3,7 @@
 The entry points are `extract` and `completion` for code, `steps` for plans, and `repetition`, which detects replies
 that only repeat themselves. A reply with code passes through these modules in this order:
 
-    filters         removes the wrapping of a server or a model around the whole reply: thinking, control tokens
+    filters removes the wrapping around the whole reply: thinking and control tokens
     blocks          finds text marked as code (fences; JSON by `structured`), and cuts it at prose
     patches         applies a diff, SEARCH/REPLACE or `*** Begin Patch` to the target's module
     transcript      removes line numbers and prompts from a block
