@@ -129,8 +129,9 @@ def _is_whole(
 
 
 def _is_followed(found: Found, target: Target) -> bool:
-    """Return whether something follows the function that ends it: code that is not another version, or many empty
-    lines.
+    """Return whether the text after the function shows its end.
+
+    Code that is not another version shows it, and so do many empty lines.
     """
     text, end = found.passage.text, found.span.end
     line = next(logical_lines(text, end), None)

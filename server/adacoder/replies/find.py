@@ -62,8 +62,8 @@ class Found:
 
 
 def find(text: str, target: Target) -> tuple[Sequence[Found], Sequence[Block]]:
-    """Find the versions of the target's function in the unwrapped text of a reply. Also return its other passages of
-    code.
+    """Find the versions of the target's function in the unwrapped text of a reply, and its passages of code.
+
 
     Sound versions come first, from last to first. The others follow in the order of the reply. There are several
     searches, and the first that finds something decides: by name in marked code and the text in between, by name in the

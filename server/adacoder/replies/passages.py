@@ -186,8 +186,7 @@ def with_signature(text: str, target: Target) -> str:
 
 
 def _first_line_indented(text: str, lines: list[LogicalLine]) -> str | None:
-    """Return `text` with its first line indented like the others; None if it was not only the first line that lost it.
-    """
+    """Return `text` with its first line indented like the others; None if that is not what it lacks."""
     others = lines[1:]
     if not others:
         return None
