@@ -1,4 +1,4 @@
-"""One request's conversation with its model. It asks in Roles, and each call begins with the same briefing."""
+"""The conversation of one request with its model. Each call is in a Role, and begins with the same briefing."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ T = TypeVar("T")
 
 _AGAIN = "The server ended the reply before the function was whole: it is asked for once more."
 _STRIDE = 256
-"""Number of characters by which a reply grows between two checks for repetition."""
+"""Number of characters between two checks of a growing reply for repetition."""
 _SHORT = 4000
 """Up to this length in characters, a reply is checked immediately whenever it grows. A longer reply is checked off the
-event loop, each time that it has grown by one part in `_GROWTH`. So all checks together stay cheap.
+event loop, and only after it has grown by its length divided by `_GROWTH`. So all checks together stay cheap.
 """
 _GROWTH = 16
 
 
 class _Looks:
-    """Checks a growing reply without ever blocking for long."""
+    """Checks a growing reply, and never blocks for long."""
 
     def __init__(self, enough: Enough) -> None:
         self._enough = enough
@@ -75,14 +75,14 @@ class Conversation:
         self._briefing: Briefing | None = None
         self._said: set[str] = set()
         self._never_stops = False
-        """True if stop sequences are no longer used, because the model writes more than it was asked for."""
+        """True if stop sequences are no longer used, because one may have ended a reply too early."""
 
     async def ask(self, role: Role[T], fields: Mapping[str, Field] = NO_FIELDS, sampling: Sampling | None = None) -> T:
         """Ask the model as `role`, with `fields` in its prompt, and read the reply.
 
         Raises:
             BudgetSpent: a user's limit is reached.
-            ModelError: the model could not reply, may not be used, or the task does not fit into its window.
+            ModelError: the model cannot reply or may not be used, or the task does not fit into its window.
         """
         while True:
             if limit := self._ceiling.reached(self._journal):
@@ -106,7 +106,7 @@ class Conversation:
                     return role.otherwise
                 if is_thinking(reply.text):
                     raise OnlyThought(self._model.name or "", ran_out=reply.ended is Ended.LENGTH)
-                self._never_stops = True  # the function may begin where the server stopped
+                self._never_stops = True  # the function may begin after the place where the server stopped
                 return found  # type: ignore[return-value]  # only a Role with a default reads None
 
     async def _was_stopped_short(self, role: Role[T], call: RoleCall, reply: Reply) -> bool:
@@ -118,9 +118,9 @@ class Conversation:
     async def _reply(
         self, briefing: Briefing, call: RoleCall, step: OpenStep, role: Role[T], sampling: Sampling | None
     ) -> tuple[Reply, Asked]:
-        """Get the model's reply to `call`, and record it and its progress in `step`.
+        """Get the model's reply to `call`. The reply and its progress are recorded in `step`.
 
-        A reply that only repeats itself, or that is too long for its role, is ended as well, and counts as broken off.
+        A reply that only repeats itself, or that is too long for its role, is ended. It counts as broken off.
         """
         looked = 0
         is_endless = False
@@ -151,5 +151,5 @@ class Conversation:
 
 
 def _is_longer(text: str, most: int) -> bool:
-    """True if the answer in a reply so far has more than `most` characters."""
+    """Return whether the answer in a growing reply has more than `most` characters."""
     return len(text) > most and not is_thinking(text) and len(answer(text)) > most

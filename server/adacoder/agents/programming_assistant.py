@@ -1,6 +1,6 @@
-"""The Programming Assistant (paper, section IV-B) writes the function, first without a plan and later by a plan.
+"""The Programming Assistant writes the function, first without a plan and later by a plan (paper, section IV-B).
 
-It never sees its earlier code. The paper found that writing from scratch works, and that refining does not.
+It never sees its earlier code. The paper found that it is better to write from scratch than to refine.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 5000
-"""Maximum number of characters of a reply, beyond twice the function as it stands. Of 7,037 recorded replies to short
-functions, 23 are longer, and all 23 are wrong: the model has left the function and does not stop writing."""
+"""Maximum number of characters of a reply, in addition to twice the length of the current function. Of 7,037 recorded
+replies to short functions, 23 are longer. All 23 are wrong: the function has ended, and the model does not stop
+writing."""
 
 
 def _candidate(reply: Reply, target: Target) -> Candidate:
@@ -31,7 +32,7 @@ def _has_function(candidate: Candidate) -> bool:
 
 
 def _was_stopped_short(text: str, target: Target) -> bool:
-    """Work like `completion.was_stopped_short`. Names that a rule can import count as known."""
+    """Call `completion.was_stopped_short`. Names that a rule can import count as known."""
     return was_stopped_short(text, target, is_in_the_table)
 
 
@@ -43,12 +44,12 @@ WRITER = Role(
     system="system_write",
     read=_candidate,
     has_found=_has_function,
-    # Models like to explain their code and to repeat the module. If the server ends a reply at a stop sequence, it
-    # sends exact counts, and AdaCoder need not close the stream.
+    # Models like to explain their code and to repeat the module. A server that ends a reply at a stop sequence sends
+    # exact counts, and AdaCoder need not close the stream.
     limits=Limits(one_in=2, characters=_LONGEST, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,
 )
-"""Writes the function without a plan."""
+"""The Role that writes the function without a plan."""
 WRITER_BY_PLAN = replace(WRITER, doing="writing the function by the plan", prompt="write_planned")
-"""Writes the function from scratch by `plan`."""
+"""The Role that writes the function from scratch by `plan`."""
