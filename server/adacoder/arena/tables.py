@@ -258,8 +258,7 @@ def _mean(cells: Sequence[TableCell], form: FigureFormat) -> TableCell:
 
 
 def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Table:
-    """Return a table that compares each model and strategy with the base on the same tasks, with McNemar's exact test.
-    """
+    """Return a table that compares each model and strategy with the base on the same tasks, by McNemar's exact test."""
     lines = []
     used = _Sorted(rows)
     words = cache(lambda *where: first_samples(used.matching(dict(where))))

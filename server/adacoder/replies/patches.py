@@ -129,8 +129,7 @@ def _hunks(text: str) -> Iterator[_Hunk]:
 
 
 def _counted(lines: Iterable[str], old: int, new: int) -> int:
-    """Return how many of `lines` belong to a unified hunk with these numbers of lines; 0 if `lines` contradict the
-    numbers.
+    """Return how many of `lines` belong to a unified hunk with these numbers of lines; 0 if the numbers are wrong.
 
     The count is needed because a removed line such as `--- x` does not begin a file inside a hunk.
     """
@@ -227,8 +226,9 @@ def _moved(line: str, theirs: str, ours: str) -> str:
 
 
 def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
-    """Return a block with the target and the new imports and definitions of a patched module; None if the target is
-    unchanged.
+    """Return a block with the target and the new code of a patched module; None if the target is unchanged.
+
+    New imports and definitions are new code.
     """
     text, before = "\n".join(lines), normalize(target.text)
     function = next((each for each in definitions(text) if each.qualname == target.qualname), None)
