@@ -49,7 +49,7 @@ def shown(trace: Trace, *, in_blocks: bool = False) -> Field:
 async def likeness(one: Trace, other: Trace) -> float:
     """Return the similarity of two traces (SEMAG, eq. 10).
 
-    The similarity is 1 minus a quotient: their edit distance divided by the length of the longer trace. Two empty
+    The similarity is 1 - d / n, where d is their edit distance and n is the length of the longer trace. Two empty
     traces have similarity 1.
     """
     return await aside(_likeness, one, other)

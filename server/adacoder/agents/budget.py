@@ -66,7 +66,8 @@ class Ceiling:
     def reached(self, journal: Journal, *, by_program: bool = False) -> Text | None:
         """Describe the first limit that the Journal shows to be reached; None if there is none.
 
-        With `by_program`, the limit of programs is checked. Otherwise, the limits of model calls are.
+        With `by_program`, the limit of programs is checked. Otherwise, the limits of calls, tokens and seconds are
+        checked.
         """
         steps = journal.steps
         tokens = sum((step.tokens for step in steps), Tokens())

@@ -154,7 +154,7 @@ class CodeEvaluator:
         """Run the examples of one docstring on the current text of the module.
 
         As in doctest, all examples count, even if they do not run the function. An example without output in the
-        docstring must give no output. A function with hard-coded answers does not pass, like a candidate. For `once`,
+        docstring must give no output. A function with hard-coded answers does not pass, as with candidates. For `once`,
         see `Checks.check`.
 
         Raises:

@@ -76,7 +76,7 @@ def _traced(trace: Trace, most: int) -> str:
 def traced_in_blocks(trace: Trace) -> Field:
     """Describe a trace for a prompt as `traced` does, but by blocks.
 
-    If there are many, only the first and the last are shown.
+    If there are many blocks, only the first and the last ones are shown.
     """
     return partial(_traced_in_blocks, trace)
 

@@ -33,7 +33,7 @@ class Limits:
     """The maximum length of a reply in a Role, and the stop sequences."""
 
     one_in: int
-    """A reply may take the window divided by this number."""
+    """A reply may take at most the window divided by this number."""
     most: int | None = None
     """Maximum number of tokens; None if only the window limits the reply."""
     characters: int = 1_000_000

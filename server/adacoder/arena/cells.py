@@ -39,7 +39,7 @@ _COUNTING = (
     *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout"),
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
-"""Settings that a cell's row depends on, and that the row has no members for."""
+"""Settings that a cell's row depends on. The row has no members of its own for them."""
 _MOST_SLOTS = 1024
 _LEVEL = "level "
 """Prefix of a branch's name if the branch is a level of its strategy."""

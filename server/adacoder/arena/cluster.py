@@ -55,7 +55,7 @@ class ClusterError(AdaCoderError):
 
 
 class RefusedPickle(pickle.UnpicklingError, AttributeError):
-    """A pickle contains more than plain data. It is an AttributeError, because Dask drops the traceback of these."""
+    """A pickle contains more than plain data. Dask drops the traceback of an AttributeError, so this error is one."""
 
 
 def require_trusted(address: str, *, without_tls: bool) -> None:
@@ -262,7 +262,7 @@ class Cluster:
         """
         if self._watching is not None and self._watching.done():
             await self._watching
-        reading = self._client._handle_report_task  # noqa: SLF001 # this task ends when a message is refused
+        reading = self._client._handle_report_task  # noqa: SLF001  # this task ends when a message is refused
         if self._client.status in ("closing", "closed") or reading.done():
             raise self._gone
         return {address for address, slots in self._workers.items() if server in slots}
@@ -364,6 +364,9 @@ class Cluster:
 
 
 def _slots(worker: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the slots that a worker offers. They are at most its threads, because it would not begin more tasks."""
+    """Return the slots that a worker offers.
+
+    A worker runs only as many tasks as it has threads, so more slots do not count.
+    """
     most = worker["nthreads"]
     return {name: int(min(amount, most)) for name, amount in worker["resources"].items() if amount >= 1}

@@ -66,7 +66,7 @@ def paired(one: Mapping[Task, bool], other: Mapping[Task, bool]) -> Pairs:
 def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
     """For each set of columns, count the tasks that exactly these columns solve.
 
-    Only tasks that all columns have count.
+    Tasks that a column lacks are left out.
     """
     solved = {name: first_samples(rows) for name, rows in columns.items()}
     common = set.intersection(*(set(each) for each in solved.values())) if solved else set()

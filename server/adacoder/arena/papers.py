@@ -88,7 +88,7 @@ PLANNING, NOT_PLANNING = "Planning", "Non-planning"
 def _regions(rows: Sequence[Row]) -> Mapping[str, float]:
     """Count tasks by the kinds of framework that solve them.
 
-    Each non-planning framework and sample gives its own counts. The result has the means of them.
+    The counts are computed for each non-planning framework and sample. The result has their means.
     """
     pairs: dict[tuple[str, int], dict[str, list[Row]]] = {}
     planned: dict[int, list[Row]] = {}

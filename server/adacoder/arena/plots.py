@@ -125,7 +125,7 @@ def _bars(table: Table, axes: Axes) -> None:
 def _circles(table: Table, axes: Axes) -> None:
     """Draw two overlapping circles for each column, with counts: only the first, both, only the second.
 
-    The count of neither is below the circles.
+    The number of tasks that neither solved is below the circles.
     """
     from matplotlib.patches import Circle
 

@@ -96,7 +96,7 @@ def judging(folder: Path, tests: Sequence[str]) -> list[Example]:
 async def observed(
     targets: Sequence[Target], files: Sequence[Path], folder: Path, settings: Settings, troubles: list[str]
 ) -> list[tuple[str, ...]]:
-    """Return the tests of each target. A test that passes and runs the target is one of them, under pytest's name.
+    """Return for each target the tests that pass and run it. The tests have the names that pytest gives them.
 
     If test files do not run, a message about them is added to `troubles`.
 

@@ -223,7 +223,7 @@ def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str])
 
 
 def _tried(arms: Sequence[ArmResults], functions: Sequence[str]) -> int:
-    """Return the number of first functions that more than half of the arms have tried.
+    """Return how many functions, counted from the first, more than half of the arms have tried.
 
     Arms are compared only on these functions. Otherwise, when time runs out, a fast arm would win by functions that
     other arms did not even begin.

@@ -144,7 +144,7 @@ class Row:
     difficulty: str = ""
     """Difficulty of the task, if its dataset states one."""
     values: tuple[tuple[str, str], ...] = ()
-    """Names and values of the settings that `settings` is the digest of, without long texts. An empty value means
+    """Names and values of the settings behind the digest `settings`, except for long texts. An empty value means
     None."""
     version: int = field(default=VERSION, kw_only=True)
 

@@ -22,7 +22,7 @@ _LONGEST_PAUSE = 30.0
 _GIVES_UP = 3
 """After this many consecutive lasting failures, the remaining cells of a model are not tried."""
 _LOOKS = 1.0
-"""Seconds between two checks whether a server has more slots."""
+"""Seconds between two checks for more slots of a server."""
 
 
 class Carrier(Protocol):

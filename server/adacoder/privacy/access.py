@@ -1,8 +1,8 @@
 """Control the access to the files around a workspace.
 
-Only this module decides whether a file may be read, shown or sent, and only this module opens files for that. The real
-path decides, so a link counts as its target. It is not possible to detect that a hard link is a second name of a file
-elsewhere.
+Only this module decides whether a file may be read, shown or sent, and only this module opens files for these purposes.
+The real path decides, so a link counts as its target. Hard links cannot be detected: such a link is a second name of a
+file that may be elsewhere.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ _LEAST_KINDS = 3
 _LEAST_ENTROPY = 2.5
 _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
 _IS_PATH = re.compile(r"/(?:Users|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|var)/")
-"""A path below a system folder. It may have random names, because evaluations run in such folders, and is no secret."""
+"""A path below a system folder. It is not a secret, even if its names look random. Evaluations run in such folders."""
 _LEAST_RANDOM = 3.0
 _IN_ADDRESS = "a password in an address"
 """A kind of secret. It may be an example, so `found_in` reports it only if the characters look like a password."""

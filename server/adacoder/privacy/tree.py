@@ -65,8 +65,9 @@ class TooLargeError(Exception):
 
 
 def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None) -> Mapping[Path, str]:
-    """Return the sorted paths to hide in `folder` and below it, each with the reason. A path may also be the target of
-    a link.
+    """Return the sorted paths to hide in `folder` and below it, each with the reason.
+
+    For a link to a private file elsewhere, the path is the link's target.
 
     `levels` is for installed files. It limits the levels of folders that are searched. Then only names are checked, and
     large folders are not hidden. Linked folders are not searched. A repeated search looks only at changes. It needs one

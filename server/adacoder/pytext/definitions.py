@@ -53,9 +53,7 @@ class Definition:
 
     @cached_property
     def span(self) -> Span:
-        """The span from the start of the first line to the end of the body's last line.
-
-        The first line has a decorator or the header.
+        """The span from the first decorator or the header to the end of the body. It starts at the start of a line.
 
         It includes comments below the body at the body's indentation, but not the last line terminator.
         """

@@ -110,8 +110,9 @@ def _scan(text: str, begin: int, start: int) -> LogicalLine:
 
 
 def statements(text: str) -> list[Span]:
-    """Return the top-level statements of `text`. Each begins at its first decorator or keyword, and ends with its
-    block.
+    """Return the top-level statements of `text`.
+
+    A statement begins at its first decorator or keyword, and ends with its block.
 
     An indented line belongs to the statement above it. So does a line that continues a compound statement, such as
     `else` or `except`.

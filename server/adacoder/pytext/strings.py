@@ -183,9 +183,9 @@ def _is_even(text: str, least: int, end: int) -> bool:
 def _opens_another(text: str, start: int, end: int) -> bool:
     """Return whether the string at `start` is unclosed, and the quotes that end at `end` open another string.
 
-    This is never so in valid Python. The text after the quotes decides. Text on the same line must be such that it
-    cannot follow a string. Text on the next lines must be such that it cannot be code. The next lines count only if the
-    line above the quotes opens a block, because a line further down may be half typed.
+    This is never so in valid Python. The text after the quotes decides. There must be text on the same line that cannot
+    follow a string, or text on the next lines that cannot be code. The next lines count only if the line above the
+    quotes opens a block, because a line further down may be half typed.
     """
     if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
         return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0

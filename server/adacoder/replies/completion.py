@@ -129,9 +129,9 @@ def _is_whole(
 
 
 def _is_followed(found: Found, target: Target) -> bool:
-    """Return whether the text after the function shows its end.
+    """Return whether the text after the function shows that the function has ended.
 
-    Code that is not another version shows it, and so do many empty lines.
+    Other code shows it, except for another version of the function. Many empty lines also show it.
     """
     text, end = found.passage.text, found.span.end
     line = next(logical_lines(text, end), None)

@@ -186,7 +186,7 @@ def with_signature(text: str, target: Target) -> str:
 
 
 def _first_line_indented(text: str, lines: list[LogicalLine]) -> str | None:
-    """Return `text` with its first line indented like the others; None if that is not what it lacks."""
+    """Return `text` with its first line indented like the others; None if the line needs no change."""
     others = lines[1:]
     if not others:
         return None

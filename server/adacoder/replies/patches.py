@@ -226,9 +226,9 @@ def _moved(line: str, theirs: str, ours: str) -> str:
 
 
 def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
-    """Return a block with the target and the new code of a patched module; None if the target is unchanged.
+    """Return a block with the target and the new imports and definitions of a patched module.
 
-    New imports and definitions are new code.
+    Return None if the target is unchanged.
     """
     text, before = "\n".join(lines), normalize(target.text)
     function = next((each for each in definitions(text) if each.qualname == target.qualname), None)

@@ -35,9 +35,9 @@ def body_of(function: Definition) -> str:
 
 
 def _body_start(function: Definition) -> tuple[int, str]:
-    """Return the offset of the body, and the indentation that a body on the header's line lacks.
+    """Return the offset of the body, and the indentation to put before it.
 
-    The body begins on its own line, or on the line of the header or of the docstring.
+    The body begins on its own line, or after the header or docstring on the same line.
     """
     text, docstring, line = function.text, function.docstring, function.header_line
     begin = function.header.end

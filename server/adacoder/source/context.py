@@ -56,11 +56,12 @@ class Piece:
     """A part of the surroundings: text at column 0 with `\\n` line endings."""
 
     kind: str
-    """The reason to show the piece. The most important reason comes first: `imports`; `contract` (overloads, or the
-    method that is overridden); `class` (around the method); `docstring` (of the module); `signature` (symbols in the
-    signature); `mentioned` (symbols in the docstring); `base` (base classes); `part` (types of the fields of these
-    classes); `call` (calls of the target); `imported` (from the project); `module` (the rest of the module, nearest
-    first).
+    """The reason to show the piece.
+
+    These are the reasons, most important first: `imports`; `contract` (overloads, or the method that is overridden);
+    `class` (the class around the method); `docstring` (the module's docstring); `signature` (symbols in the signature);
+    `mentioned` (symbols in the docstring); `base` (base classes); `part` (types of the fields of these classes); `call`
+    (calls of the target); `imported` (imports from the project); `module` (the rest of the module, nearest first).
     """
     text: str
     position: int = 0
@@ -399,7 +400,7 @@ class _Reading:
     ) -> tuple[object, bool | None]:
         """Find the file of the module `string` in the folders `path`, or else `sys_path`.
 
-        Also tell if it is a package.
+        Also return whether the module is a package.
         """
         for folder in sys_path if path is None else path:
             file = self._near_files.file(Path(folder), string)

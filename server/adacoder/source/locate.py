@@ -237,7 +237,7 @@ def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
 
 
 def _can_be_found(definition: Definition) -> bool:
-    """Return whether examples can reach a function or class that has a complete header and is not an overload."""
+    """Return whether an example can run a function or class."""
     return _obstacle(definition) is None
 
 

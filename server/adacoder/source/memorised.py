@@ -165,7 +165,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         chain.from_iterable({want for result, want in answers if _joined(want) in seen[result.reached.lines].text})
     )
     if any(left[word] < 0 for word in left.keys() - _BASE):
-        return 0  # more answers have a constant than there are places in the code with it, so the code computes with it
+        return 0  # a constant is in more answers than places in the code, so the code computes with it
     small = [table for table in code.tables if sum(not _BASE.issuperset(entry) for entry in table) <= len(results)]
     placed = {(str(place), entry) for table in small for place, entry in enumerate(table)}
     keys = frozenset(+left)
@@ -187,7 +187,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
     asked = Counter(found)
     recalled = [met for met, want in found if asked[met, want] == 1]  # one answer for several inputs is a rule
     telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
-    others = int(by_default == 1)  # an example is answered by default if every test failed
+    others = int(by_default == 1)  # one answer by default: no test on an input succeeded
     is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
     known = _NONE.union(*telling, *(given for given, _ in inputs.values()), *(want for _, want in answers))
     beyond = _NONE.union(*(each.words for each in code.constants if each.chooses)) - known - _BASE

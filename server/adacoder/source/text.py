@@ -66,8 +66,8 @@ def read(path: Path) -> SourceFile:
     """Read the Python file at `path`.
 
     Raises:
-        TargetError: the file does not exist, cannot be read, is too long, is not Python text, or would get other bytes
-            when it is written back.
+        TargetError: the file does not exist, cannot be read, is too long, is not Python text, or cannot be written back
+            byte for byte.
     """
     try:
         status = path.stat()
@@ -91,7 +91,7 @@ def decoded(path: Path, data: bytes) -> SourceFile:
     """Decode the bytes `data` of the Python file at `path`.
 
     Raises:
-        TargetError: the file is not Python text, or would get other bytes when it is written back.
+        TargetError: the file is not Python text, or cannot be written back byte for byte.
     """
     bom = data.startswith(codecs.BOM_UTF8)
     try:

@@ -132,7 +132,7 @@ class ProjectImports:
     def _is_near(self, module: Module) -> bool:
         """Return whether a module is in the target's top-level package.
 
-        If the target has no package, compare folders.
+        If the target has no package, the module must be in the same folder.
         """
         own = self._target.module
         if "." in own.name or own.is_package:

@@ -30,7 +30,7 @@ _CONTINUED = (
     (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
     (re.compile(r"case\b"), "match 0:\n "),
 )
-"""Lines that continue a statement, and the text that makes each of them parse alone."""
+"""Patterns of lines that continue a statement. With the text put before it, such a line can be parsed alone."""
 
 
 _MOST = 200

@@ -89,8 +89,8 @@ class Layout:
     def _definitions(self, texts: Sequence[str], own: int) -> _Addition:
         """Place definitions before the target's top-level statement.
 
-        Two blank lines go above them. If neither the first definition nor the statement above is a function or class,
-        it is one.
+        Two blank lines go above the definitions. One blank line is enough if neither the first definition nor the
+        statement above is a function or class.
         """
         before = self._statements[-2:-1]
         blocks = [_BLOCK.match(texts[0]), *(_BLOCK.match(self._text, span.start) for span in before)]

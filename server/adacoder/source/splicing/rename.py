@@ -1,7 +1,8 @@
 """Rename the parameters of a function, and the function itself, throughout its text.
 
 Every variable with an old name is renamed, regardless of its scope. This is safe because the new names are not in use.
-The result is verified: only these names may differ in the syntax tree. If they do not, `with_names` returns None.
+The result is verified: only these names may differ in the syntax tree. If anything else differs, `with_names` returns
+None.
 """
 
 from __future__ import annotations

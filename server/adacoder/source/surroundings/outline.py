@@ -26,7 +26,7 @@ _LONGEST_VALUE = 400
 _LONGEST_FIELD = 80
 """Maximum characters of a statement that sets a field or attribute. A longer statement is shown without its value."""
 _MOST_FIELDS = 40
-"""Maximum lines of fields for one class. Fewer lines make an enumeration of all countries clear."""
+"""Maximum lines of fields for one class. An enumeration of all countries has more lines, but fewer make it clear."""
 SUMMARY = 200
 """Maximum characters of a docstring that is shown to state the purpose."""
 PROSE = 800
