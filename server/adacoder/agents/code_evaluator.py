@@ -308,7 +308,7 @@ def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Ve
 
 
 def _failing_on_unshown_output(verdict: Verdict) -> Verdict:
-    """Turn a verdict into a failure if an example gave an output but shows none."""
+    """Turn a verdict into a failure if an example gave an output that the docstring does not show."""
     unshown = next((result for result in verdict.results if not result.matched and not result.example.want), None)
     if verdict.failure is not None or unshown is None:
         return verdict

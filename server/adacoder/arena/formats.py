@@ -49,7 +49,7 @@ _MOST_UNPACKED = 128 << 20
 largest benchmark has a tenth of it.
 """
 _LONGEST = 64 << 20
-"""Maximum length of a line, or of a list, in bytes."""
+"""Maximum bytes of a line or of a list."""
 _MOST_TASKS = 20_000
 """Maximum number of tasks in a file. The largest benchmark has half as many."""
 _MOST_LINES = 500_000
@@ -240,7 +240,7 @@ def _plus(told: Told, shows: bool) -> _Raw:
         prompt, solution = told["prompt"], told["prompt"] + solution
     arguments = tuple(map(repr, inputs))
     tolerance = float(told.get("atol") or 0)
-    if function == "find_zero":  # any root is right
+    if function == "find_zero":  # any root is a right answer
         call = f"(lambda xs: abs(poly(xs, find_zero(xs))) <= {tolerance or 1e-4})"
         return _Raw(told["task_id"], prompt, function, solution, HiddenCalls(call, arguments, ("True",) * len(inputs)))
     return _Raw(told["task_id"], prompt, function, solution, HiddenCalls(function, arguments, None, tolerance))

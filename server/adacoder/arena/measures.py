@@ -116,7 +116,7 @@ def share(hits: float, of: int) -> Estimate | None:
 
 
 def by_task(rows: Iterable[Row]) -> Mapping[Task, list[Row]]:
-    """Group the rows that count by task."""
+    """Group rows by task. Rows that do not count are left out."""
     found: dict[Task, list[Row]] = defaultdict(list)
     for row in rows:
         if counts(row):
@@ -220,7 +220,7 @@ def verified_but_wrong(rows: Sequence[Row]) -> Estimate | None:
 
 
 def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
-    """Return a share of cells, with an interval for the number of their tasks."""
+    """Return a share of cells. Its interval is computed from the number of tasks, not of cells."""
     if not rows:
         return None
     value = sum(hits) / len(rows)

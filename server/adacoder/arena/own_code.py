@@ -1,13 +1,13 @@
 """Turn a folder of the user's own code into tasks. Each function whose examples pass becomes a task without its body.
 
-Only examples that were seen to run the function are counted. The first half of them are shown, with all examples
-between them. Later examples of the docstring are hidden. The hidden examples judge the result, together with the
-project's tests that were seen to run the function. If there are such tests, one example is enough. Examples keep their
-order, because they may use names from earlier examples.
+The first half of the examples that were seen to run the function is shown. All later examples of the docstring are
+hidden. The hidden examples judge the result, together with the project's tests that were seen to run the function. If
+there are such tests, one example is enough. Examples keep their order, because they may use names from earlier
+examples.
 
-The model and the sandbox see the docstrings and comments of the project with hidden examples blanked. The project's
-tests and documents may contain the examples in any form, so these files are hidden completely. Every other file that
-contains a hidden example is also hidden.
+Hidden examples are blanked in all docstrings and comments that the model and the sandbox see. The project's tests and
+documents may contain the examples in any form, so these files are hidden completely. Every other file that contains a
+hidden example is also hidden.
 """
 
 from __future__ import annotations

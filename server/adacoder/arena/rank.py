@@ -63,7 +63,7 @@ class ArmResults:
 
     @property
     def counted(self) -> list[Result]:
-        """The results that count. None does not count."""
+        """The results except for None."""
         return [each for each in self.results.values() if each is not None]
 
     @property

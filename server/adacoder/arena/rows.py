@@ -235,7 +235,7 @@ class RowsReader:
     unread: int = 0
     """Number of lines that are not rows."""
     first: str = ""
-    """Line number and file of the first such line."""
+    """Line number and file of the first line that is not a row."""
     newer: list[str] = field(default_factory=list)
     """A sentence for each kind of row that only a newer version can read."""
 

@@ -192,7 +192,7 @@ class _ServerCells:
             self._runner.hear(self._progress)
 
     async def _patiently(self, cell: Cell) -> Row | None:
-        """Run a cell, with retries while its server fails; None if it cannot be run."""
+        """Run a cell and return its row, with retries while its server fails; None if the cell cannot be run."""
         end, pause, progress = None, _FIRST_PAUSE, self._progress
         while True:
             try:

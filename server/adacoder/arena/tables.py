@@ -24,7 +24,7 @@ from adacoder.arena.rows import Row
 from adacoder.report import inline
 
 Where: TypeAlias = Mapping[str, str | tuple[str, ...]]
-"""Values that a row's members and settings must have. A tuple has alternative values."""
+"""Values that a row's members and settings must have. A tuple lists alternative values."""
 
 _COLUMN = ("dataset", "model", "strategy")
 _INDEXED = (*_COLUMN, "difficulty", "temperature", "max_iterations")
@@ -425,7 +425,10 @@ def as_csv(tables: Iterable[Table]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Change `text` so that no spreadsheet reads it as a formula or a new line, even if it drops leading whitespace."""
+    """Change `text` so that no spreadsheet reads it as a formula or a new line.
+
+    Some spreadsheets drop leading whitespace.
+    """
     text = text.replace("\r", r"\r")  # the writer does not quote a carriage return
     return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text[:1].isspace() else text
 

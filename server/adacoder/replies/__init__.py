@@ -7,7 +7,7 @@ repeat themselves. A reply with code passes through these modules in this order:
     blocks          finds text marked as code (fences; JSON by `structured`), and cuts it at prose
     patches         applies a diff, SEARCH/REPLACE or `*** Begin Patch` to the target's module
     transcript      removes line numbers and prompts from a block
-    passages        prepares a block to find a function in: handles echoes, uses and lost signatures
+    passages        prepares a block for the search: handles echoes, uses of the function and lost signatures
     find            finds the versions of the target in the passages: by its name, as a body, or by another name
     elision         fills in the code omitted by `# ... existing code ...` in a version
     companions      finds the imports, helpers and constants that the function may need

@@ -71,7 +71,7 @@ def extract(reply: Reply, target: Target) -> Candidate:
 
 
 def _decorated(made: Candidate, target: Target) -> list[Candidate]:
-    """Return the candidate with its new decorators and without them. The first is tried first."""
+    """Return the candidate with its new decorators and without them. They are in the order in which they are tried."""
     found = new_decorators(made.function, target)
     brought = frozenset(each.name for text in made.definitions for each in definitions(text)[:1])
     kept = [each for each in found if may_be_kept(each, brought)]
@@ -123,8 +123,8 @@ def _is_empty(text: str) -> bool:
 def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block]) -> Sequence[Block]:
     """Return the passages that may supply a helper to `found`, the most likely first.
 
-    A helper may also have several versions. So passages above the next version of the function come first, from there
-    upwards.
+    A helper may also have several versions. So the passages above the next version of the function come first,
+    beginning with the nearest.
     """
     if len(versions) == 1 or not found.is_sound:
         return passages

@@ -12,7 +12,7 @@ _TIMES = 20
 _CHARACTERS = 1500
 """Minimum number of repeated characters. A table in a function has fewer."""
 _TELLING = 2 * _PERIOD * _TIMES
-"""Number of characters at the end of a text that are also compared without regard to their numbers."""
+"""Number of characters at the end of a text that are also compared after all numbers in them are replaced by 0."""
 _LONGEST = 100_000
 """Maximum length in characters of a text that is searched for code."""
 _NUMBER = re.compile(r"\d+")

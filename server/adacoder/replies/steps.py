@@ -24,8 +24,8 @@ _CONCLUDES = re.compile(r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ 
 _LEAST_STEPS = 3
 """Minimum number of steps that prompts ask for. After fewer steps, the next text may still belong to the plan."""
 _TELLING_CHARACTERS = 64
-"""Characters at the end of a step that are searched for a colon. A shorter last line cannot be recognised as other
-text."""
+"""Number of characters at the end of a step that are searched for a colon. A last line with fewer characters may still
+become a part of the steps."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Context of a task for the model: ranked pieces of the module and of the project files that it uses.
+"""Collect the context of a task for the model: ranked pieces of the module and of the project files that it uses.
 
 All files are read as text. Nothing is run, started or written to disk. jedi resolves names from other files, and sees
 only the project's own imports and files. This is the only file that imports jedi.

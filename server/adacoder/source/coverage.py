@@ -1,4 +1,4 @@
-"""Lines and branches of a function that no Example reached.
+"""Find the lines and branches of a function that no Example reached.
 
 Only lines that the user's interpreter compiled count. Helpers of the candidate and code for type checkers do not count.
 """

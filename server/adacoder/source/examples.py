@@ -1,4 +1,4 @@
-"""The examples of a docstring, as `doctest` reads them."""
+"""Read the examples of a docstring as `doctest` does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class UnreadableExample(TargetError):
     """An example that doctest cannot read."""
 
     def __init__(self, line: int, problem: str) -> None:
-        """`line`: 0-based, in the file."""
+        """`line` is the 0-based line in the file."""
         super().__init__(f"The example on line {line + 1} cannot be read, as it {problem}: write it as doctest asks.")
         self.line = line
 

@@ -159,7 +159,10 @@ class ImportIndex:
         return None if defined is None else defined.statement
 
     def _is_certain(self, statement: str) -> bool:
-        """Return whether a statement imports from the standard library, or installed packages are unknown."""
+        """Return whether a statement can be used without looking at installed packages.
+
+        It must import from the standard library, or installed packages must be unknown.
+        """
         module = statement.split()[1].partition(".")[0].rstrip(",")
         return module in sys.stdlib_module_names or not self._installed.is_known
 

@@ -104,7 +104,7 @@ class _Levels:
 
 
 def _step(logical: list[LogicalLine]) -> int:
-    """Return the columns of one level, which is the smallest indent of a block."""
+    """Return the number of columns of one level. It is the smallest indent of a block."""
     steps = [after.width - line.width for line, after in pairwise(logical) if after.width > line.width]
     return min(steps, default=len(DEFAULT_UNIT))
 

@@ -38,11 +38,11 @@ from adacoder.source.constants import Constant, call_at, constant_at
 from adacoder.source.literal import Literal
 
 _LONGEST = 20_000
-"""Maximum characters of a docstring to read."""
+"""Maximum characters of a docstring. The rest is not read."""
 _LONGEST_LINE = 1_000
 """Maximum characters of a line. Longer lines are skipped."""
 _MOST = 200
-"""Maximum number of places in a docstring to try for each form."""
+"""Maximum number of places in a docstring that are tried for each form."""
 _MOST_ARGUMENTS = 20
 """Maximum number of arguments in a description."""
 

@@ -1,7 +1,7 @@
-"""Values of string literals, with the source line of each line of the value.
+"""Read the values of string literals, and find the source line of each line of a value.
 
-Our own Python cannot do this. It rejects some escapes, and does not say which source line a line of the value comes
-from.
+Our own Python cannot do this. It rejects some escapes, and it does not know from which source line a line of the value
+comes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def read_literal(literal: str) -> Literal:
 
 
 def literal_parts(literal: str) -> list[Span]:
-    """Locate the literals in a text for `read_literal`, with prefixes and quotes.
+    """Return the places of the literals in a text for `read_literal`, with their prefixes and quotes.
 
     Raises:
         ValueError: the text contains anything else.
@@ -103,7 +103,7 @@ def _read(literal: str) -> Literal:
         elif meaning:
             is_begun = True
         elif not is_begun:
-            lines[-1] = line  # a continuation before any text of the line
+            lines[-1] = line  # this line of the value has no text before the continuation
         done = mark.end()
     return Literal("".join([*parts, content[done:]]), tuple(lines))
 

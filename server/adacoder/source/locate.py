@@ -1,4 +1,4 @@
-"""Find the function at a position or with a name, based on lines, so that the rest of the file may be broken."""
+"""Find the function at a position or with a name. It is found by its lines, so the rest of the file may be broken."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class _AnswerConstant(NamedTuple):
 
     words: tuple[str, ...]
     chooses: bool
-    """True if it is in a comparison or a table."""
+    """True if the constant is in a comparison or a table."""
     lines: range | None
     """1-based lines of the constant's statement; None if lines are not observed."""
 
@@ -67,7 +67,7 @@ class _Code:
     def __init__(self, placed: Splice) -> None:
         self.constants: list[_AnswerConstant] = []
         self.tables: list[list[tuple[str, ...]]] = []
-        """The words of each entry of its sequences and strings, in order."""
+        """For each sequence or string of the candidate, the words of its entries, in order."""
         lines = Lines(placed.text)
         for span in (*placed.added, placed.function):
             tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
@@ -187,7 +187,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
     asked = Counter(found)
     recalled = [met for met, want in found if asked[met, want] == 1]  # one answer for several inputs is a rule
     telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
-    others = int(by_default == 1)  # one answer by default: no test on an input succeeded
+    others = int(by_default == 1)  # a single answer without a test is the default after all tests
     is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
     known = _NONE.union(*telling, *(given for given, _ in inputs.values()), *(want for _, want in answers))
     beyond = _NONE.union(*(each.words for each in code.constants if each.chooses)) - known - _BASE

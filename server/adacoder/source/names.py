@@ -1,4 +1,4 @@
-"""Names that a piece of Python code binds, and names that it uses from outside.
+"""Find the names that a piece of Python code binds, and the names that it uses from outside.
 
 If our own Python cannot parse the code, its lines are read. This finds too many names rather than too few.
 """

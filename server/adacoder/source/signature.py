@@ -21,7 +21,7 @@ class Fit:
     """Changes that make the body of one function work in another."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """New names for the candidate's parameters, where the target has another name."""
+    """The candidate's parameters that have another name in the target, with this name."""
     defaults: Mapping[str, str] = field(default_factory=dict)
     """The candidate's parameters that the target lacks, with their default expressions."""
 

@@ -1,4 +1,4 @@
-"""Read and write a user's file without losing a byte; apply edits; convert positions.
+"""Read and write a user's file without losing a byte, apply edits, and convert positions.
 
 AdaCoder counts offsets in code points. Editors count UTF-8, UTF-16 or UTF-32 units within a line. Only this module
 converts between them.
@@ -230,8 +230,8 @@ def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int
 def offset_at(lines: Lines, line: int, character: int, encoding: PositionEncoding) -> int:
     """Return the offset of a 0-based position.
 
-    A position outside a line or the text counts as the nearest end of it. A position inside a code point counts as the
-    start of the code point.
+    A position outside a line or the text counts as the nearest end of the line or text. A position inside a code point
+    counts as the start of the code point.
     """
     if line < 0:
         return 0

@@ -78,7 +78,7 @@ def _import_of(module: str) -> re.Pattern[str]:
 
 
 def _family(distribution: str) -> str:
-    """Return the first part of a normalised name, which `opencv-python-headless` and `opencv-python` share."""
+    """Return the first part of a normalised name. `opencv-python-headless` and `opencv-python` share it."""
     return distribution.partition("-")[0]
 
 

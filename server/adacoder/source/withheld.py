@@ -86,7 +86,7 @@ def _tests(text: str) -> Iterator[list[Span]]:
     if "__test__" not in text:
         return
     setting = [line for line in _logical(text) if _SETS_TESTS.match(text, line.start)]
-    if len(re.findall(r"\b__test__\b", without_strings(text))) > len(setting):  # code reads it
+    if len(re.findall(r"\b__test__\b", without_strings(text))) > len(setting):  # other code reads `__test__`
         return
     for line in setting:
         yield list(string_literals(text, line.start, line.end))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adacoder.privacy.access import Access
 
 _ENOUGH = 20
-"""Stop the search for a name once this many files import it."""
+"""The search for a name stops once this many files import it."""
 _IMPORT = re.compile(r"^[ \t\f]*(?:from|import)\b[^\n(;#]*(?:\([^)]{0,4000}\))?", re.MULTILINE)
 _RELATIVE = re.compile(r"^[ \t\f]*from[ \t]*\.", re.MULTILINE)
 _LIBRARY = re.compile(r"^[ \t\f]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)

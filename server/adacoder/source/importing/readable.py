@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _NO_CODE = re.compile(r"""#[^\n]*|("{3}|'{3})[\s\S]*?\1|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
-"""Comments and strings, approximately, since the text is broken."""
+"""Comments and strings. The pattern is approximate, because the text is broken."""
 _CONTINUED = (
     (re.compile(r"el(?:if|se)\b"), "if 0: pass\n"),
     (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
     (re.compile(r"case\b"), "match 0:\n "),
 )
-"""Patterns of lines that continue a statement. With the text put before it, such a line can be parsed alone."""
+"""Patterns of lines that continue a statement. The text with the pattern goes before the line, so that the line can be
+parsed alone."""
 
 
 _MOST = 200
@@ -53,7 +54,7 @@ def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
 
 
 def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
-    """Replace the unreadable statements of a module. If a statement contains `within`, replace only parts of it."""
+    """Replace the unreadable statements of a module. Of a statement that contains `within`, only parts are replaced."""
     ours: list[Span] = []
     for statement in _unreadable(text, statements(text)):
         if _apart(statement, within):

@@ -52,7 +52,7 @@ class NewLine:
     text: str
     """The statements, with `\\n` line endings between them."""
     apart: bool
-    """True if they form a separate group, with blank lines around it."""
+    """True if the statements form a separate group, with blank lines around it."""
 
 
 _Names = tuple[ImportedName, ...]
