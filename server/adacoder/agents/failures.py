@@ -133,7 +133,10 @@ def shortened(text: str, most: int) -> str:
 
 
 def fitted(render: Callable[[int], str], most: int, room: int, window: Window) -> str:
-    """Return the text of `render` for the greatest number up to `most` that gives at most `room` tokens, else for 0."""
+    """Return the text of `render(number)` for the greatest number that fits.
+
+    The number is at most `most`, and the text has at most `room` tokens. If no number fits, it is 0.
+    """
     text = render(most)
     if window.measure(text) <= room:
         return text

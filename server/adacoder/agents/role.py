@@ -23,8 +23,9 @@ number of characters of each quotation, and returns the text.
 """
 
 FENCE = "\n```\n"
-"""The end of a code block. A reply should have only one, so this is a stop sequence. It is wrong if the fence opens a
-block after prose, or if more blocks follow. In these cases, the reply is requested again without it.
+"""The end of a code block. A reply should have only one block, so its end is a stop sequence. It stops a reply too
+early if the fence opens a block after prose, or if more blocks follow. In these cases, the reply is requested again
+without it.
 """
 
 

@@ -76,7 +76,7 @@ _OPEN = frozenset(
         *("regex", "pattern"),
     }
 )
-"""Words in names. They show that the value is not a secret."""
+"""Words in a name that show that its value is not a secret."""
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _MADE_UP = re.compile(
     r"(?i:example|change.?me|placeholder|your|xxxx|dummy|sample|\*\*\*|\.\.\.|redacted|insert|replace|default|todo"

@@ -1,8 +1,9 @@
 """Find the functions around a position without reading the whole text.
 
-The less indented lines above a line decide which functions enclose it. If a line is outside triple-quoted strings and
-starts with a statement keyword (`def`, `return`, …), it is certainly a logical line. All other lines are read exactly,
-from the nearest certain line on. So the result is the same as with `definitions` on the whole text.
+The functions that enclose a line are found from the lines above it that have less indentation. If a line is outside
+triple-quoted strings and starts with a statement keyword (`def`, `return`, …), it is certainly a logical line. All
+other lines are read exactly, from the nearest certain line on. So the result is the same as with `definitions` on the
+whole text.
 """
 
 from __future__ import annotations

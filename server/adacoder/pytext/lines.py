@@ -1,4 +1,4 @@
-"""Offsets and indentation of physical lines."""
+"""Compute the offsets and the indentation of physical lines."""
 
 from __future__ import annotations
 

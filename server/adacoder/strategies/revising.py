@@ -80,7 +80,7 @@ SELF_DEBUGGING = Strategy(
 REFLECTOR = advisor("reflector", "reflect", "reflecting on the failure", "reflexion_reflect", most=256)
 """The Role that explains in a few sentences why `code` failed with its `error`, and what to do next time."""
 ACTOR = coder("actor", "writing the function", "write")
-"""Writes the function."""
+"""The Role that writes the function."""
 ACTOR_AGAIN = coder("actor", "revising the function by the reflections", "reflexion_revise")
 """The Role that revises `code` by its `error` and the `memory`."""
 MEMORY = 3
@@ -98,7 +98,7 @@ REFLEXION = Strategy(
 )
 
 LEARNER = coder("learner", "writing the function", "write")
-"""Writes the function."""
+"""The Role that writes the function."""
 LEARNER_AGAIN = coder("learner", "repairing the function by the method", "revise")
 """The Role that repairs `code` by the teacher's method. It gets the method as `advice`."""
 TEACHER = advisor("teacher", "teach", "finding a method to repair the function", "intervenor_teach")

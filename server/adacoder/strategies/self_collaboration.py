@@ -21,7 +21,7 @@ CODER_AGAIN = coder("coder", "revising the function by the report", "revise_by_p
 TESTER = replace(DESIGNER, agent="tester", doing="testing the code", prompt="self_collaboration_test")
 """The Role that designs tests for `code`. The paper's released tester asserts nothing, so it finds only crashes."""
 ROUNDS = 1
-"""Number of revisions. The released script has two rounds, and section 4.4 finds no gain beyond a few."""
+"""Number of revisions. The released script has two rounds. Section 4.4 finds that more than a few bring no gain."""
 
 
 async def _run(request: Request) -> None:
