@@ -112,10 +112,8 @@ def _scan(text: str, begin: int, start: int) -> LogicalLine:
 def statements(text: str) -> list[Span]:
     """Return the top-level statements of `text`.
 
-    A statement begins at its first decorator or keyword, and ends with its block.
-
-    An indented line belongs to the statement above it. So does a line that continues a compound statement, such as
-    `else` or `except`.
+    A statement begins at its first decorator or keyword, and ends with its block. An indented line belongs to the
+    statement above it. So does a line that continues a compound statement, such as `else` or `except`.
     """
     found: list[Span] = []
     decorated = False

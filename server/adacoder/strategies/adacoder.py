@@ -1,8 +1,7 @@
 """AdaCoder: Adaptive Planning in Multi-Agent Code Generation.
 
-This is Algorithm 1 of the paper (appendix C), with its ablations.
-
-ARCHITECTURE.md gives the reasons for each departure from the paper.
+This is Algorithm 1 of the paper (appendix C), with its ablations. ARCHITECTURE.md gives the reasons for each departure
+from the paper.
 """
 
 from __future__ import annotations

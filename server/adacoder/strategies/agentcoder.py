@@ -91,10 +91,9 @@ class AgentCoder:
     async def run(self, request: Request) -> None:
         """Design tests and write the function.
 
-        Then revise it by the results of the docstring's Examples and of the tests.
-
-        If a designed test fails, the designer is also asked again (section 5). It does not see the error or the code,
-        so its new tests are a second opinion on the earlier ones.
+        Then revise it by the results of the docstring's Examples and of the tests. If a designed test fails, the
+        designer is also asked again (section 5). It does not see the error or the code, so its new tests are a second
+        opinion on the earlier ones.
         """
         started = await request.try_start()
         if not request.goes_on_past_a_pass:

@@ -1,10 +1,8 @@
 """Our own strategy: the AdaCoder loop. If the loop stalls, the kind of failure decides the next step.
 
-The budget is the same as AdaCoder's.
-
-The loop stalls if the same failure occurs twice in a row, or if no further example passes in two rounds. After a wrong
-value, a trace is recorded. After any other failure, strategies are listed. If a docstring has only one example, a
-program that passes is also checked with designed tests.
+The budget is the same as AdaCoder's. The loop stalls if the same failure occurs twice in a row, or if no further
+example passes in two rounds. After a wrong value, a trace is recorded. After any other failure, strategies are listed.
+If a docstring has only one example, a program that passes is also checked with designed tests.
 """
 
 from __future__ import annotations
