@@ -120,7 +120,7 @@ class Conversation:
     ) -> tuple[Reply, Asked]:
         """Get the model's reply to `call`. The reply and its progress are recorded in `step`.
 
-        A reply that only repeats itself, or that is too long for its role, is ended. It counts as broken off.
+        A reply that only repeats itself, or that is too long for its role, is ended as well, and counts as broken off.
         """
         looked = 0
         is_endless = False
@@ -151,5 +151,5 @@ class Conversation:
 
 
 def _is_longer(text: str, most: int) -> bool:
-    """Return whether the answer in a growing reply has more than `most` characters."""
+    """True if the answer in a reply so far has more than `most` characters."""
     return len(text) > most and not is_thinking(text) and len(answer(text)) > most

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 5000
-"""Maximum number of characters of a reply, in addition to twice the length of the current function. Of 7,037 recorded
-replies to short functions, 23 are longer. All 23 are wrong: the function has ended, and the model does not stop
-writing."""
+"""Maximum number of characters of a reply, beyond twice the function as it stands. Of 7,037 recorded replies to short
+functions, 23 are longer, and all 23 are wrong: the model has left the function and does not stop writing."""
 
 
 def _candidate(reply: Reply, target: Target) -> Candidate:
@@ -44,8 +43,8 @@ WRITER = Role(
     system="system_write",
     read=_candidate,
     has_found=_has_function,
-    # Models like to explain their code and to repeat the module. A server that ends a reply at a stop sequence sends
-    # exact counts, and AdaCoder need not close the stream.
+    # Models like to explain their code and to repeat the module. If the server ends a reply at a stop sequence, it
+    # sends exact counts, and AdaCoder need not close the stream.
     limits=Limits(one_in=2, characters=_LONGEST, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,

@@ -36,9 +36,9 @@ class Limits:
     one_in: int
     """A reply may take at most the window divided by this number."""
     most: int | None = None
-    """Maximum number of tokens; None if only the window limits the reply."""
+    """Maximum number of tokens; None: only the part of the window limits the reply."""
     characters: int = 1_000_000
-    """Maximum number of characters of an answer, in addition to twice the length of the current function."""
+    """Maximum number of characters of an answer, beyond twice the length of the function as it stands."""
     stop: tuple[str, ...] = ()
     """Stop sequences. A sequence that the prompt contains is not used, because the model may have to write it. Every
     prompt contains fences, so for `FENCE` only the function and its examples are searched. Servers accept at most four

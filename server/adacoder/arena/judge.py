@@ -41,7 +41,7 @@ _PRINTS = (
 
 
 class HiddenJudge:
-    """Judges candidates, several at a time. No candidate is judged twice."""
+    """Judges candidates, several at a time. It does not judge the same candidate twice."""
 
     def __init__(self, settings: Settings) -> None:
         """`settings` give the interpreter and the minimum isolation."""

@@ -307,7 +307,7 @@ def _table(
 def _absent(rows: _Sorted, wheres: Iterable[Where], options: str) -> str:
     """Name the strategies and datasets without rows, and the command that produces the rows.
 
-    The text is empty if no rows are missing.
+    The text is empty if none is missing.
     """
     missing: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
     for where in wheres:
