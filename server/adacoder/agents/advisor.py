@@ -1,6 +1,6 @@
-"""Two kinds of Roles: advisors, which comment on a candidate, and coders, which write code from such advice.
+"""Create two kinds of Roles. Advisors comment on a candidate, and coders write code from such advice.
 
-Each strategy defines its own Roles, each with its own prompt.
+Each strategy defines its own Roles. Each Role has its own prompt.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def advisor(agent: str, action: str, doing: str, prompt: str, *, most: int = 512
 def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[Candidate]:
     """Create a Role that writes the function.
 
-    With `thinks`, the prompt asks for words first, so the code opens a fence.
+    If the Role `thinks`, its prompt asks for words first. Then the code begins with a fence, so a fence does not end
+    the reply.
     """
     limits = WRITER.limits
     if thinks:
@@ -47,7 +48,10 @@ def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[
 async def by_plan(
     request: Request, role: Role[Candidate], plan: str, about: Mapping[str, Field] = NO_FIELDS
 ) -> Candidate:
-    """Ask `role` to write by a `plan`, or to repair the attempt in `about`. If `plan` is empty, ask without a plan."""
+    """Ask `role` to write by `plan`, and to repair the attempt in `about` if there is one.
+
+    An empty `plan` is left out.
+    """
     if plan:
         return await request.ask(role, about, plan=plan)
     if about:
@@ -61,9 +65,10 @@ def code_of(candidate: Candidate) -> str:
 
 
 def told(attempt: Attempt, error: Field | None = None, *, more: str = "") -> dict[str, Field]:
-    """Return prompt fields about an attempt: its `code` and its `error`.
+    """Return the prompt fields `code` and `error` of an attempt.
 
-    If the attempt passed, its error is the given `error`, or else a note that all examples pass. `more` is appended.
+    If the attempt passed, its error is the given `error`, or else a note that all examples pass. `more` is appended to
+    the error.
     """
     if attempt.verdict.failure is not None:
         error = described(attempt.verdict)

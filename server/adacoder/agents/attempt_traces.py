@@ -1,6 +1,7 @@
-"""Traces of an attempt's failing example, recorded in the sandbox, and the measures of SEMAG's equations 10 and 11.
+"""Trace an attempt's failing example in the sandbox, and compute the measures of SEMAG's equations 10 and 11.
 
-The sandbox records the trace, so no model has to add prints. Hostile code may have forged a trace, which is only text.
+The sandbox records the trace, so no model has to add prints. Hostile code may forge a trace. This is harmless, because
+a trace is only text.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def failing(attempt: Attempt) -> Example | None:
-    """Return the example that an attempt fails, if its code ran that far."""
+    """Return the example that an attempt fails; None if there is none, or if the code could not be imported."""
     failure = attempt.verdict.failure
     return failure.example if failure is not None and attempt.verdict.imports else None
 
@@ -30,7 +31,7 @@ async def observed(request: Request, attempt: Attempt, example: Example | None =
     """Trace `example`, or else the failing example, on an attempt. The trace is empty if the code did not run.
 
     Raises:
-        SandboxError: nothing could be run.
+        SandboxError: nothing can run.
     """
     example = example or failing(attempt)
     if example is None or not attempt.verdict.imports:
@@ -48,17 +49,16 @@ def shown(trace: Trace, *, in_blocks: bool = False) -> Field:
 async def likeness(one: Trace, other: Trace) -> float:
     """Return the similarity of two traces (SEMAG, eq. 10).
 
-    It is 1 minus their edit distance divided by the length of the longer trace.
-
-    It is 1 for two empty traces.
+    The similarity is 1 - d / n, where d is their edit distance and n is the length of the longer trace. Two empty
+    traces have similarity 1.
     """
     return await aside(_likeness, one, other)
 
 
 async def complexity(attempt: Attempt) -> float:
-    """Return the complexity of a program in eq. 11.
+    """Return the complexity of a program (SEMAG, eq. 11).
 
-    The paper does not define it. Here it is a tenth per branch or loop, so a program with ten of them has complexity 1.
+    The paper does not define complexity. Here, each branch or loop adds a tenth.
     """
     return await aside(_complexity, attempt.candidate.text)
 
@@ -76,12 +76,12 @@ def _complexity(text: str) -> float:
 
 
 def _entries(trace: Trace) -> list[tuple[object, ...]]:
-    """Return the effects of each entry on values. Line numbers are left out, because they differ between programs."""
+    """Return the effects of each entry of a trace. Line numbers are left out, because they differ between programs."""
     return [(each.call, each.values, each.gave, each.raised) for each in trace.executed]
 
 
 def _distance(one: Sequence[object], other: Sequence[object]) -> int:
-    """Return the edit distance: the fewest entries to insert, delete or replace."""
+    """Return the edit distance, the smallest number of entries to insert, delete or replace."""
     above = list(range(len(other) + 1))
     for number, entry in enumerate(one, 1):
         row = [number]

@@ -1,4 +1,7 @@
-"""Limits of a request: the strategy's own limits and the user's limits. The first limit reached ends the request."""
+"""Limits of a request.
+
+The strategy has limits, and the user can set others. The first limit that is reached ends the request.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +23,31 @@ class Budget:
 
     rounds: int
     calls: int
-    """Maximum number of model calls. Asking again for a reply that a server ended too early does not count."""
+    """Maximum number of model calls. A second call does not count if a server ended the first reply too early."""
     programs: int | None = None
-    """Maximum number of candidates that are evaluated on the docstring's Examples; None: limited only by the calls."""
+    """Maximum number of candidates that are evaluated on the docstring's Examples; None if only the calls limit
+    them."""
 
     def of_start(self, max_iterations: int | None) -> Budget:
-        """Return the budget if there is a candidate to start from. With 0 iterations, no model is asked."""
+        """Return the budget of a request that starts from a candidate. If `max_iterations` is 0, no model is asked."""
         return replace(self, calls=0) if max_iterations == 0 else self
 
 
 class BudgetSpent(Exception):
-    """A strategy needs more than its Budget or a user's limit allows; the request ends with the best attempt so far."""
+    """A strategy needs more than its Budget or a user's limit allows.
+
+    The request ends with the best attempt so far.
+    """
 
     def __init__(self, limit: Text | None = None) -> None:
-        """`limit` describes the user's limit, if that was reached."""
+        """`limit` describes the user's limit, if it was reached."""
         super().__init__(limit)
         self.limit = limit
 
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """Limits that a user sets for a whole request, over all models of its ladder; None: no such limit."""
+    """Limits that a user sets for a whole request, with all models of its ladder. None means no limit."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -53,13 +60,14 @@ class Ceiling:
         return cls(settings.budget_calls, settings.budget_tokens, settings.budget_seconds, settings.budget_programs)
 
     def most_calls(self, calls: int, journal: Journal) -> int:
-        """Reduce the `calls` that a strategy may take to the number that the user's limit leaves."""
+        """Return how many of `calls` the user's limit still allows."""
         return calls if self.calls is None else min(calls, max(self.calls - _calls(journal), 0))
 
     def reached(self, journal: Journal, *, by_program: bool = False) -> Text | None:
-        """Name the first limit that forbids another model call or (`by_program`) another program, by the Journal.
+        """Describe the first limit that the Journal shows to be reached; None if there is none.
 
-        Return None if no limit does.
+        With `by_program`, the limit of programs is checked. Otherwise, the limits of calls, tokens and seconds are
+        checked.
         """
         steps = journal.steps
         tokens = sum((step.tokens for step in steps), Tokens())

@@ -1,6 +1,6 @@
-"""The Code Evaluator (paper, section IV-C and Algorithm 2): runs the docstring's examples on a candidate in its place.
+"""The Code Evaluator runs the docstring's examples on a candidate in its place (paper, section IV-C and Algorithm 2).
 
-Only the examples decide. The candidate is put into the module's current text, and the module is imported under its own
+Only the examples decide. The candidate is put into the module's current text. The module is then imported under its own
 name, in isolation. Its code never runs in our own process.
 """
 
@@ -36,14 +36,14 @@ from adacoder.traces import Trace
 
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
-"""Import failures whose cause may be outside the candidate."""
+"""Failures at import. Their cause may be outside the candidate."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
 _SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The result of tests other than the docstring's Examples. It can rank a candidate, but never decide."""
+    """The result of designed tests. It can rank a candidate, but it never verifies one."""
 
     results: tuple[ExampleResult, ...]
     """Results of the tests that ran, in order."""
@@ -62,7 +62,7 @@ class CodeEvaluator:
     def __init__(
         self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float, covers: bool = False
     ) -> None:
-        """`covers`: also compute the coverage of candidates that pass."""
+        """If `covers`, compute the coverage of candidates that pass as well."""
         self._host = host
         self._journal = journal
         self._overlays = overlays
@@ -74,23 +74,23 @@ class CodeEvaluator:
         """Prepare for candidates of `target`.
 
         Raises:
-            SandboxError: nothing could run, because there is no isolation or no interpreter.
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
         text = await aside(withheld, target)
         await self._host.ready(self._program(target, _as_it_stands(target), text))
 
     async def with_class_examples(self, target: Target) -> Target:
-        """Add to `target` the examples of its class that were observed to run it in the current module.
+        """Add to `target` the examples of its class that were observed to run it.
 
-        If some of the examples do not finish in the current module, all of them run again with an empty body for the
-        target.
+        The examples run in the current module. If some do not finish there, all of them run again with an empty body
+        for the target.
 
         Raises:
-            SandboxError: nothing could run, because there is no isolation or no interpreter.
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
         if not target.of_class:
             return target
-        from adacoder.agents.prompt import bodiless  # a large import, needed only for candidates
+        from adacoder.agents.prompt import bodiless  # a large import that only candidates need
         from adacoder.source.splice import splice
 
         every = replace(target, examples=target.of_class)
@@ -109,7 +109,7 @@ class CodeEvaluator:
         """Run the examples of `target` on `candidate`.
 
         Raises:
-            SandboxError: nothing could run, because there is no isolation or no interpreter.
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
         with self._journal.step(_AGENT, "evaluate", _RUNNING) as step:
             known = self._verdicts.get((target, candidate))
@@ -131,7 +131,7 @@ class CodeEvaluator:
             return Feedback(verdict.results, verdict.failure)
 
     async def trace(self, target: Target, candidate: Candidate, example: Example) -> Trace:
-        """Trace `example` on `candidate`, after running the docstring's earlier examples.
+        """Run the docstring's earlier examples on `candidate`, and then trace `example`.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -153,12 +153,12 @@ class CodeEvaluator:
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """Run the examples of one docstring on the current text of the module.
 
-        As in doctest, all examples count, even if they do not run the function. An example that shows no output must
-        give no output. As for a candidate, a function with hard-coded answers does not pass. `once` is as in
-        `Checks.check`.
+        As in doctest, all examples count, even if they do not run the function. An example without output in the
+        docstring must give no output. A function with hard-coded answers does not pass, as with candidates. For `once`,
+        see `Checks.check`.
 
         Raises:
-            SandboxError: nothing could run, because there is no isolation or no interpreter.
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
         target = documented.target
         with self._journal.step(_AGENT, "evaluate", _RUNNING) as step:
@@ -173,7 +173,10 @@ class CodeEvaluator:
         return replace(await self._checked_by_line(verdict, target, placed, text), edits=placed.edits)
 
     async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
-        """Run the examples on a candidate. Also return its splice, if there is one, and the text that ran."""
+        """Run the examples on a candidate.
+
+        Return the verdict, the splice if there is one, and the module's text that ran.
+        """
         if not candidate.function:
             message = " ".join(candidate.notes) or f"The reply holds no function '{target.name}'."
             return _not_run(FailureKind.NO_FUNCTION, message), None, None
@@ -190,7 +193,7 @@ class CodeEvaluator:
         standing = await self._run(target, _as_it_stands(target), (), text)
         if text is not None and not standing.imports:
             as_written = await self._run(target, _as_it_stands(target), (), None)
-            if as_written.imports:  # the module reads docstrings while it is imported, as decorators may
+            if as_written.imports:  # the module reads docstrings while it is imported, for example in a decorator
                 text, standing = None, as_written
                 verdict = await self._run(target, placed, target.examples, text)
         failure = _failed_import(verdict)
@@ -207,7 +210,8 @@ class CodeEvaluator:
         run = self._host.check if once else self._host.evaluate
         verdict = await run(what, target.examples, timeout=self._timeout)
         if verdict.imports and not verdict.defines:
-            # The name was deleted after its definition, or its condition is false here, so doctest does not see it.
+            # The module deletes the name, or the condition around its definition is false here. So doctest does not see
+            # it.
             not_run = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
             return replace(verdict, failure=None, results=not_run)
         failure = _failed_import(verdict)
@@ -220,9 +224,9 @@ class CodeEvaluator:
     async def _checked_by_line(
         self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
     ) -> Verdict:
-        """Run a passing candidate again, observed by line. Fail hard-coded answers, and add coverage otherwise.
+        """Run a passing candidate again, observed by line. Hard-coded answers fail. Otherwise, coverage is added.
 
-        If the second run fails, the verdict stays, without coverage.
+        If the second run fails, the verdict of the first run is returned without coverage.
         """
         if not (verdict.passed and target.is_function and verdict.is_proved):
             return verdict
@@ -246,7 +250,7 @@ class CodeEvaluator:
         return replace(verdict, coverage=await aside(coverage, placed, seen))
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
-        """Run `examples` on a spliced candidate. `text` is as in `_program`; None adds a note to the verdict."""
+        """Run `examples` on a spliced candidate. For `text`, see `_program`. If it is None, the verdict gets a note."""
         from adacoder.source.imports import undefined_names  # a large import that `check` alone does not need
 
         suspects = await aside(undefined_names, placed.text, [placed.function, *placed.added])
@@ -262,7 +266,8 @@ class CodeEvaluator:
     def _program(self, target: Target, placed: Splice, text: str | None, suspects: tuple[str, ...] = ()) -> Program:
         """Create the sandbox's Program for a spliced candidate.
 
-        `text`: the module's text without the wants, to which the edits are applied; None: run the module as written.
+        `text` is the module's text without the expected outputs. The edits are applied to it. If it is None, the module
+        runs as written.
         """
         lines = Lines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
@@ -273,7 +278,7 @@ class CodeEvaluator:
             first_line=lines.line_at(placed.function.start) + 1,
             last_line=lines.line_at(placed.function.end) + 1,
             suspects=suspects,
-            # Overlay the module's own file as well, because an example may import it under another dotted name.
+            # The module's own file is overlaid as well, because an example may import it under another dotted name.
             overlays={**self._overlays, target.module.path: run},
             is_withheld=text is not None,
         )
@@ -284,7 +289,7 @@ def _as_it_stands(target: Target) -> Splice:
 
 
 def _failed_import(verdict: Verdict) -> Failure | None:
-    """Return the failure of a verdict, if it is a failed import outside the target."""
+    """Return the failure of a verdict if it is a failed import that the target did not cause; otherwise None."""
     failure = verdict.failure
     if failure is None or failure.kind not in _AT_IMPORT or verdict.imports or failure.line is not None:
         return None
@@ -292,9 +297,9 @@ def _failed_import(verdict: Verdict) -> Failure | None:
 
 
 def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Verdict:
-    """Report a failed import as a broken module.
+    """Turn a failed import into the failure of a broken module.
 
-    `whatever` is appended to the message. Denials by isolation keep their message.
+    `whatever` is appended to the message. If isolation denied something, the message stays.
     """
     message = failure.message
     if failure.kind is not FailureKind.DENIED:
@@ -303,7 +308,7 @@ def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Ve
 
 
 def _failing_on_unshown_output(verdict: Verdict) -> Verdict:
-    """Fail a verdict that has no failure if an example gave an output but shows none."""
+    """Turn a verdict into a failure if an example gave an output that the docstring does not show."""
     unshown = next((result for result in verdict.results if not result.matched and not result.example.want), None)
     if verdict.failure is not None or unshown is None:
         return verdict

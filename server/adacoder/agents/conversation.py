@@ -1,4 +1,4 @@
-"""One request's conversation with its model. It asks in Roles, and each call begins with the same briefing."""
+"""The conversation of one request with its model. Each call is in a Role, and begins with the same briefing."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ T = TypeVar("T")
 
 _AGAIN = "The server ended the reply before the function was whole: it is asked for once more."
 _STRIDE = 256
-"""Number of characters by which a reply grows between two checks for repetition."""
+"""Number of characters between two checks of a growing reply for repetition."""
 _SHORT = 4000
 """Up to this length in characters, a reply is checked immediately whenever it grows. A longer reply is checked off the
-event loop, each time that it has grown by one part in `_GROWTH`. So all checks together stay cheap.
+event loop, and only after it has grown by its length divided by `_GROWTH`. So all checks together stay cheap.
 """
 _GROWTH = 16
 _LONGEST = 1_000_000
@@ -35,7 +35,7 @@ _LONGEST = 1_000_000
 
 
 class _Looks:
-    """Checks a growing reply without ever blocking for long."""
+    """Checks a growing reply, and never blocks for long."""
 
     def __init__(self, enough: Enough) -> None:
         self._enough = enough
@@ -78,14 +78,14 @@ class Conversation:
         self._briefing: Briefing | None = None
         self._said: set[str] = set()
         self._never_stops = False
-        """True if stop sequences are no longer used, because the model writes more than it was asked for."""
+        """True if stop sequences are no longer used, because one may have ended a reply too early."""
 
     async def ask(self, role: Role[T], fields: Mapping[str, Field] = NO_FIELDS, sampling: Sampling | None = None) -> T:
         """Ask the model as `role`, with `fields` in its prompt, and read the reply.
 
         Raises:
             BudgetSpent: a user's limit is reached.
-            ModelError: the model could not reply, may not be used, or the task does not fit into its window.
+            ModelError: the model cannot reply or may not be used, or the task does not fit into its window.
         """
         while True:
             if limit := self._ceiling.reached(self._journal):
@@ -109,7 +109,7 @@ class Conversation:
                     return role.otherwise
                 if is_thinking(reply.text):
                     raise OnlyThought(self._model.name or "", ran_out=reply.ended is Ended.LENGTH)
-                self._never_stops = True  # the function may begin where the server stopped
+                self._never_stops = True  # the function may begin after the place where the server stopped
                 return found  # type: ignore[return-value]  # only a Role with a default reads None
 
     async def _was_stopped_short(self, role: Role[T], call: RoleCall, reply: Reply) -> bool:
@@ -121,7 +121,7 @@ class Conversation:
     async def _reply(
         self, briefing: Briefing, call: RoleCall, step: OpenStep, role: Role[T], sampling: Sampling | None
     ) -> tuple[Reply, Asked]:
-        """Get the model's reply to `call`, and record it and its progress in `step`.
+        """Get the model's reply to `call`. The reply and its progress are recorded in `step`.
 
         A reply is ended, and counts as broken off, if it only repeats itself or goes on and on without the function.
         """

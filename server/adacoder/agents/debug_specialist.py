@@ -1,7 +1,7 @@
-"""The Debug Specialist (paper, section IV-D and Algorithm 3): fixes superficial errors by rule, without a model.
+"""The Debug Specialist fixes superficial errors by rules, without a model (paper, section IV-D and Algorithm 3).
 
-It runs only after a failure. `repairs.py` has its rules. The result of each rule is judged without running code before
-the next rule is tried. The Code Evaluator judges the final result.
+It runs only after a failure. Its rules are in `repairs.py`. The result of each rule is judged before the next rule is
+tried, without running code. The Code Evaluator judges the final result.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class DebugSpecialist:
     async def repair(
         self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
     ) -> Candidate:
-        """Return the candidate as repaired by rules. If the rules could fix nothing, return the same object.
+        """Repair the candidate by rules. If the rules cannot fix anything, return the same object.
 
-        `as_printed` applies the paper's rules instead of AdaCoder's.
+        If `as_printed`, the paper's rules are used instead of AdaCoder's.
         """
         if verdict.failure is None or (candidate.cut and not target.has_wants):
-            # The reply was cut off, so a repaired end is a guess. It is offered only if an example can confirm it.
+            # The reply was cut off, so a repaired end is a guess. Only an example could confirm it.
             return candidate
 
         with self.journal.step("debug_specialist", "repair", "fixing by rule") as step:
@@ -48,7 +48,7 @@ class DebugSpecialist:
 def _in_order(candidate: Candidate, target: Target, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
     """Apply the rules of `repairs.py` to the candidate."""
 
-    @cache  # used to judge each rule, and by the rule for imports
+    @cache  # the judgement of each rule needs the names, and so does the rule for imports
     def undefined(changed: Candidate) -> tuple[str, ...]:
         placed = splice(target, changed)
         return undefined_names(placed.text, [placed.function, *placed.added])

@@ -1,4 +1,4 @@
-"""Read designed tests from a reply as Examples: asserts, doctests, a table, or calls with their results in prose.
+"""Read designed tests in a reply as Examples. They may be asserts, doctests, a table, or calls with results in prose.
 
 These tests are a model's opinion of the docstring's meaning. They can only reject a candidate or rank it.
 """
@@ -21,9 +21,9 @@ from adacoder.source.literal import Literal
 MOST_TESTS = 20
 """Maximum number of tests that are kept from one reply."""
 LONGEST_TEST = 1_000
-"""Maximum length of a test and its output in characters. AgentCoder's "large" inputs must fit into a prompt."""
+"""Maximum characters of a test and its output. AgentCoder's "large" inputs must also fit into a prompt."""
 _MOST_COLUMNS = 8
-"""Maximum number of table columns that are read, from the left."""
+"""Maximum number of columns of a table. Further columns on the right are not read."""
 _BLOCK = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
 _ASSERT_LINE = re.compile(
     r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*`?(?P<code>(?:assert|self\.assert\w+\()[^\n`]*)", re.MULTILINE
@@ -34,7 +34,10 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def designed_tests(text: str, target: Target) -> tuple[Example, ...]:
-    """Read the tests of `target` in a reply, in any form listed above. Tests that need more than a call are skipped."""
+    """Read the tests of `target` in a reply, in any form that this module can read.
+
+    Tests that need more than a call are skipped.
+    """
     text = normalize(answer(text))
     asserts = [*_asserts(text, target)]
     found = [*suggested(text), *asserts, *_rows(text, target)]
@@ -59,7 +62,7 @@ def _asserts(text: str, target: Target) -> Iterator[Example]:
 
 
 def _claim(node: ast.AST) -> ast.expr | None:
-    """Return the expression that an assert of Python or unittest claims to be true."""
+    """Return the expression that must be true in an assert of Python or unittest; None for other nodes."""
     if isinstance(node, ast.Assert):
         return node.test
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
@@ -74,7 +77,7 @@ def _claim(node: ast.AST) -> ast.expr | None:
 
 
 def _is_on_its_own(claim: ast.expr, target: Target) -> bool:
-    """Return whether the claim uses the target and, apart from that, only Python's built-ins."""
+    """Return whether the claim uses the target, and no other names except for Python's built-ins."""
     bound = {node.id for node in ast.walk(claim) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     bound |= {node.arg for node in ast.walk(claim) if isinstance(node, ast.arg)}
     known = _BUILTINS | bound | {target.qualname.partition(".")[0]}
@@ -89,7 +92,7 @@ def _attributes(claim: ast.expr) -> set[str]:
 def _example(claim: ast.expr) -> Example:
     """Turn a claim into an Example.
 
-    If the claim compares with a literal, the Example is the call and its result. Otherwise it is `bool(…)` and True.
+    If the claim compares with a literal, the Example has the call and its result. Otherwise it has `bool(…)` and True.
     """
     if isinstance(claim, ast.Compare) and len(claim.ops) == 1 and isinstance(claim.ops[0], ast.Eq | ast.Is):
         left, right = claim.left, claim.comparators[0]
@@ -103,9 +106,7 @@ def _example(claim: ast.expr) -> Example:
 def _rows(text: str, target: Target) -> Iterator[Example]:
     """Yield the tests in a table of calls and results, or of arguments and results.
 
-    The arguments may be in one column or in several.
-
-    Columns before the calls or arguments, such as numbers, and columns after the results are skipped.
+    The arguments may be in one column or in several. Other columns, such as numbers before the calls, are skipped.
     """
     calls = Calls.of(target)
     for row in _ROW.finditer(text):
@@ -118,9 +119,9 @@ def _rows(text: str, target: Target) -> Iterator[Example]:
 
 
 def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> Example | None:
-    """Return the test in the cells `before` a result.
+    """Return the test in the cells `before` a result; None if there is none.
 
-    The cells must have one call, or literals that a call accepts.
+    The cells must be one call, or arguments that the target accepts.
     """
     is_call = f"{target.name}(" in before[0] and len(before) == 1
     call = before[0] if is_call else f"{target.qualname}({', '.join(before)})"
@@ -135,7 +136,7 @@ def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> E
 
 
 def _is_taken(call: ast.expr, calls: Calls | None) -> bool:
-    """Return whether the function accepts the arguments of a call, and all arguments are literals."""
+    """Return whether all arguments of a call are literals, and the function accepts them."""
     if calls is None or not isinstance(call, ast.Call):
         return False
     arguments = tuple([(None, each) for each in call.args] + [(each.arg, each.value) for each in call.keywords])

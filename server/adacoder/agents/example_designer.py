@@ -1,7 +1,7 @@
-"""The Test Designer: suggests examples for a docstring that has none, or too few.
+"""The Test Designer suggests examples for a docstring that has none or too few.
 
-AgentCoder has an agent of this name and role. Its suggestions are a model's opinion of the docstring's meaning, so they
-never decide. A person reads the examples before they become part of the docstring.
+AgentCoder has an agent with this name and role. The suggestions are a model's opinion of the docstring's meaning, so
+they never decide. A person reads the examples before they become part of the docstring.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DESIGNER = Role(
     read=_examples,
     limits=Limits(one_in=8, most=512),
 )
-"""Suggests examples with their outputs."""
+"""The Role that suggests examples with their outputs."""
 
 
 def usable(examples: tuple[Example, ...], target: Target) -> tuple[Example, ...]:
@@ -40,7 +40,7 @@ def usable(examples: tuple[Example, ...], target: Target) -> tuple[Example, ...]
 def _fits(example: Example) -> bool:
     """Return whether the example fits into any docstring.
 
-    In a raw docstring, nothing can be escaped.
+    Raw docstrings are the hard case, because nothing can be escaped in them.
     """
     text = example.source + example.want
     return '"""' not in text and "'''" not in text and not text.rstrip().endswith("\\")

@@ -1,4 +1,4 @@
-"""Describe a candidate's failures and traces in the words of a prompt, and shorten long text."""
+"""Describe the failures and traces of candidates for prompts, and shorten long text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from adacoder.traces import Executed, Trace
 
 _SHOWN = 20
-"""Maximum length of a trace, as a multiple of the maximum length of a value."""
+"""The maximum length of a trace is this multiple of the maximum length of a value."""
 _MOST_BLOCKS = 10
-"""Maximum number of blocks to show: half of them from the beginning, half from the end (LDB's released code)."""
+"""Maximum number of blocks that are shown. Half of them are the first blocks, and half the last (LDB's released
+code)."""
 
 
 def described(verdict: Verdict) -> Field:
@@ -39,8 +40,8 @@ def reported(failure: Failure | None) -> Field | None:
 def describe(failure: Failure, most: int) -> str:
     """Describe an error for a planner: the example, its expected output, and its actual output.
 
-    Each part is shown with at most about `most` characters, without keys and tokens. Parts that are more likely to be
-    the same in the next error come first.
+    At most `most` characters of each part are shown. Keys and tokens are removed. Parts that are more likely to be the
+    same in the next error come first.
     """
     example = failure.example
     if example is None:
@@ -64,7 +65,7 @@ def traced(trace: Trace) -> Field:
 
 
 def _traced(trace: Trace, most: int) -> str:
-    """Show about `most` characters of each value, and limit the whole text. Keys and tokens are removed."""
+    """Show `most` characters of each value. The whole text is also limited, and keys and tokens are removed."""
     code = {line.number: without_secrets(line.text) for line in trace.code}
     shown = [line for each in trace.first for line in _executed(each, code, most)]
     shown += [f"[… {trace.left_out} steps …]"] if trace.left_out else []
@@ -73,7 +74,10 @@ def _traced(trace: Trace, most: int) -> str:
 
 
 def traced_in_blocks(trace: Trace) -> Field:
-    """Describe a trace for a prompt as `traced` does, but by blocks. Of many blocks, show the first and the last."""
+    """Describe a trace for a prompt as `traced` does, but by blocks.
+
+    If there are many blocks, only the first and the last ones are shown.
+    """
     return partial(_traced_in_blocks, trace)
 
 
@@ -94,7 +98,7 @@ def _blocks(entries: Iterable[Executed], code: Mapping[int, str]) -> Iterator[li
     """Split executed lines where they branch, jump back, or belong to another call."""
     block: list[Executed] = []
     for entry in entries:
-        ends = bool(entry.gave or entry.raised)  # such an entry describes the line of the previous entry
+        ends = bool(entry.gave or entry.raised)  # this entry is the end of a call, at the line of the previous entry
         if block and (
             entry.call != block[-1].call
             or entry.line < block[-1].line
@@ -121,7 +125,7 @@ def _executed(entry: Executed, code: Mapping[int, str], most: int) -> Iterator[s
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut the middle out of `text`, so that at most `most` of its characters are left. Note how much is cut."""
+    """Cut the middle out of `text` if it has more than `most` characters. A note says how much was cut."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -129,7 +133,10 @@ def shortened(text: str, most: int) -> str:
 
 
 def fitted(render: Callable[[int], str], most: int, room: int, window: Window) -> str:
-    """Call `render` with the greatest number up to `most` whose text has at most `room` tokens, else with 0."""
+    """Return the text of `render(number)` for the greatest number that fits.
+
+    The number is at most `most`, and the text has at most `room` tokens. If no number fits, it is 0.
+    """
     text = render(most)
     if window.measure(text) <= room:
         return text

@@ -1,6 +1,6 @@
 """The paper's own Debug Specialist (Algorithm 3 as printed), for comparison with `repairs.py`.
 
-It rewrites the whole text blindly, whatever the error is. Only the strategy `adacoder:paper-rules` uses it.
+It rewrites the whole text, whatever the error is. Only the strategy `adacoder:paper-rules` uses it.
 `benchmarks/rescue.py` compares both on recorded replies.
 """
 
@@ -23,14 +23,14 @@ def debugged(code: str, error: str | None, import_for: Callable[[str], str | Non
     """Apply the three steps of Algorithm 3 to `code`.
 
     `error` is the error from the Code Evaluator, as `Type: message`. `import_for` returns the statement that imports a
-    name. It replaces the paper's database. Line 4 of the algorithm forgets the error. It is left out, because it would
+    name, and replaces the paper's database. Line 4 of the algorithm is left out: it resets the error, which would
     disable the third step.
     """
     return _missing_import(_truncated(_filtered(code)), error, import_for)
 
 
 def _filtered(code: str) -> str:
-    """Step 1: replace every four columns by a tab, indent deeper after a colon, and drop uses of the function."""
+    """Step 1: replace every four columns by a tab, indent deeper after a colon, and remove uses of the function."""
     lines = [_in_tabs(line) if line.strip() else line for line in code.split("\n")]
     for index in range(len(lines) - 1):
         if lines[index].endswith(":"):

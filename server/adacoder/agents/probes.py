@@ -1,8 +1,9 @@
-"""Run designed tests on candidates during a request. Tests that contradict the docstring's Examples are set aside.
+"""Run designed tests on candidates during a request.
 
-A designed test is a model's opinion. A failed test sends a candidate back. If two designs agree on a test, it also
-ranks candidates that no Example proves. It never verifies a candidate. The programs of a request are revisions of one
-another. So if several of them fail a test, that does not make the test wrong.
+A designed test is a model's opinion. Tests that contradict the docstring's Examples are set aside. If a candidate fails
+another test, it is sent back. If two designs agree on a test, the test also ranks candidates that no Example proves. No
+designed test verifies a candidate. The programs of a request are revisions of one another. So a test can be right even
+if several of them fail it.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from adacoder.domain import Attempt, Example
 from adacoder.pytext import parsed
 
 _AGREEING = 2
-"""Number of designs that must have the same test before it ranks candidates. A single design is one opinion."""
+"""Minimum number of designs that must agree on a test before it ranks candidates."""
 
 
 class Probes:
-    """The designed tests that one request believes."""
+    """The designed tests of one request."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
         self._shown = {_call(each.source): _result(each.want) for each in request.target.examples if each.has_want}
         self._votes: dict[str, dict[Example, int]] = {}
-        """For each call, the tests that no Example contradicts, with the number of designs that have each test."""
+        """For each call, the tests that no Example contradicts. Each test has the number of designs that contain it."""
         self._seen: list[Attempt] = []
 
     async def run(self, attempt: Attempt, tests: Sequence[Example] = ()) -> Feedback:
-        """Add a design of `tests`, and run the believed tests on `attempt`.
+        """Add `tests` as a new design, and run the believed tests on `attempt`.
 
-        After a new design, also run them on earlier attempts.
+        After a new design, they also run on earlier attempts.
 
         Raises:
-            SandboxError: nothing could be run.
+            SandboxError: nothing can run.
         """
         self._count(tests)
         earlier = [each for each in self._seen if each != attempt]
@@ -47,7 +48,7 @@ class Probes:
         return await self._ranked(attempt)
 
     async def _ranked(self, attempt: Attempt) -> Feedback:
-        """Run the believed tests on an attempt. Rank it by the number of passed tests that were designed twice."""
+        """Run the believed tests on an attempt. It is ranked by the number of passed tests that designs agree on."""
         believed = self._believed()
         if not believed:
             return Feedback((), None)
@@ -57,9 +58,10 @@ class Probes:
         return feedback
 
     def _believed(self) -> dict[Example, int]:
-        """Return the tests that more designs have than any other result of the same call.
+        """Return the tests to believe, each with the number of its designs.
 
-        Each test has the number of its designs.
+        Tests of the same call may expect different results. Only the test with the most designs is believed. In a tie,
+        none is.
         """
         found = {}
         for votes in self._votes.values():
@@ -79,7 +81,7 @@ class Probes:
                 continue
             votes = self._votes.setdefault(call, {})
             known = next((each for each in votes if _result(each.want) == want), test)
-            votes.setdefault(known, 0)  # so that another spelling in the same design does not count as another test
+            votes.setdefault(known, 0)  # another spelling of a test in the same design does not count again
             found[call, known] = None
         for call, test in found:
             self._votes[call][test] += 1
@@ -94,10 +96,7 @@ def _call(source: str) -> str:
 
 
 def _result(want: str) -> object:
-    """Return the value of a result, which is the same for all its spellings.
-
-    For a result that is not a literal, return its words.
-    """
+    """Return a key for a result. All spellings of a result have the same key."""
     match parsed(want.strip()):
         case ast.Module(body=[ast.Expr(value)]):
             with suppress(ValueError, TypeError, MemoryError, RecursionError):

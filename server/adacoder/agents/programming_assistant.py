@@ -1,6 +1,6 @@
-"""The Programming Assistant (paper, section IV-B) writes the function, first without a plan and later by a plan.
+"""The Programming Assistant writes the function, first without a plan and later by a plan (paper, section IV-B).
 
-It never sees its earlier code. The paper found that writing from scratch works, and that refining does not.
+It never sees its earlier code. The paper found that it is better to write from scratch than to refine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _has_function(candidate: Candidate) -> bool:
 
 
 def _was_stopped_short(text: str, target: Target) -> bool:
-    """Work like `completion.was_stopped_short`. Names that a rule can import count as known."""
+    """Call `completion.was_stopped_short`. Names that a rule can import count as known."""
     return was_stopped_short(text, target, is_in_the_table)
 
 
@@ -49,6 +49,6 @@ WRITER = Role(
     enough=completion,
     was_stopped_short=_was_stopped_short,
 )
-"""Writes the function without a plan."""
+"""The Role that writes the function without a plan."""
 WRITER_BY_PLAN = replace(WRITER, doing="writing the function by the plan", prompt="write_planned")
-"""Writes the function from scratch by `plan`."""
+"""The Role that writes the function from scratch by `plan`."""

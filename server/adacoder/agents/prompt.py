@@ -1,10 +1,10 @@
-"""Pack prompts: one system text, the module's context, the task, and at the end the part that changes with each call.
+"""Pack prompts. A prompt has a system text, the module's context, the task, and a last paragraph.
 
-Everything before the last paragraph is the same in every call of a request, so a server with a prompt cache reads it
-once. The texts are in `prompts/*.md`.
+Only the last paragraph changes with each call of a request. A server with a prompt cache reads the rest only once. The
+texts are in `prompts/*.md`.
 
-No chat is larger than the window: `Briefing` measures it before it is sent, and leaves out context that does not fit.
-The middle of plans and quotations is cut only if the window is still too small.
+Every chat fits into the window. It is measured before it is sent, and context that does not fit is left out. If this is
+not enough, the middle of plans and quotations is cut.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from adacoder.source.remarks import remarks
 NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
 _LEAST_REPLY = 4
-"""Divisor of the window. This part is always left for a whole function, however large the task is."""
+"""The window divided by this number is always kept free for the reply, however large the task is."""
 _NEARBY_TOKENS = 1024
-"""Maximum number of tokens for parts of the module that the target does not mention. They cost time and distract small
-models.
+"""Maximum number of tokens for parts of the module that the target does not mention. Such parts cost time and distract
+small models.
 """
 _QUOTED_CHARACTERS = 1500
-"""Maximum number of characters of each value that an error quotes, even if there is room for more."""
+"""Maximum characters of each value that an error quotes, even if there is room for more."""
 _CHANGING_TOKENS = (160, 1024)
 """Minimum and maximum number of tokens that are kept free for a plan or an error."""
 _CHANGING = 6
-"""Divisor of the window, for a number between this minimum and maximum."""
+"""The window divided by this number is kept free for a plan or an error, within `_CHANGING_TOKENS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +67,19 @@ class Briefing:
     shared: str
     """The context and the task."""
     own: str
-    """The part of the task that a model may repeat: the function and its examples."""
+    """The function and its examples. A model may repeat this part of the task."""
     window: Window
     reply_tokens: int
     """Maximum number of tokens of a reply in any role."""
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
-        """Return the chat that asks for `instruction`. It fits into the window together with its reply."""
+        """Return the chat that ends with `instruction`. The chat and its reply fit into the window together."""
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
 
     def call(self, role: Role[Any], fields: Mapping[str, Field] = NO_FIELDS) -> RoleCall:
         """Prepare a call in `role`, with `fields` in its prompt.
 
-        Fields are shortened to the room that the reply leaves. See `fitted`.
+        Fields are shortened to the room that the reply leaves; see `fitted`.
         """
         taken = self.window.measure_chat(self.messages("")) + _rounding(self.window) + self._most(role)
         lengths = [len(field) if isinstance(field, str) else _QUOTED_CHARACTERS for field in fields.values()]
@@ -103,7 +103,7 @@ def packed(
     instructions: str,
     others: Sequence[Candidate],
 ) -> Briefing:
-    """Gather the context of `target`, and pack it by `brief`.
+    """Gather the context of `target`, and pack it with `brief`.
 
     Raises:
         ContextOverflow: as `brief`.
@@ -123,8 +123,8 @@ def brief(
 ) -> Briefing:
     """Pack as many of the ranked `pieces` as fit into the window, for calls in any of `roles`.
 
-    The task, the changing paragraph and a reply have priority over the pieces. `instructions` are the project's own
-    wishes. `others` are existing candidates. The latest one is shown, and the new candidate must differ from it.
+    The task, the last paragraph and a reply have priority over the pieces. `instructions` are the project's own wishes.
+    `others` are existing candidates. The prompt shows the latest of them and asks for a different one.
 
     Raises:
         ContextOverflow: the task alone does not fit. The error says what helps.
@@ -149,7 +149,10 @@ def brief(
 
 
 def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
-    """Return the tokens kept free for a role's last paragraph: its fixed text, and some room for its fields."""
+    """Return the tokens that are kept free for a role's last paragraph.
+
+    It has a fixed text and some room for its fields.
+    """
     fields = dict.fromkeys(_fields(role), "")
     least, most = _CHANGING_TOKENS
     variable = min(max(window.tokens // _CHANGING, least), most) if fields else 0
@@ -159,7 +162,7 @@ def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
     """Pack the ranked `pieces` that fit into `room` tokens.
 
-    A piece that does not fit leaves room for less important ones.
+    If a piece does not fit, less important ones may still fit.
     """
     frame = _fill("context", module=target.module.name, pieces="") + "\n"
     room -= window.measure(frame) + _rounding(window)
@@ -180,14 +183,14 @@ def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window)
 
 
 def _rounding(window: Window) -> int:
-    """Return by how much the measure of two joined texts can exceed the sum of their measures."""
+    """Return the number of tokens by which two joined texts can measure more than the two texts alone."""
     return math.ceil(window.ratio)
 
 
 def _worded(role: Role[Any], name: str, fields: Mapping[str, Field], most: int) -> str:
     """Return the last paragraph of a role.
 
-    It has at most `most` characters of each field, or of each quotation in it.
+    At most `most` characters are shown of each field, or of each quotation in it.
     """
     texts = {key: shortened(value, most) if isinstance(value, str) else value(most) for key, value in fields.items()}
     return _fill(role.prompt, name=name, **texts)
@@ -199,7 +202,7 @@ def _fields(role: Role[Any]) -> set[str]:
 
 
 def _task(target: Target) -> str:
-    """Return the text of the task: the function, and its examples from other docstrings."""
+    """Return the text of the task, with the function and its examples from the class's docstring."""
     owner = target.qualname.rpartition(".")[0]
     place = f", a method of the class `{owner}`" if target.in_class else ""
     task = _fill("task", place=place, function=_shown(target))
@@ -214,18 +217,18 @@ def _task(target: Target) -> str:
 
 
 def _other(candidate: Candidate) -> str:
-    """Return the text that shows a candidate from which the new one must differ."""
+    """Return the text that shows an existing candidate and asks for a different one."""
     return "\n" + _fill("another", code=shortened(candidate.function, 2 * _QUOTED_CHARACTERS))
 
 
 def _shown(target: Target) -> str:
-    """Return the function as shown to a model: without its body, but with the comments of a stub."""
+    """Return the function as a model sees it, without its body, but with the comments of a stub."""
     indent = docstring_indent(target).removeprefix(target.indent)
     return "\n".join([bodiless(target), *(indent + remark for remark in remarks(target))])
 
 
 def bodiless(target: Target) -> str:
-    """Return the function without its body: decorators, signature and docstring, at column 0."""
+    """Return the decorators, signature and docstring of the function, at column 0."""
     text = normalize(target.text[target.definition.start : target.docstring_span.end])
     return "\n".join(line.removeprefix(target.indent) for line in text.split("\n"))
 

@@ -27,9 +27,9 @@ PLANNER = Role(
     prompt="plan",
     system="system_plan",
     read=_plan,
-    # The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No stop sequence alone
-    # marks the end of a plan: each sequence that was tried on recorded replies cut some plans.
+    # The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. There are no stop
+    # sequences, because each one that was tried on recorded replies cut some plans.
     limits=Limits(one_in=8, most=512),
     enough=_until_complete,
 )
-"""Plans the next attempt from `error`, in numbered steps."""
+"""The Role that plans the next attempt from `error`, in numbered steps."""

@@ -1,15 +1,14 @@
-"""Repair rules of the Debug Specialist. Each rule fixes one superficial error and leaves the rest unchanged.
+"""The repair rules of the Debug Specialist. Each rule fixes one superficial error and leaves the rest unchanged.
 
-The paper's Algorithm 3 has three rules (indentation, truncation, imports) and applies them blindly, which breaks
-correct programs. Here, a rule is tried only on broken code. Its result is kept only if it gets further: more of it
-parses, it defines the target, or fewer names are undefined. Nothing runs to decide this. For every rule,
+The paper's Algorithm 3 has three rules: indentation, truncation and imports. It applies them to all code, which breaks
+correct programs. Here, a rule is tried only on broken code. Its result is kept only if it is better: more of it parses,
+it defines the target, or fewer names are undefined. No code runs to decide this. For every rule,
 `fixtures/replies.toml` has a real reply that needs it.
 
-The rates of the rules justify them. On 3,283 failing recorded replies, the missing import changes 107, the truncation
-45, and the paper's indentation 1.
+Of 3,283 failing recorded replies, the rule for imports changes 107, the truncation 45, and the paper's indentation 1.
 
-Code is parsed with our own Python, which may differ from the user's. So rules only make proposals: they run after a
-failure, and the Code Evaluator, which runs the user's Python, compares the results.
+Code is parsed with our own Python, which may differ from the user's. So rules only make proposals. They run after a
+failure, and the Code Evaluator compares the results in the user's Python.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
     from adacoder.domain import Candidate, Target
 
 Rule = Callable[["Candidate", "Target"], "Candidate"]
-"""A rule returns the same object if it has nothing to fix."""
+"""A function that fixes one kind of error. It returns the same object if it has nothing to fix."""
 ImportFor = Callable[[str, str], str | None]
-"""Finds the statement that imports a name in the way that some code uses it; None if unknown."""
+"""A function of a name and the code that uses it. It returns the statement that imports the name; None if unknown."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _TOKEN = re.compile(
     r"""(?P<string>'''(?:\\.|[^\\])*?'''|\"{3}(?:\\.|[^\\])*?\"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
@@ -45,14 +44,14 @@ _TOKEN = re.compile(
 DEEPEST = 100
 """Maximum number of indentation levels that Python reads."""
 MOST_TRIED = 300_000
-"""Maximum number of characters parsed in total while a text is shortened line by line."""
+"""Maximum number of characters that are parsed in total while a text is shortened line by line."""
 _MOST_NAMES = 40
-"""Maximum number of undefined names that are imported. If there are more, imports are not the problem."""
+"""Maximum number of undefined names that the rule tries to import. If there are more, imports are not the problem."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class _StaticRank:
-    """Rank of a candidate without running it. The greater the rank, the further the candidate gets."""
+    """The rank of a candidate that was not run. A candidate with a greater rank is better."""
 
     parses: bool
     line: float
@@ -69,7 +68,7 @@ def repaired_by_rules(
     undefined: Callable[[Candidate], tuple[str, ...]],
     import_for: ImportFor,
 ) -> tuple[Candidate, tuple[str, ...]]:
-    """Repair `candidate`, and name the rules that were kept. If no rule helps, return the same object.
+    """Repair `candidate`. Also return the names of the rules that helped. If no rule helps, return the same object.
 
     `undefined` returns the names that are undefined once a candidate is in place. No rule can restore code that a lazy
     reply left out (`# rest of code`).
@@ -107,7 +106,7 @@ def _standing(candidate: Candidate, target: Target, undefined: Callable[[Candida
 
 
 def realigned(candidate: Candidate, _: Target) -> Candidate:
-    """Round indentation down to whole levels of four columns, and indent a line after a colon one level deeper.
+    """Round indentation down to whole levels of four columns. A line after a colon is indented one level deeper.
 
     This is the paper's own rule (Algorithm 3, lines 6-25).
     """
@@ -129,9 +128,9 @@ def realigned(candidate: Candidate, _: Target) -> Candidate:
 
 
 def truncated(candidate: Candidate, target: Target) -> Candidate:
-    """Remove an incomplete end line by line, and close open brackets, until the rest parses.
+    """Remove an incomplete end line by line, and close open brackets and strings, until the rest parses.
 
-    The header and one statement stay. If the reply did not break off, only its last statement may be removed.
+    The header and one statement always stay. If the reply did not break off, only its last statement may be removed.
     """
     function = find_function(candidate.function, target.name)
     if _parses(candidate) or function is None:
@@ -148,7 +147,7 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
         closers = _closers(text)
         if _is_whole(text + closers):
             return replace(_with_function(candidate, text + closers), cut=False)
-        # If nothing is left open, no shorter text is right as long as it contains the line of the error.
+        # If nothing is open, the line of the error must go, so longer texts need not be tried.
         end = end - 1 if closers else min(end, error_line(text) or end) - 1
     return candidate
 
@@ -163,7 +162,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _closers(text: str) -> str:
-    """Return the text that closes the brackets and the string left open in `text`."""
+    """Return the characters that close the open brackets and the open string in `text`."""
     brackets: list[str] = []
     for match in _TOKEN.finditer(text):
         if bracket := match["bracket"]:
@@ -184,7 +183,7 @@ def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: Imp
 
 
 RULES: tuple[Rule, ...] = (realigned, truncated)
-"""Rules in the order in which they are tried. Columns come first, because they show where the function ends."""
+"""The rules in the order in which they are tried. Indentation comes first, because it shows where the function ends."""
 
 
 def _parses(candidate: Candidate) -> bool:

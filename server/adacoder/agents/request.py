@@ -1,9 +1,9 @@
-"""A request from its strategy's point of view: the target, and everything that the strategy may do.
+"""A request as its strategy uses it: the target, and a method for everything that the strategy may do.
 
 A strategy asks Roles, and has candidates evaluated, repaired, probed and traced. It returns nothing, because only the
-results of the docstring's Examples decide and only the service concludes. `probe`, `prefer`, `branch`, `trace` and
-`sampling` are for workflows with designed tests, tree search or traces. `tests/integration/strategies/test_door.py` has
-an example of each kind.
+results of the docstring's Examples decide. The service derives the Outcome from them. `probe`, `prefer`, `branch`,
+`trace` and `sampling` are for workflows with designed tests, tree search or traces.
+`tests/integration/strategies/test_door.py` has an example of each kind.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Request:
     ) -> None:
         self.target = target
         self.start = start
-        """The candidate to start from, instead of writing one."""
+        """The candidate to start from; None if a model writes the first one."""
         self.budget = budget
         self._conversation = conversation
         self._evaluator = evaluator
@@ -55,19 +55,18 @@ class Request:
         self._attempts: dict[Candidate, Attempt] = {}
         """Attempts by candidate, in the order of their first evaluation."""
         self._versions: dict[Candidate, list[Attempt]] = {}
-        """All attempts of one reply, by the candidate that was chosen."""
+        """The attempts of each reply, by the candidate that was chosen from the reply."""
         self._replaced: set[Candidate] = set()
         """Versions that passed but were replaced by a later version of the same reply."""
         self._extra = 0
-        """Number of attempts that are further versions in a reply. They do not count as programs of the budget.
-        """
+        """Number of attempts that were further versions in a reply. The budget of programs does not count them."""
         self._values: dict[Candidate, float] = {}
 
     @property
     def best(self) -> Attempt | None:
-        """The attempt that got furthest by the docstring's Examples.
+        """The attempt that got furthest with the docstring's Examples.
 
-        In a tie, it is the first attempt that is proved, else the preferred attempt, else the first.
+        In a tie, it is the first attempt that is proved. If none is, it is the preferred attempt, or else the first.
         """
         best: Attempt | None = None
         for attempt in self._attempts.values():
@@ -89,13 +88,13 @@ class Request:
 
     @property
     def goes_on(self) -> bool:
-        """True if there may be another round: the budget allows it, and no verdict so far is final."""
+        """True if there may be another round. The budget must allow it, and no verdict may be final."""
         return self.has_rounds and not any(each.verdict.final for each in self._attempts.values())
 
     def rounds(self, *, past_a_pass: bool = False) -> Iterator[int]:
         """Count the rounds from 1 while the request `goes_on`.
 
-        With `past_a_pass`, continue even after a candidate passed.
+        With `past_a_pass`, rounds continue even after a candidate has passed.
         """
         while self.goes_on_past_a_pass if past_a_pass else self.goes_on:
             self._rounds += 1
@@ -104,16 +103,19 @@ class Request:
 
     @property
     def goes_on_past_a_pass(self) -> bool:
-        """True if there may be another round even after a candidate passed: nothing outside a candidate failed."""
+        """True if there may be another round, even after a candidate has passed.
+
+        No failure may have a cause outside the candidates.
+        """
         outside = (each.verdict.final and not each.verdict.passed for each in self._attempts.values())
         return self.has_rounds and not any(outside)
 
     def branch(self, *names: str) -> AbstractContextManager[None]:
-        """Record the steps inside the `with` block as a branch of a search, or a branch of a branch."""
+        """Record the steps inside the `with` block as a branch of a search. Several names make a branch of a branch."""
         return self._journal.branch(*names)
 
     def note(self, agent: str, action: str, message: str) -> None:
-        """Record a decision that the strategy made by itself."""
+        """Record a decision of the strategy in the Journal."""
         with self._journal.step(agent, action, message) as step:
             step.details = Noted(message)
 
@@ -126,7 +128,9 @@ class Request:
         return attempt.verdict.examples_proved / total if total else float(attempt.verdict.passed)
 
     async def try_start(self) -> Attempt | None:
-        """Evaluate the candidate to start from, if there is one, before a model is asked. Repair it by rule.
+        """Evaluate the candidate to start from, and repair it by rules; None if there is no such candidate.
+
+        No model is asked.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -145,7 +149,7 @@ class Request:
 
         Raises:
             BudgetSpent: no calls are left, or no new candidate may be evaluated.
-            ModelError: the model could not reply.
+            ModelError: the model cannot reply.
         """
         if self._calls >= self.budget.calls:
             raise BudgetSpent
@@ -165,12 +169,12 @@ class Request:
     async def evaluate(self, candidate: Candidate) -> Attempt:
         """Run the docstring's Examples on a candidate. Only they decide.
 
-        A reply may hold several versions. The last version is tried first, and the first pass is returned. If none
-        passes, the attempt that got furthest is returned.
+        A reply may contain several versions. The last version is tried first, and the first one that passes is
+        returned. If none passes, the attempt that got furthest is returned.
 
         Raises:
             BudgetSpent: no more candidates may be evaluated.
-            SandboxError: nothing could be run.
+            SandboxError: nothing can run.
         """
         taken = await self._evaluated(candidate)
         tried = [taken]
@@ -194,10 +198,10 @@ class Request:
         return self._attempts.setdefault(candidate, attempt)
 
     async def repaired(self, attempt: Attempt, *, as_printed: bool = False) -> Attempt:
-        """Fix superficial errors by rule and evaluate the result. Return the attempt that got further.
+        """Fix superficial errors by rules and evaluate the result. Return the attempt that got further.
 
-        Later versions in the same reply, which failed, are also repaired, the last version first. The first one that
-        passes is returned. `as_printed` applies the rules of the AdaCoder paper instead of AdaCoder's
+        Other versions in the same reply that failed are also repaired. The last version is tried first, and the first
+        one that passes is returned. If `as_printed`, the rules of the AdaCoder paper are used instead of AdaCoder's
         own.
 
         Raises:
@@ -226,7 +230,9 @@ class Request:
         return await self._evaluator.probe(self.target, candidate, tests)
 
     async def trace(self, candidate: Candidate, example: Example) -> Trace:
-        """Trace an Example on a candidate, with the values of its locals. A trace decides nothing.
+        """Trace an Example on a candidate, with the values of local variables.
+
+        A trace never decides whether a candidate passes.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -234,8 +240,8 @@ class Request:
         return await self._evaluator.trace(self.target, candidate, example)
 
     def prefer(self, attempt: Attempt, value: float) -> None:
-        """Rank an attempt among attempts that got equally far. The greatest value is the best.
+        """Rank an attempt among attempts that got equally far. The greatest value is best.
 
-        Values are opinions of a model. They never replace an attempt that passed and is proved.
+        Values are a model's opinions. They never outrank an attempt that passed and is proved.
         """
         self._values[attempt.candidate] = value

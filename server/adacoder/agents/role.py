@@ -1,7 +1,7 @@
 """A model-based Agent as data: its name, its prompt, and the function that reads its reply.
 
-A new Agent needs only a Role and its prompt in `prompts/*.md`. The Conversation asks, the Journal records, and progress
-and stories show the Agent in the Role's own words.
+A new Agent needs only a Role, and its prompt in `prompts/*.md`. The Conversation asks the model, and the Journal
+records the reply. Progress messages and stories name the Agent in the Role's own words.
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Field: TypeAlias = "str | Callable[[int], str]"
-"""Value of a prompt field. A text loses its middle if the window is too small. A function gets the maximum number of
-characters of each quotation, and returns the text.
+"""The value of a prompt field. A text is cut in the middle if the window is too small. A function gets the maximum
+number of characters of each quotation, and returns the text.
 """
 
 FENCE = "\n```\n"
-"""End of the only code block that a reply should have. After prose, it may also open a block, and if there are several
-blocks, it closes the first. In these cases, the reply is requested again without this stop sequence.
+"""The end of a code block. A reply should have only one block, so its end is a stop sequence. It stops a reply too
+early if the fence opens a block after prose, or if more blocks follow. In these cases, the reply is requested again
+without it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum length of a reply in a Role, and its stop sequences."""
+    """The maximum length of a reply in a Role, and the stop sequences."""
 
     one_in: int
-    """Divisor of the window, for the largest part that a reply may take."""
+    """A reply may take at most the window divided by this number."""
     most: int | None = None
     """Maximum number of tokens; None: only the part of the window limits the reply."""
     before: int | None = None
     """Maximum number of characters before the function, beyond the module, which a model may repeat; None: no limit."""
     stop: tuple[str, ...] = ()
-    """Stop sequences. A sequence that the prompt shows is not used, because the model may have to write it. The prompt
-    shows everything in a fence, so for `FENCE` only the function and its examples count. Servers accept at most four
-    stop sequences, including the model's own, so put the most important ones first.
+    """Stop sequences. A sequence that the prompt contains is not used, because the model may have to write it. Every
+    prompt contains fences, so for `FENCE` only the function and its examples are searched. Servers accept at most four
+    stop sequences, including the model's own. So the most important ones come first.
     """
 
     def tokens(self, window: Window) -> int:
@@ -67,29 +68,31 @@ class Role(Generic[T]):
     """
 
     agent: str
-    """The Agent's name in the Journal: `programming_assistant`."""
+    """The Agent's name in the Journal, such as `programming_assistant`."""
     action: str
-    """The action's name in the Journal: `write`."""
+    """The action's name in the Journal, such as `write`."""
     doing: str
-    """The action as shown to waiting users: "writing the function"."""
+    """The action as users see it while they wait, such as "writing the function"."""
     prompt: str
-    """The prompt file with the chat's last paragraph. The target's `$name` and the fields of a call are filled in."""
+    """The prompt file with the chat's last paragraph. `$name` stands for the target's name, and each call fills in its
+    fields."""
     read: Callable[[Reply, Target], T | None]
-    """Reads any reply. It must be a module-level function, because it may run in another process."""
+    """Reads a reply; None if it cannot be read. It must be a module-level function, because it may run in another
+    process."""
     limits: Limits
     system: str = ""
-    """The prompt file with the Role's part of the system text. Roles may share one. Empty: no such part."""
+    """The prompt file with the Role's part of the system text; empty if it has none. Roles may share a file."""
     has_found: Callable[[T], bool] = bool
-    """Returns True if the reply contained a result. A reply with only thoughts is an error."""
+    """Returns True if a value from `read` is a result. Without a result, a reply that is still thinking is an error."""
     otherwise: T | None = None
-    """Default result if the reply could not be read, for a Role without which the request can continue. The Journal
-    notes its use.
+    """The default result if a reply has none. It is for Roles that a request can continue without. The Journal notes
+    its use.
     """
     tests: Callable[[T], tuple[Example, ...]] | None = None
-    """Returns the tests in a result, for a Role that designs tests. The Journal keeps them."""
+    """Returns the tests in a result, if the Role designs tests. The Journal keeps them."""
     enough: Callable[[Target], Enough] = _never
-    """Returns the function that decides when a growing reply can end."""
+    """Returns the function that decides whether a growing reply can end."""
     was_stopped_short: Callable[[str, Target], bool] | None = None
-    """Returns True if a stop sequence ended a reply too early. The reply is then requested again without stop
+    """Returns True if a stop sequence ended a reply too early. Then the reply is requested again without stop
     sequences.
     """

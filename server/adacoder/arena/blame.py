@@ -18,11 +18,11 @@ class Blame(Enum):
     """The side that is responsible for an error."""
 
     PASSING = auto()
-    """The server, which may recover soon."""
+    """The server is responsible, and may recover soon."""
     LASTING = auto()
-    """The server or the user. The next try would fail in the same way."""
+    """The server or the user is responsible. The next try would fail in the same way."""
     MODEL = auto()
-    """The model. The failure counts."""
+    """The model is responsible, and the failure counts."""
 
 
 def blame(error: AdaCoderError) -> Blame:

@@ -1,6 +1,6 @@
 """A cell is one task, model, strategy and sample.
 
-A request runs it, the judge judges the result, and a Row records it.
+A request runs the cell, the judge decides if the result is right, and a Row records everything.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _COUNTING = (
     *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout"),
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
-"""Settings that a cell's row depends on but does not store as members of its own."""
+"""Settings that a cell's row depends on. The row has no members of its own for them."""
 _MOST_SLOTS = 1024
 _LEVEL = "level "
-"""Prefix of a branch that is a level of its strategy."""
+"""Prefix of a branch's name if the branch is a level of its strategy."""
 
 
 class ServerTrouble(Exception):
-    """A cell failed, but not because of its model. Such a cell has no row."""
+    """A cell failed for a reason that is not its model's fault. Such a cell has no row."""
 
     def __init__(self, error: AdaCoderError, *, passes: bool) -> None:
-        """`passes`: True if the trouble may be temporary."""
+        """`passes` is True if the trouble may be temporary."""
         super().__init__(str(error))
         self.passes = passes
 
@@ -73,7 +73,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Name for the cell's files, the same in every run."""
+        """Name for the cell's files. It is the same in every run."""
         return hashlib.sha256(json.dumps(self.key).encode()).hexdigest()[:20]
 
 
@@ -91,7 +91,7 @@ class Plan:
         return len(self.tasks.tasks) * len(self.models) * len(self.strategies) * self.samples
 
     def cells(self, models: Iterable[str]) -> Iterator[Cell]:
-        """Yield the cells of some models, grouped by model so that each model is loaded once."""
+        """Yield the cells of some models, model by model, so that each model is loaded only once."""
         of_settings, tasks = digest(self.settings), self.tasks
         first = self.settings.seed or 0
         for model in models:
@@ -122,17 +122,17 @@ class Bench:
     judge: HiddenJudge
     settings: Settings
     journals: Path | None = None
-    """Folder for journals; None: do not keep journals."""
+    """Folder for journals; None if journals are not kept."""
     records: Path | None = None
-    """Folder for recorded conversations; None: do not record them."""
+    """Folder for recorded conversations; None if they are not recorded."""
     replays: Path | None = None
-    """Folder of recorded conversations that give the replies instead of models."""
+    """Folder of recorded conversations. If given, they provide the replies instead of models."""
 
     @classmethod
     def opened(
         cls, settings: Settings, journals: Path, records: Path | None = None, replays: Path | None = None
     ) -> Bench:
-        """Create a bench with its own service and judge. It runs as many cells at a time as its callers request."""
+        """Create a bench with its own service and judge. The callers decide how many cells run at a time."""
         service = Service(session=Session(leases=Leases(_MOST_SLOTS)))
         return cls(service, HiddenJudge(settings), settings, journals, records, replays)
 
@@ -152,7 +152,7 @@ class Bench:
         """Run a cell, and return its row.
 
         Raises:
-            ServerTrouble: the cell failed, but not because of its model.
+            ServerTrouble: the cell failed for a reason that is not its model's fault.
             SandboxError: candidates could not be judged.
             RowsError: the cell's journal cannot be written.
         """
@@ -167,7 +167,7 @@ class Bench:
         )
         if settings.record is not None:
             settings.record.parent.mkdir(parents=True, exist_ok=True)
-            settings.record.unlink(missing_ok=True)  # a failed try left this file
+            settings.record.unlink(missing_ok=True)  # the file is left from a failed try
         outcome = await self.service.run(Task(cell.task.target, settings, cell.task.project))
         failure_of = _failure_of(outcome)
         candidate = None if outcome.status is Status.ERROR else outcome.candidate
@@ -179,7 +179,7 @@ class Bench:
         return _row(cell, outcome, judged, attempts, tests, failure_of, name, values_of(self.settings))
 
     async def _attempts(self, task: ArenaTask, outcome: Outcome, judged: Judged | None) -> list[RowAttempt]:
-        """Judge each candidate that was evaluated."""
+        """Judge each candidate that the request evaluated."""
         found: list[RowAttempt] = []
         words = {} if outcome.candidate is None else {outcome.candidate.text: judged}
         for attempt, code in _evaluations(outcome.steps):
@@ -225,10 +225,10 @@ def _failure_of(outcome: Outcome) -> str | None:
 
 
 def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
-    """Yield each evaluation of a request with its code. A program that the model wrote twice is yielded twice."""
+    """Yield each evaluation of a request with its code. If the model wrote a program twice, it is yielded twice."""
     calls, agent, rules = 0, "", tuple[str, ...]()
     seen: dict[str, int] = {}
-    """Number of calls at the latest evaluation of each code."""
+    """For each code, the number of calls up to its latest evaluation."""
     for step in steps:
         match step.details:
             case Asked():
@@ -270,7 +270,10 @@ def _short_digest(text: str) -> str:
 
 
 def _is_empty(code: str) -> bool:
-    """Return whether the last function of `code` does nothing: its body is a docstring, `pass`, `...` or `return`."""
+    """Return whether the last function of `code` does nothing.
+
+    Its body then has only docstrings, `pass`, `...` or `return`.
+    """
     tree = parsed(code)
     functions = [] if tree is None else [each for each in tree.body if isinstance(each, ast.FunctionDef)]
     return bool(functions) and all(

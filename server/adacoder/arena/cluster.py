@@ -1,8 +1,9 @@
-"""Run cells on an existing Dask cluster. Dask chooses the worker of each cell, and repeats the cells of a dead worker.
+"""Run cells on an existing Dask cluster.
 
-This process keeps the rows. A worker is admitted once it has reported the same versions of AdaCoder, Python and Dask.
-It then executes `dask_worker.py`. Dask exchanges pickles, so the workers run any code that this process or the
-scheduler sends. Nothing can prevent that. This process accepts plain data only; see `refuse_pickles`.
+Dask chooses the worker of each cell, and repeats the cells of a dead worker. This process keeps the rows. A worker is
+admitted once it has reported the same versions of AdaCoder, Python and Dask. It then executes `dask_worker.py`. Dask
+sends pickles, so workers run any code that this process or the scheduler sends them. Nothing can prevent this. This
+process itself accepts only plain data; see `refuse_pickles`.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ _ADDRESS = re.compile(
     r"(?:(?P<scheme>tls|tcp)://)?(?:\[(?P<ip>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?/?", re.ASCII
 )
 _CONNECTS = 10.0
-"""Seconds for a connection to the scheduler."""
+"""Time limit in seconds to connect to the scheduler."""
 _ANSWERS = 60.0
-"""Seconds for the scheduler or a worker to answer. A worker may have to import AdaCoder first."""
+"""Time limit in seconds for an answer of the scheduler or a worker. A worker may have to import AdaCoder first."""
 _LOOKS = 1.0
 """Seconds between updates of the list of workers."""
 _ENDS = 5.0
-"""Seconds that workers have to leave the run at its end."""
+"""Time limit in seconds for workers to leave the run at its end."""
 _INSTALL = f"pip install 'adacoder[arena]=={adacoder.__version__}' there."
 _GO_ON = "run the same command to go on."
 
@@ -54,15 +55,15 @@ class ClusterError(AdaCoderError):
 
 
 class RefusedPickle(pickle.UnpicklingError, AttributeError):
-    """A pickle contains more than plain data. Dask drops the traceback of an AttributeError."""
+    """A pickle contains more than plain data. Dask drops the traceback of an AttributeError, so this error is one."""
 
 
 def require_trusted(address: str, *, without_tls: bool) -> None:
     """Check that the connection to the scheduler at `address` is encrypted, local, or accepted by the user.
 
     Raises:
-        ClusterError: the scheduler is on another machine, without encryption and without `without_tls`; or the address
-            is invalid.
+        ClusterError: the address is invalid; or the scheduler is on another machine, the connection is not encrypted,
+            and `without_tls` is False.
     """
     found = _ADDRESS.fullmatch(address)
     if found is None:
@@ -87,9 +88,9 @@ def _is_loopback(host: str) -> bool:
 def refuse_pickles() -> None:
     """From now on, refuse every pickle in this process that names a class or function other than `bytes`.
 
-    Dask has no setting for this, and unpickles results, errors and warnings in several places. It names the type
-    `bytes` in every error that it sends. Without `find_class`, a pickle can only create numbers, texts and collections
-    of them. The arena itself reads no pickles.
+    Dask has no setting for this, and unpickles results, errors and warnings in several places. `bytes` is allowed
+    because Dask names it in every error. A pickle that names nothing can only create numbers, texts and collections of
+    them. The arena itself reads no pickles.
     """
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -112,7 +113,7 @@ async def connected(address: str) -> AsyncIterator[Client]:
         raise ClusterError("A cluster needs Dask: pip install 'adacoder[arena]'.") from None
     refuse_pickles()
     for name in ("distributed", *(name for name in logging.root.manager.loggerDict if name.startswith("distributed."))):
-        logging.getLogger(name).disabled = True  # our own messages say the same in one sentence
+        logging.getLogger(name).disabled = True  # our own messages report the same errors in one sentence
     warnings.filterwarnings("ignore", module=r"distributed\b")
     client: Client = Client(  # type: ignore[no-untyped-call]  # Dask's
         address, asynchronous=True, timeout=_CONNECTS, set_as_default=False, direct_to_workers=False
@@ -159,9 +160,7 @@ class Cluster:
         self._tell = tell
         self._run = Run(plan.settings, digest(plan.settings), own, has_records=records is not None)
         self._workers: dict[str, Mapping[str, int]] = {}
-        """Slots of each admitted worker, by the resource that the worker offers: the id of a model, or a kind of
-        server.
-        """
+        """For each admitted worker, its slots by resource. A resource is the id of a model or a kind of server."""
         self._left_out: set[str] = set()
         self._servers: dict[str, str] = {}
         self._reading = asyncio.Lock()
@@ -171,7 +170,8 @@ class Cluster:
         """Admit the existing workers.
 
         Raises:
-            ClusterError: the scheduler or all workers cannot take part, or no worker offers what a model needs.
+            ClusterError: the scheduler cannot take part, no worker can, or no worker offers the resource that a model
+                needs.
         """
         await self._require_same_versions()
         await self._look()
@@ -184,15 +184,15 @@ class Cluster:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
         if self._client.status == "running":
-            with suppress(Exception):  # a worker may answer anything
+            with suppress(Exception):  # a worker may send any answer
                 async with asyncio.timeout(_ENDS):
                     await self._client.run(leave, self._run.id, workers=[*self._workers], on_error="ignore")
 
     async def _require_same_versions(self) -> None:
-        """Check that the scheduler has the same versions, because it also unpickles the cells.
+        """Check that the scheduler has the same versions. It needs them because it also unpickles the cells.
 
         Raises:
-            ClusterError: it has other versions, or is gone.
+            ClusterError: the scheduler has other versions, or is gone.
         """
         theirs: object = None
         try:
@@ -200,14 +200,14 @@ class Cluster:
                 theirs = await self._client.run_on_scheduler(versions)
         except (OSError, TimeoutError) as error:
             raise self._gone from error
-        except Exception as error:  # Dask sends errors as pickles
+        except Exception as error:  # errors from Dask are pickles
             raise ClusterError(f"The Dask scheduler at {self._address} cannot run AdaCoder: {_INSTALL}") from error
         if theirs != versions():
             has = f"The Dask scheduler at {self._address} has {theirs}, and not {versions()}"
             raise ClusterError(f"{has}: install the same there.")
 
     def _served(self) -> Iterator[tuple[str, str]]:
-        """Yield each model with the resource that workers offer for it: the model's id, or else its kind.
+        """Yield each model with the resource that it needs: its id if a worker offers that, else its kind of server.
 
         Raises:
             ClusterError: no worker offers a resource for some model.
@@ -231,10 +231,12 @@ class Cluster:
         return sum(slots.get(server, 0) for slots in self._workers.values())
 
     async def done(self, cell: Cell) -> Row:
-        """Run a cell; see `Carrier.done`. The journal and the recorded conversation are written before this returns.
+        """Run a cell; see `Carrier.done`.
+
+        The journal and the recorded conversation are written before the row is returned.
 
         Raises:
-            ServerTrouble: the cell failed, but not because of its model.
+            ServerTrouble: the cell failed for a reason that is not its model's fault.
             ClusterError: the scheduler is gone.
             RowsError: the journal cannot be written.
         """
@@ -260,7 +262,7 @@ class Cluster:
         """
         if self._watching is not None and self._watching.done():
             await self._watching
-        reading = self._client._handle_report_task  # noqa: SLF001  # this task ends at a refused message
+        reading = self._client._handle_report_task  # noqa: SLF001  # this task ends when a message is refused
         if self._client.status in ("closing", "closed") or reading.done():
             raise self._gone
         return {address for address, slots in self._workers.items() if server in slots}
@@ -269,7 +271,7 @@ class Cluster:
         """Wait for the row of a cell; None if another worker must run the cell.
 
         Raises:
-            ServerTrouble: the cell failed, but not because of its model.
+            ServerTrouble: the cell failed for a reason that is not its model's fault.
         """
         reading = asyncio.create_task(self._read(future))
         try:
@@ -279,7 +281,7 @@ class Cluster:
                 await asyncio.wait({reading}, timeout=_LOOKS)
             answer = reading.result()
             row = parse(answer.row)
-        except (Lost, OSError):  # the scheduler's state or the worker with the result is gone
+        except (Lost, OSError):  # the scheduler lost its state, or the worker with the result is gone
             return None
         except ClusterError:
             raise
@@ -299,7 +301,10 @@ class Cluster:
         return None
 
     async def _read(self, future: Future[Any]) -> CellAnswer:
-        """Wait for an answer. Dask would read several answers at once, and a bad answer would spoil the others."""
+        """Wait for an answer.
+
+        Answers are read one at a time, because Dask would read them together, and a bad one would spoil the others.
+        """
         await future.exception()  # type: ignore[no-untyped-call]  # Dask's
         async with self._reading:
             answer: CellAnswer = checked(CellAnswer, read_json(await future.result()))
@@ -340,7 +345,7 @@ class Cluster:
     async def _admit(self, address: str, slots: Mapping[str, int]) -> None:
         """Admit a worker if its AdaCoder, Python and Dask are the same."""
         why: object = RefusedPickle()
-        with suppress(Exception):  # a worker may answer anything, and Dask sends errors as pickles
+        with suppress(Exception):  # a worker may send any answer, and errors from Dask are pickles
             async with asyncio.timeout(_ANSWERS):
                 told = await self._client.run(refusal, versions(), self._run, workers=[address], on_error="return")
             why = told[address]
@@ -359,6 +364,9 @@ class Cluster:
 
 
 def _slots(worker: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the slots that a worker offers, at most as many as its threads. The worker would not begin more tasks."""
+    """Return the slots that a worker offers.
+
+    A worker runs only as many tasks as it has threads, so more slots do not count.
+    """
     most = worker["nthreads"]
     return {name: int(min(amount, most)) for name, amount in worker["resources"].items() if amount >= 1}

@@ -1,4 +1,4 @@
-"""Compare two columns of a table on their common tasks, and count the tasks that columns solve alone and together."""
+"""Compare two columns of a table on their common tasks, and count the tasks that each set of columns solves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pairs:
 
     @property
     def p(self) -> float:
-        """Return the probability of at least this difference if both columns were equally good (exact McNemar)."""
+        """The probability of at least this difference if both columns are equally good (exact McNemar test)."""
         return mcnemar(self.only_first, self.only_second)
 
 
@@ -45,9 +45,9 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def first_samples(rows: Sequence[Row]) -> Mapping[Task, bool]:
-    """Map each task to whether its first sample that counts is right.
+    """Map each task to the verdict on its first sample that counts.
 
-    More samples of a task are not independent trials.
+    Further samples of a task are left out, because they are not independent trials.
     """
     found: dict[Task, Row] = {}
     for row in rows:
@@ -64,7 +64,10 @@ def paired(one: Mapping[Task, bool], other: Mapping[Task, bool]) -> Pairs:
 
 
 def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
-    """Count the tasks that all columns have, by the set of columns that solve them."""
+    """For each set of columns, count the tasks that exactly these columns solve.
+
+    Tasks that a column lacks are left out.
+    """
     solved = {name: first_samples(rows) for name, rows in columns.items()}
     common = set.intersection(*(set(each) for each in solved.values())) if solved else set()
     return Counter(frozenset(name for name, each in solved.items() if each[task]) for task in common)

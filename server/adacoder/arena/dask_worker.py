@@ -26,7 +26,7 @@ from adacoder.domain import AdaCoderError
 from adacoder.settings import Settings
 
 _IDLE = 300.0
-"""Seconds without a cell after which a worker ends its bench, because the run may have been killed."""
+"""Seconds that a worker waits for another cell. It then ends its bench, because the run may have been killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +36,23 @@ class Run:
     settings: Settings
     digest: str
     own: Path | None
-    """Folder of the user's own tasks, which the worker must also see."""
+    """Folder of the user's own tasks. The worker must have it at the same path."""
     has_records: bool
     id: str = field(default_factory=lambda: uuid4().hex)
 
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """Result of a cell. Like every row, it is checked as text from outside."""
+    """Result of a cell. The receiver does not trust it, and checks it like every row."""
 
     row: str = ""
-    """A line of a file of rows; empty if there is none."""
+    """The row, as a line of a file of rows; empty if there is no row."""
     journal: str = ""
     record: str | None = None
     why: str = ""
     """Reason why there is no row."""
     is_trouble: bool = False
-    """True if the cell failed as in `ServerTrouble`; False if the worker cannot do any cell."""
+    """True if this cell failed as in `ServerTrouble`; False if the worker cannot run any cell."""
     passes: bool = False
 
 
@@ -68,7 +68,7 @@ class _Open:
 
 
 _OPEN: dict[str, _Open] = {}
-"""Runs of this process by id. The process has one event loop."""
+"""The open runs of this process, by id. They share one event loop."""
 _LEFT: set[str] = set()
 """Runs that have ended."""
 
@@ -139,7 +139,7 @@ def _opened(run: Run) -> _Open:
 
 @contextmanager
 def _under_way(run: Run, opened: _Open, work: asyncio.Task[Row]) -> Iterator[asyncio.Task[Row]]:
-    """Keep a run open while `work` is under way, and for a while afterwards."""
+    """Keep a run open while `work` is under way, and for `_IDLE` seconds afterwards."""
     if opened.ending is not None:
         opened.ending.cancel()
     opened.under_way.add(work)
@@ -153,14 +153,14 @@ def _under_way(run: Run, opened: _Open, work: asyncio.Task[Row]) -> Iterator[asy
 
 
 def _moved(task: ArenaTask, folder: Path) -> ArenaTask:
-    """Return `task` with another workspace folder. Its module does not exist as a file."""
+    """Return `task` with `folder` as its workspace. The module of the task does not exist as a file."""
     module = task.target.module
     target = replace(task.target, module=replace(module, path=folder / module.path.name, root=folder, top=folder))
     return replace(task, target=target, project=replace(task.project, folder=folder))
 
 
 def _kept(row: Row, cell: Cell, bench: Bench) -> CellAnswer:
-    """Return a row with its journal and recorded conversation, and delete their files on this worker."""
+    """Return a row with its journal and recorded conversation. Their files on this worker are deleted."""
     texts: list[str | None] = []
     for folder, name in ((bench.journals, f"{cell.name}.md"), (bench.records, f"{cell.name}.conversation")):
         path = None if folder is None else folder / name

@@ -1,7 +1,7 @@
 """Read tasks in the published formats of benchmarks: HumanEval, MBPP, their variants, and LiveCodeBench's functions.
 
-A file has one JSON object a line, or a list of objects. It may be a `.gz` file. The members of the first object show
-the format.
+A file has one JSON object per line, or a list of objects. It may be a `.gz` file. The members of the first object
+determine the format.
 
     HumanEval, EvalPlus's files with a `test`   prompt entry_point canonical_solution test
     HumanEval-ET                                prompt entry_point canonical_solution test_case_list
@@ -9,9 +9,9 @@ the format.
     MBPP, MBPP-ET; sanitized                    text (prompt) code test_list test_setup_code (test_imports)
     LiveCodeBench                               question_content starter_code public_test_cases private_test_cases
 
-An MBPP task becomes a function with the signature of its `code`. Its docstring is the `text` with the first test, which
-is then not hidden (SEMAG, section 4.1). LiveCodeBench tasks that read standard input are left out. APPS, CodeContests
-and SWE-bench are not supported, because their tasks do not ask for a function.
+An MBPP task becomes a function with the signature of its `code`. Its docstring is the `text` and the first test. This
+test is then not hidden (SEMAG, section 4.1). LiveCodeBench tasks that read standard input are left out. APPS,
+CodeContests and SWE-bench are not supported, because their tasks do not ask for a function.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ Told: TypeAlias = Mapping[str, Any]
 _MOST_BYTES = 1 << 30
 """Maximum size of an uncompressed file."""
 _MOST_UNPACKED = 128 << 20
-"""Maximum unpacked size of a compressed file. A small file can unpack to any size. The largest benchmark has a tenth of
-this.
+"""Maximum unpacked size of a compressed file. The limit is needed because a small file can unpack to any size. The
+largest benchmark has a tenth of it.
 """
 _LONGEST = 64 << 20
-"""Maximum length of a line, or of a list, in bytes."""
+"""Maximum bytes of a line or of a list."""
 _MOST_TASKS = 20_000
-"""Maximum number of tasks in a file: twice as many as the largest benchmark has."""
+"""Maximum number of tasks in a file. The largest benchmark has half as many."""
 _MOST_LINES = 500_000
-"""Maximum number of lines in a file. Most lines of a list are short."""
+"""Maximum number of lines in a file. A list can have many, because most of its lines are short."""
 _LONGEST_REASON = 200
 _BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError),
     *(zlib.error, EOFError),
 )
-"""Errors from reading an object that only looks like a task."""
+"""Errors that occur if an object looks like a task, but is not."""
 _PLAIN = frozenset(
     {"PROTO", "FRAME", "MEMOIZE", "BINPUT", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE", "PUT", "STOP"}
 )
@@ -71,7 +71,7 @@ _TYPING = "from typing import *\n\n\n"
 
 
 class _Unfit(Exception):
-    """An object that cannot become a task."""
+    """An object cannot become a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,10 @@ class _Raw:
 
     id: str
     text: str
-    """Text of its module, with a stub."""
+    """Text of the task's module, with a stub."""
     qualname: str
     solution: str
-    """The canonical solution as a module; empty if unknown."""
+    """The text of a module with the canonical solution; empty if unknown."""
     hidden: Hidden
     difficulty: str = ""
 
@@ -96,8 +96,7 @@ class _Format:
     members: frozenset[str]
     """Members that objects of this format have."""
     read: Callable[[Told, bool], _Raw]
-    """Function that reads an object. Its second argument is True to show a test that the prompt lacks.
-    """
+    """Function that reads an object. If its second argument is True, it may add a test to the prompt."""
 
 
 def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
@@ -106,7 +105,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
     Args:
         path: the file.
         folder: the workspace of the tasks' modules. Nothing is written there.
-        shows: False to hide all tests of MBPP tasks and show none.
+        shows: if False, all tests of MBPP tasks are hidden.
 
     Raises:
         TasksError: the file has no tasks in a known format, or cannot be read.
@@ -124,7 +123,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
     dataset = f"{form.dataset}-et" if is_et else form.dataset
     if form.read is _humaneval and re.search(r"(?i)plus", path.name):
         dataset = "humaneval-plus"
-    if form.read is _plus:  # both have the same format
+    if form.read is _plus:  # the files of HumanEval+ and MBPP+ have the same format
         dataset = "mbpp-plus" if str(first.get("task_id")).lower().startswith("mbpp") else "humaneval-plus"
     tasks: list[ArenaTask] = []
     left_out: list[str] = []
@@ -142,7 +141,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
 
 
 def _objects(path: Path, digest: hashlib._Hash) -> Iterator[Told]:
-    """Unpack a file and yield its objects. `digest` is updated with all unpacked bytes.
+    """Unpack a file and yield its objects. All unpacked bytes are added to `digest`.
 
     Raises:
         TasksError: the file cannot be read, is too large, or does not contain tasks.
@@ -195,7 +194,7 @@ def _task(raw: _Raw, folder: Path) -> ArenaTask:
         raise TypeError("a text is of another type")
     "".join(
         (raw.id, raw.text, raw.solution, raw.difficulty)
-    ).encode()  # lone surrogates can neither run nor be written to a row
+    ).encode()  # raises an error for lone surrogates, which cannot run or be written to a row
     target = _located(raw, folder / "task.py", folder)
     canonical = _candidate(raw.solution, target) if raw.solution else None
     return ArenaTask(raw.id, target, Project(folder), canonical, raw.hidden, difficulty=raw.difficulty)
@@ -205,7 +204,7 @@ def _located(raw: _Raw, path: Path, folder: Path) -> Target:
     """Locate the function of a task, and correct mistakes in published prompts (HumanEval/51 and 115)."""
     try:
         return locate(raw.text, path, folder, qualname=raw.qualname)
-    except UnreadableExample:  # an escape in the docstring belongs to the example
+    except UnreadableExample:  # the docstring has an escape that belongs to an example
         text = raw.text.replace('    """', '    r"""', 1)
     except TargetError:  # an import precedes the docstring
         text = _IMPORT_FIRST.sub(r"\g<imports>\g<header>", raw.text)
@@ -241,14 +240,14 @@ def _plus(told: Told, shows: bool) -> _Raw:
         prompt, solution = told["prompt"], told["prompt"] + solution
     arguments = tuple(map(repr, inputs))
     tolerance = float(told.get("atol") or 0)
-    if function == "find_zero":  # any root is right
+    if function == "find_zero":  # any root is a right answer
         call = f"(lambda xs: abs(poly(xs, find_zero(xs))) <= {tolerance or 1e-4})"
         return _Raw(told["task_id"], prompt, function, solution, HiddenCalls(call, arguments, ("True",) * len(inputs)))
     return _Raw(told["task_id"], prompt, function, solution, HiddenCalls(function, arguments, None, tolerance))
 
 
 def _arguments(test: str, function: str) -> str | None:
-    """Return the arguments of the function's call in `test`, as the literal of a list; None if one is not a literal."""
+    """Return the arguments of the function's call in `test`, as the text of a list; None if one is not a literal."""
     for node in ast.walk(ast.parse(test)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
             try:
@@ -259,7 +258,7 @@ def _arguments(test: str, function: str) -> str | None:
 
 
 def _mbpp(told: Told, shows: bool) -> _Raw:
-    if "test" in told:  # a form of MBPP+ that some copies have
+    if "test" in told:  # some copies of MBPP+ have this form
         raise _Unfit("its hidden tests are a program that holds the shown one: take EvalPlus's own file")
     tests = [each for each in told["test_list"] if each.strip()]
     solution = normalize(told["code"])
@@ -283,7 +282,7 @@ def _tested(solution: str, tests: Sequence[str]) -> str:
 
 
 def _classes(solution: str, tests: Sequence[str]) -> str:
-    """Return the source of the solution's classes that its tests instantiate."""
+    """Return the source of the solution's classes that the tests use."""
     named = {name for test in tests for name in _NAME.findall(test)}
     found = [each for each in definitions(solution) if each.is_class and not each.parents and each.name in named]
     return "".join(f"{each.span.of(solution)}\n\n\n" for each in found)
@@ -313,7 +312,7 @@ def _as_doctest(test: str) -> str:
 
 
 def _docstring(text: str, example: str, indent: str = "    ") -> str:
-    """Create a docstring, as the body of a stub."""
+    """Return a docstring with `text` and an example. It is the body of a stub."""
     told = f"{text.strip()}\n\n{example}\n" if example else text.strip()
     escaped = told.replace("\\", "\\\\").replace('"""', r"\"\"\"")
     if escaped.endswith('"'):
@@ -344,7 +343,7 @@ def _livecodebench(told: Told, _: bool) -> _Raw:
 
 
 def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
-    """Read test cases: a list, its JSON, or its JSON pickled, compressed and in base 64."""
+    """Read test cases. They are a list, its JSON, or its JSON that was pickled, compressed and encoded in base 64."""
     if not isinstance(told, str):
         return told or ()
     try:
@@ -358,7 +357,7 @@ def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
 
 
 def _pickled_text(data: bytes) -> str:
-    """Find the string that is pickled in `data` without unpickling, which can run code or take any amount of memory.
+    """Find the pickled string in `data`. Nothing is unpickled, because this could run code or use up the memory.
 
     Raises:
         ValueError: `data` does not contain a pickled string.

@@ -1,8 +1,8 @@
-"""A report in one HTML file: the tables, and all cells with their journals and filters. The page needs no network.
+"""Write a report as one HTML file, with the tables and with all cells, their journals and filters.
 
-Text from models, tasks and users is escaped in the tables, and becomes JSON data for the cells. The script inserts it
-as text, never as markup. The page's content security policy allows only AdaCoder's own style and script, by their
-digests.
+The page needs no network. Text from models, tasks and users is escaped in the tables. In the cells, it is JSON data
+that the script inserts as text, never as markup. The page's content security policy allows only AdaCoder's own style
+and script, by their digests.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from adacoder.visible import visible
 _LONGEST_JOURNAL = 200_000
 """Maximum characters of a journal in a report."""
 _LARGEST_JOURNAL = 64 << 20
-"""Maximum size of a journal to read, in bytes."""
+"""Maximum bytes of a journal file. Larger journals are not shown."""
 
 FILTERS = ("dataset", "model", "strategy", "status", "right")
-"""Members of a row that cells can be filtered by, in addition to the task's name."""
+"""Members of a row that the page has filters for. Cells can also be filtered by the task's name."""
 
 
 def page(
@@ -62,9 +62,9 @@ def page(
 
 
 def journal_of(row: Row, rows: Path) -> str | None:
-    """Return the text of a row's journal, without secrets; None unless a run wrote the journal next to `rows`.
+    """Return the text of a row's journal, without secrets; None if it is not one of the journals next to `rows`.
 
-    Rows may come from anyone. So the name must be `ROWS.journals/*.md`, and its path must not contain a link.
+    Rows may come from anyone. So the name must be `ROWS.journals/*.md`, and no link is followed.
     """
     folder = rows.parent / f"{rows.stem}.journals"
     name = (row.journal or "").removeprefix(f"{folder.name}/")
@@ -83,7 +83,7 @@ def journal_of(row: Row, rows: Path) -> str | None:
 
 
 def _about(rows: Sequence[Row]) -> str:
-    """Describe the rows by their counts, versions and dates."""
+    """Return a sentence with the counts, versions and dates of the rows."""
     if not rows:
         return "There are no rows."
     kinds = (("task", lambda row: (row.dataset, row.task)), ("model", lambda row: row.model))
@@ -96,7 +96,7 @@ def _about(rows: Sequence[Row]) -> str:
 
 
 def _without_rows(tables: Sequence[Table]) -> str:
-    """Return the notes of the tables without rows, in a closed section below the other tables."""
+    """Return a closed section with the notes of the tables without rows. It follows the other tables."""
     if not tables:
         return ""
     notes = "".join(f"<p class='note'>{_text(note)}</p>" for table in tables for note in table.notes)
@@ -135,7 +135,7 @@ def _text(text: str) -> str:
 
 
 def _data(rows: Iterable[Row], journal: Callable[[Row], str | None]) -> str:
-    """Return the cells as JSON that contains no tags for an HTML parser."""
+    """Return the cells as JSON. An HTML parser finds no tags in it."""
     cells = [
         {
             **asdict(row),
@@ -154,7 +154,7 @@ def _word(row: Row) -> str:
 
 
 def _seen(value: object) -> object:
-    """Return `value` with all of its texts made visible."""
+    """Apply `visible` to all texts in `value`."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):

@@ -47,7 +47,7 @@ def download(name: str, folder: Path) -> Path:
 
 
 def _rows(name: str) -> Iterable[Mapping[str, object]]:
-    """Load the tasks, ordered by number and not by the hub's splits."""
+    """Load the tasks of all splits, ordered by their numbers."""
     try:
         from datasets import load_dataset
     except ImportError:
@@ -57,7 +57,7 @@ def _rows(name: str) -> Iterable[Mapping[str, object]]:
         with tempfile.TemporaryDirectory(prefix="adacoder-hub-") as cache:
             splits = load_dataset(place, configuration, cache_dir=cache)
             found = [dict(each) for split in splits.values() for each in split]
-    except Exception as error:  # the library and its dependencies raise many kinds of errors
+    except Exception as error:  # the hub's library and its dependencies raise many kinds of errors
         why = visible(str(error).strip().partition("\n")[0] or type(error).__name__)
         raise TasksError(f"{place} cannot be downloaded: {why}") from error
     if not found or not all("task_id" in each for each in found):

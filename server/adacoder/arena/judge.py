@@ -1,8 +1,8 @@
-"""The judge runs hidden tests on candidates, in the sandbox.
+"""Run hidden tests on candidates, in the sandbox.
 
-The judge reveals only whether a candidate passed. No agent, strategy or journal can reach it: they belong to lower
-floors, and the judge works after a request has ended. The expected results of calls and examples stay in this process.
-A test in Python runs in the candidate's own process, after the candidate was imported.
+The judge reveals only whether a candidate passed. Agents, strategies and journals cannot reach it, because they belong
+to lower floors, and it works after a request has ended. The expected results of calls and examples stay in this
+process. Tests in Python run in the candidate's own process, after the candidate was imported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HOW = {FailureKind.TIMED_OUT: "timeout", FailureKind.DENIED: "refused"}
 _RELATIVE = 1e-6
 """Relative tolerance of floats, unless the tests specify a tolerance."""
 _FIRST = 5
-"""Number of designed tests, from the first, whose coverage is also reported separately (AgentCoder, Table 5)."""
+"""Number of first designed tests whose coverage is also reported separately (AgentCoder, Table 5)."""
 _PRINTS = (
     "print((lambda inf, nan: __import__('json').dumps([repr({call}(*each)) for each in [{arguments}]]))"
     "(float('inf'), float('nan')))\n"
@@ -44,26 +44,26 @@ class HiddenJudge:
     """Judges candidates, several at a time. `verdict` does not judge the same candidate twice."""
 
     def __init__(self, settings: Settings) -> None:
-        """`settings` choose the interpreter and the minimum isolation."""
+        """`settings` give the interpreter and the minimum isolation."""
         self._settings = settings
         self._hosts: dict[tuple[Path, tuple[str, ...]], Host] = {}
         self._turns = turns_for_all()
         self._truth: dict[str, asyncio.Task[tuple[str, ...] | None]] = {}
         """Results of the canonical solution, by task id."""
         self._judging: dict[bytes, asyncio.Task[Judged]] = {}
-        """Verdicts, and the judgements under way."""
+        """Verdicts, finished and under way, by a digest of task and text."""
 
     async def judge(self, task: ArenaTask, candidate: Candidate) -> Judged:
         """Run the hidden tests of `task` on a candidate.
 
         Raises:
-            SandboxError: nothing could run, because there is no isolation or no interpreter.
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
         placed = await aside(splice, task.target, candidate)
         return await self.judge_text(task, placed.text)
 
     async def judge_text(self, task: ArenaTask, text: str) -> Judged:
-        """Judge the whole text of a module like `judge`.
+        """Judge the whole text of a module, as `judge` does for a candidate.
 
         Raises:
             SandboxError: as in `judge`.
@@ -75,10 +75,10 @@ class HiddenJudge:
         return await asyncio.shield(found)
 
     async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
-        """Judge hidden tests in Python like `judge_text`, but return the full Verdict.
+        """Run hidden tests in Python, as `judge_text` does, and return the full Verdict.
 
-        The Verdict quotes the tests, so the arena must not use it. Benchmarks use it for recorded replies, without a
-        model.
+        The Verdict quotes the tests, so the arena must not use it. Benchmarks with recorded replies use it, because no
+        model takes part.
 
         Raises:
             SandboxError: as in `judge`.
@@ -187,7 +187,7 @@ class HiddenJudge:
         if key not in self._hosts:
             folder = task.project.folder
             interpreter = await asyncio.to_thread(find, settings.interpreter, task.target.module.path.parent, folder)
-            if key not in self._hosts:  # another call may have been faster
+            if key not in self._hosts:  # another call may have created the host in the meantime
                 wishes = replace(settings, hide=(*settings.hide, *task.hide)).wishes
                 self._hosts[key] = Host(interpreter, folder, least=settings.isolation, turns=self._turns, wishes=wishes)
         return self._hosts[key]
@@ -203,7 +203,10 @@ def _word(verdict: Verdict) -> Judged:
 
 
 def _printed(verdict: Verdict) -> tuple[str, ...]:
-    """Parse the last printed line, which comes from hostile code; empty if it is not a list of results."""
+    """Read the results from the last printed line; empty if it is not a list of texts.
+
+    The code that printed it is hostile.
+    """
     lines = verdict.results[-1].got.splitlines() if verdict.results else []
     try:
         told = json.loads(lines[-1]) if lines else None
@@ -226,7 +229,7 @@ def _is_right(one: str, other: str, tolerance: float) -> bool:
 
 
 def _close(one: object, other: object, tolerance: float) -> bool:
-    """Compare like `==`, but with a tolerance for floats. A list equals a tuple of the same items."""
+    """Compare as `==` does, but with a tolerance for floats. A list equals a tuple of the same items."""
     match one, other:
         case ((int() | float()), (int() | float())) if isinstance(one, float) or isinstance(other, float):
             are_close = math.isclose(one, other, rel_tol=0 if tolerance else _RELATIVE, abs_tol=tolerance or 1e-9)

@@ -1,7 +1,7 @@
-"""Figures computed from rows: shares with intervals, costs, and curves.
+"""Compute figures from rows: shares with intervals, costs, and curves.
 
 A share of tasks has Wilson's interval for 95 %. If tasks have several samples, the interval counts each task once,
-because samples of the same task are not independent trials. So the interval is rather too wide than too narrow.
+because samples of the same task are not independent trials. So the interval may be too wide, but is not too narrow.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PASSED = "passed"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure, the number of tasks or cells behind it, and its interval if the figure is a share of them."""
+    """A figure and the number of tasks or cells that it is computed from. A share also has an interval."""
 
     value: float
     of: int
@@ -51,12 +51,12 @@ class FigureFormat(StrEnum):
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of rows. Calling it returns None if the rows lack the data."""
+    """A function that computes a figure from rows. Its result is None if the rows lack the data."""
 
     of: Callable[[Sequence[Row]], Estimate | None]
     form: FigureFormat = FigureFormat.PERCENT
     needs: str = ""
-    """Description of the data that rows need for it, if not every row has them."""
+    """Description of the data that the measure needs, if not every row has them."""
 
     def __call__(self, rows: Sequence[Row]) -> Estimate | None:
         """Measure some rows."""
@@ -116,7 +116,7 @@ def share(hits: float, of: int) -> Estimate | None:
 
 
 def by_task(rows: Iterable[Row]) -> Mapping[Task, list[Row]]:
-    """Group the rows that count by task."""
+    """Group rows by task. Rows that do not count are left out."""
     found: dict[Task, list[Row]] = defaultdict(list)
     for row in rows:
         if counts(row):
@@ -148,7 +148,7 @@ pass_at_1 = pass_at(1)
 
 
 def by_round(most: int) -> Measure:
-    """Return the measure pass@1 with at most `most` rounds after the first, counted in each branch alone."""
+    """Return the measure pass@1 with at most `most` rounds after the first. Each branch has its own count of rounds."""
 
     def is_right(row: Row) -> bool | None:
         first: dict[tuple[str, ...], int] = {}
@@ -160,12 +160,12 @@ def by_round(most: int) -> Measure:
 
 
 def by_plan(most: int) -> Measure:
-    """Return the measure pass@1 of a strategy that works plan by plan, after `most` plans with all their repairs."""
+    """Return the measure pass@1 after `most` plans and all their repairs, for a strategy that works plan by plan."""
 
     def is_right(row: Row) -> bool | None:
         plans = [*dict.fromkeys(each.branch for each in row.attempts if each.branch)]
         if row.attempts and not plans:
-            return None  # an older row, which does not record plans
+            return None  # older rows do not record plans
         later = frozenset(plans[most:])
         return _right_of(row, [each for each in row.attempts if each.branch not in later])
 
@@ -194,10 +194,10 @@ def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttemp
 
 
 def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
-    """Return whether a request that ended after these attempts would be right; None if that was not judged.
+    """Return whether a request that ended after these attempts would be right; None if the judge did not decide it.
 
-    The request's candidate is the attempt that got furthest; in a tie, the first. If these are all attempts of the row,
-    the row's own outcome counts, because it follows the preferences of its strategy.
+    The request's candidate is the attempt that got furthest. In a tie, it is the first of them. If `attempts` has all
+    attempts of the row, the row's own outcome counts, because its strategy may prefer another candidate.
     """
     if len(attempts) == len(row.attempts):
         return bool(row.right)
@@ -220,7 +220,7 @@ def verified_but_wrong(rows: Sequence[Row]) -> Estimate | None:
 
 
 def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
-    """Return a share of cells, with an interval for the number of their tasks."""
+    """Return a share of cells. Its interval is computed from the number of tasks, not of cells."""
     if not rows:
         return None
     value = sum(hits) / len(rows)
@@ -285,7 +285,7 @@ def covered_by_tests(rows: Sequence[Row]) -> Estimate | None:
 
 @_of_tests
 def covered_by_first_tests(rows: Sequence[Row]) -> Estimate | None:
-    """Return the same share as `covered_by_tests`, for the first five tests of each cell."""
+    """Return the share that `covered_by_tests` returns, but only for the first five tests of each cell."""
     return _covered(rows, lambda tests: tests.lines_covered_by_first)
 
 
@@ -305,17 +305,17 @@ def levels(rows: Sequence[Row]) -> Counter[str]:
 
 
 def failures_before(rows: Sequence[Row]) -> Counter[str]:
-    """Count programs by their class of failure, as the model wrote them."""
+    """Count programs by class of failure before the Debug Specialist changes them."""
     return Counter(before for before, _ in _repairs(rows))
 
 
 def failures_after(rows: Sequence[Row]) -> Counter[str]:
-    """Count the same programs by the class of failure that remains after the Debug Specialist."""
+    """Count programs by class of failure after the Debug Specialist has tried to repair them."""
     return Counter(after for _, after in _repairs(rows))
 
 
 def _repairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Return each program's class of failure as the model wrote it, and after rules were tried."""
+    """Return two classes of failure for each program: as the model wrote it, and after the rules were tried."""
     return [pair for row in rows if counts(row) for pair in _repairs_of(row)]
 
 
@@ -338,11 +338,11 @@ INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER = (
     "Miscellaneous Refinement",
 )
 REFINEMENTS = (INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER)
-"""Kinds of unsuccessful refinement. Each kind excludes all earlier kinds (AdaCoder paper, Table IV)."""
+"""Kinds of unsuccessful refinement. A refinement counts for the first kind that fits (AdaCoder paper, Table IV)."""
 
 
 def refinements(rows: Sequence[Row]) -> Counter[str]:
-    """Count pairs of consecutive programs of one plan that both fail, by kind of refinement."""
+    """Count the kinds of refinement between consecutive programs of one plan, if both programs fail."""
     found: Counter[str] = Counter()
     for row in rows:
         if not counts(row):

@@ -1,12 +1,13 @@
-"""Turn a folder of the user's own code into tasks: every function whose examples pass, with its body removed.
+"""Turn a folder of the user's own code into tasks. Each function whose examples pass becomes a task without its body.
 
-The first half of the examples that were seen to run the function are shown. Later examples of its docstring are hidden.
-They judge together with the project's tests that were seen to run the function. If there are such tests, one example is
-enough. Examples keep their order, because they may use names from earlier examples.
+The first half of the examples that were seen to run the function is shown. All later examples of the docstring are
+hidden. The hidden examples judge the result, together with the project's tests that were seen to run the function. If
+there are such tests, one example is enough. Examples keep their order, because they may use names from earlier
+examples.
 
-Hidden examples are blanked in all docstrings and comments of the project, for the model and for the sandbox. The
-project's tests and documents may contain them in any form, so these files are hidden completely. Every other file that
-contains a hidden example is also hidden.
+Hidden examples are blanked in all docstrings and comments that the model and the sandbox see. The project's tests and
+documents may contain the examples in any form, so these files are hidden completely. Every other file that contains a
+hidden example is also hidden.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from adacoder.source.text import SourceFile, apply_edits, read
 from adacoder.task import Task, current
 
 HIDES = ("test", "tests", "test_*.py", "*_test.py", "conftest.py", "docs", "*.md", "*.rst")
-"""Files that may contain hidden examples in any form, as in the setting `hide`."""
+"""Patterns of files that may contain hidden examples in any form. They have the form of the setting `hide`."""
 _LEAST_TELLING = 4
-"""Minimum characters that identify an example. Shorter examples, such as `sl`, are not searched for."""
+"""Minimum characters of an example that files are searched for. Shorter examples, such as `sl`, are too common."""
 _MOST_BYTES = 1 << 20
-"""Maximum size of another file that is searched for hidden examples."""
+"""Maximum bytes of a file that is searched for hidden examples."""
 _MARK = re.compile(r"^[ \t]*(?:>>>|\.\.\.)", re.MULTILINE)
 _SPACE = re.compile(r"\s+")
 _QUOTES = re.compile(r"[A-Za-z]*(\"\"\"|'''|\"|')")
@@ -57,7 +58,7 @@ class _PassingFunction:
 
     @property
     def shown(self) -> int:
-        """Number of examples of the docstring that are shown."""
+        """The number of shown examples. They are the first ones of the docstring."""
         return self.target.examples.index(self.proving[(len(self.proving) + 1) // 2 - 1]) + 1
 
     @property
@@ -68,7 +69,7 @@ class _PassingFunction:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A module that is read once for all tasks."""
+    """The parts of a module that are read once for all tasks."""
 
     text: str
     docstrings: tuple[Target, ...]
@@ -134,7 +135,7 @@ def _comments(text: str) -> Iterator[Span]:
 
 
 def _telling(folder: Path, known: Collection[Path], sources: set[str]) -> list[str]:
-    """Return patterns of the files that contain any of `sources`, except the `known` files."""
+    """Return patterns for the files that contain any of `sources`. The `known` files are left out."""
     found: list[Path] = []
     for top, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOREIGN)
@@ -154,7 +155,7 @@ def _holds(path: Path, sources: set[str]) -> bool:
 
 
 async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Settings) -> list[_PassingFunction]:
-    """Return the functions of a file whose examples pass."""
+    """Return those functions of a file whose examples all pass."""
     if not may_have_examples(file.text):
         return []
     try:
@@ -171,14 +172,17 @@ async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Set
 
 
 def _proving(outcome: Outcome) -> tuple[Example, ...]:
-    """Return the examples that were seen to run a function; empty unless all examples of its docstring pass."""
+    """Return the examples that were seen to run a function; empty if an example of its docstring fails."""
     if outcome.status is not Status.VERIFIED or outcome.verdict is None:
         return ()
     return tuple(result.example for result in outcome.verdict.proving)
 
 
 def _sources(found: Iterable[_PassingFunction]) -> set[str]:
-    """Return the bare sources of hidden examples that are long enough to identify them."""
+    """Return the sources of hidden examples without white space.
+
+    Sources that are too short to search for are left out.
+    """
     bare = (_bare(example.source) for each in found for example in each.hidden)
     return {source for source in bare if len(source) >= _LEAST_TELLING}
 
@@ -218,7 +222,7 @@ def _said(example: Example) -> tuple[str, str]:
 def _without(module: _Read, sources: set[str], of: Target | None = None) -> list[Edit]:
     """Return edits that blank `sources` in comments and docstrings.
 
-    Skip the docstring of the function `of`. The function's body is removed anyway.
+    The docstring of the function `of` is skipped.
     """
     if not sources:
         return []

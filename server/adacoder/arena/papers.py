@@ -1,4 +1,4 @@
-"""Define the tables and figures of the four papers, and our own tables, as data without results."""
+"""Define the tables and figures of the four papers, and our own tables. They are filled from rows later."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _FIGURES = {measures.pass_at_1: "pass@1", measures.tokens: "Tokens a task", meas
 
 
 def _against_direct(number: str, measure: Measure, on: str = "") -> Grid:
-    """A table of all frameworks on one dataset, or of AdaCoder on both."""
+    """Define a table of all frameworks on one dataset, or of AdaCoder on both."""
     is_share = measure is measures.pass_at_1
     how = "change against direct" if is_share else "multiple of increase"
     which = f"multi-agent frameworks on {on}" if on else "AdaCoder"
@@ -89,7 +89,7 @@ PLANNING, NOT_PLANNING = "Planning", "Non-planning"
 def _regions(rows: Sequence[Row]) -> Mapping[str, float]:
     """Count tasks by the kinds of framework that solve them.
 
-    Each count is a mean over the other frameworks and their samples.
+    The counts are computed for each non-planning framework and sample. The result has their means.
     """
     pairs: dict[tuple[str, int], dict[str, list[Row]]] = {}
     planned: dict[int, list[Row]] = {}
@@ -417,7 +417,7 @@ _SEMAG_TABLES = (
 
 
 def _overview(name: str, title: str, figures: Mapping[str, Measure]) -> Grid:
-    """A table with a line for each dataset, model and strategy."""
+    """Define a table with a line for each dataset, model and strategy."""
     columns = tuple(Slice(label, measure=measure) for label, measure in figures.items())
     return Grid(name, title, columns, lines="dataset,model,strategy", corner="Tasks, model and strategy")
 
@@ -477,7 +477,7 @@ def pass_at_ks(ks: Sequence[int]) -> Grid:
 
 
 def tables(rows: Sequence[Row], sets: Sequence[str] = tuple(SETS), ks: Sequence[int] = ()) -> list[Table]:
-    """Return the tables of some sets. The set `own` also has pass@k, and each column against `direct`."""
+    """Return the tables of some sets. The set `own` also gets pass@k, and a comparison with `direct`."""
     found = [each.table(rows) for name in sets for each in SETS[name]]
     if "own" in sets:
         more = [pass_at_ks(ks).table(rows)] if ks else []

@@ -35,7 +35,7 @@ _ABREAST = 3
 
 
 class PlotError(AdaCoderError):
-    """Nothing can be drawn; the message says why."""
+    """A table cannot be drawn. The message names the reason."""
 
 
 def draw(table: Table, path: Path) -> None:
@@ -123,9 +123,9 @@ def _bars(table: Table, axes: Axes) -> None:
 
 
 def _circles(table: Table, axes: Axes) -> None:
-    """Draw two circles for each column: only the first, both, only the second.
+    """Draw two overlapping circles for each column, with counts: only the first, both, only the second.
 
-    The number that neither solved is below.
+    The number of tasks that neither solved is below the circles.
     """
     from matplotlib.patches import Circle
 
@@ -153,8 +153,7 @@ _DRAWN = {"lines": _lines, "bars": _bars, "circles": _circles}
 
 def _legend(axes: Axes, drawn: Sequence[tuple[Drawn, str]]) -> None:
     """Draw the legend below the axes, where it hides nothing."""
-    # matplotlib leaves out labels that begin with an underscore. An invisible joiner in front of the label prevents
-    # that.
+    # matplotlib leaves out labels that begin with an underscore. So each label gets an invisible character in front.
     handles, labels = [each for each, _ in drawn], [f"\u200c{label}" for _, label in drawn]
     legend = axes.figure.legend(  # type: ignore[call-overload]  # matplotlib also accepts containers as handles
         handles, labels, fontsize="small", loc="outside lower center", ncols=2, frameon=False
@@ -164,6 +163,6 @@ def _legend(axes: Axes, drawn: Sequence[tuple[Drawn, str]]) -> None:
 
 
 def _label(text: str) -> str:
-    """Return a name on one line, with hidden characters made visible, and cut if it is too long."""
+    """Return a name on one line. Hidden characters are made visible, and a long name is cut."""
     shown = " ".join(visible(text).split())
     return shown if len(shown) <= _LONGEST_LABEL else f"{shown[: _LONGEST_LABEL - 1]}…"

@@ -1,7 +1,8 @@
-"""Use the project's own pytest tests as judges of its functions. The sandbox observes which tests run a function.
+"""Use the project's own pytest tests as judges of its functions.
 
-Each test file runs once, alone, on the unchanged project. A test that passes and runs a function judges it. If very
-many tests run a function, only the tests that run the fewest other functions judge it.
+Each test file runs once, alone, on the unchanged project. The sandbox observes which functions a test runs. A test that
+passes then judges these functions. If very many tests run a function, only the tests that run the fewest other
+functions judge it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from adacoder.sandbox.host import Host, Program
 from adacoder.settings import Settings
 
 SECONDS = 60.0
-"""Seconds for a test file while it is observed, and for the tests of a function when they judge."""
+"""Time limit in seconds for a test file while it is observed, and for the tests that judge a function."""
 _MOST = 20
 """Maximum number of tests that judge a function."""
 _NAMES = ("test_*.py", "*_test.py")
@@ -75,7 +76,8 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.St
 """
 """A program that runs tests in the user's Python.
 
-FUNCTIONS maps a function's file and line to its number. If it is not empty, the program observes which functions run.
+FUNCTIONS maps the file and line of a function to its number. If FUNCTIONS is not empty, the program observes which
+functions run.
 """
 _TELL = """
 import json
@@ -86,7 +88,7 @@ print(json.dumps([[pair for pair in good if number in Observer.ran[pair[1]]][:MO
 
 
 def judging(folder: Path, tests: Sequence[str]) -> list[Example]:
-    """Return examples that pass if these tests pass. The tests have the names that `observed` returns."""
+    """Return examples that pass if `tests` pass. The tests have the names that `observed` returns."""
     run = _executed(_RUN, FOLDER=str(folder), TESTS=tuple(tests), FUNCTIONS={})
     return [run, Example("print(int(CODE))\n", "0\n", 0)]
 
@@ -94,12 +96,12 @@ def judging(folder: Path, tests: Sequence[str]) -> list[Example]:
 async def observed(
     targets: Sequence[Target], files: Sequence[Path], folder: Path, settings: Settings, troubles: list[str]
 ) -> list[tuple[str, ...]]:
-    """Return for each target the names of the tests that pass and run it, as pytest names them.
+    """Return for each target the tests that pass and run it. The tests have the names that pytest gives them.
 
-    A message about test files that do not run is added to `troubles`.
+    If test files do not run, a message about them is added to `troubles`.
 
     Raises:
-        SandboxError: nothing could run, because there is no isolation or no interpreter.
+        SandboxError: nothing can run, because the isolation or the interpreter is missing.
     """
     paths = [path for path in files if any(fnmatchcase(path.name, each) for each in _NAMES)]
     if not paths or not targets:
@@ -131,7 +133,10 @@ async def observed(
 
 
 def _told(verdict: Verdict) -> list[list[tuple[int, str]]]:
-    """Return each function's tests, with the number of functions that each test runs; empty if none could run."""
+    """Read the tests of each function from the output, with the number of functions that each test runs.
+
+    The result is empty if no test could run.
+    """
     lines = verdict.results[-1].got.splitlines() if verdict.results else []
     try:
         told = json.loads(lines[-1]) if lines else None

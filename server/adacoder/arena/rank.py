@@ -1,9 +1,9 @@
 """Find the model and workflow that is right most often on some functions, in limited time (`adacoder models --rank`).
 
-The method is successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016), over functions. All arms begin on
-the same few functions, the better half continues with twice as many, and so on. So most of the time goes to arms that
-may win. The last two arms stay to the end. The hidden judge decides which results are right. This module only calls
-`evaluate`, which runs everything.
+The method is successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016). All arms begin with the same few
+functions. In each round, the better half of the arms continues with twice as many functions. So most of the time goes
+to arms that may win. The last two arms stay to the end. `evaluate` runs everything, and the hidden judge decides which
+results are right.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adacoder.arena.measures import wilson
 from adacoder.messages import counted
 
 _LEAST = 3
-"""Number of functions in the first round. If there are fewer functions, the round has all of them."""
+"""Minimum number of functions in the first round, unless there are fewer."""
 _SIGNIFICANT = 0.05
 
 
@@ -46,8 +46,8 @@ class Result:
 
 
 Evaluate: TypeAlias = Callable[[Arm, str], Awaitable[Result | None]]
-"""Lets an arm write a function, and judges the result. None if the arm is not to blame, for example for a server
-failure.
+"""A function that lets an arm write a function, and judges the result. It returns None if the arm is not to blame, for
+example after a server failure.
 """
 
 
@@ -63,7 +63,7 @@ class ArmResults:
 
     @property
     def counted(self) -> list[Result]:
-        """The results that count: all except None."""
+        """The results except for None."""
         return [each for each in self.results.values() if each is not None]
 
     @property
@@ -100,7 +100,7 @@ class Ranking:
     functions: int
     """Number of available functions."""
     is_complete: bool
-    """True if the last arms tried all functions, so that more time would not help."""
+    """True if the last arms tried all functions. More time would then not help."""
 
     @property
     def best(self) -> ArmResults | None:
@@ -122,7 +122,7 @@ class Ranking:
 
 
 def _against(best: ArmResults, other: ArmResults, *, is_complete: bool) -> str:
-    """Compare the best arm with the next best, on the functions that both tried."""
+    """Return a sentence that compares the best arm with the next best, on the functions that both tried."""
     pairs = _pairs(best, other)
     one, two = sum(first for first, _ in pairs), sum(second for _, second in pairs)
     p = mcnemar(
@@ -159,10 +159,10 @@ async def rank(
         arms: the arms to rank. Arms of the same model should be next to each other, so that each round loads a model
             once.
         functions: names of the functions, in an order unrelated to difficulty.
-        evaluate: runs an arm on a function. It must raise nothing but cancellation.
+        evaluate: runs an arm on a function. It must not raise errors, except for cancellation.
         seconds: time limit for the whole ranking.
         clock: monotonic clock in seconds, such as `time.monotonic`.
-        tell: called with a progress line after each round.
+        tell: receives a progress line after each round.
     """
     end = clock() + seconds
     going = [ArmResults(arm) for arm in arms]
@@ -189,9 +189,9 @@ def _rounds(arms: int) -> int:
 
 
 def _most(number: int, rounds: int, functions: int) -> int:
-    """Return the number of functions that are tried by the end of a round.
+    """Return the number of functions that an arm has tried by the end of a round.
 
-    It doubles each round, up to all functions.
+    The number doubles each round, up to all functions.
     """
     return min(functions, max(_LEAST, functions >> (rounds - number - 1)))
 
@@ -199,7 +199,7 @@ def _most(number: int, rounds: int, functions: int) -> int:
 async def _try(
     each: ArmResults, functions: Sequence[str], evaluate: Evaluate, seconds: float, clock: Callable[[], float]
 ) -> None:
-    """Let an arm try new functions for some seconds. A function that is still running at the end is cancelled."""
+    """Let an arm try new functions for some seconds. The function that is under way at the end is cancelled."""
     end = clock() + seconds
     for name in functions:
         if name in each.results:
@@ -223,20 +223,19 @@ def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str])
 
 
 def _tried(arms: Sequence[ArmResults], functions: Sequence[str]) -> int:
-    """Return the number of functions, from the first, that more than half of the arms have tried.
+    """Return how many functions, counted from the first, more than half of the arms have tried.
 
-    Arms are compared on these functions.
-
-    Otherwise, when time runs out, a fast arm would win by functions that other arms could not even begin.
+    Arms are compared only on these functions. Otherwise, when time runs out, a fast arm would win by functions that
+    other arms did not even begin.
     """
     counts = sorted((sum(name in each.results for name in functions) for each in arms), reverse=True)
     return min(filter(None, counts[: len(counts) // 2 + 1]), default=0)
 
 
 def _ordered(arms: Sequence[ArmResults], functions: Sequence[str]) -> list[ArmResults]:
-    """Sort arms by right functions, counting only the functions that most arms have tried. Ties go to the fastest arm.
+    """Sort arms by their number of right functions. In a tie, the fastest arm is first.
 
-    Functions that an arm has not tried count against it.
+    Only functions that most arms have tried are counted. If an arm has not tried one of them, it counts as not right.
     """
     common = functions[: _tried(arms, functions)]
 

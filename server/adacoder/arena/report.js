@@ -1,5 +1,5 @@
 "use strict";
-// Shows the cells that the filters leave. Every text becomes a text node: nothing of a model's or a task's is markup.
+// Shows the cells that match the filters. Every text from models and tasks becomes a text node, never markup.
 const rows = JSON.parse(document.getElementById("rows").textContent);
 const members = JSON.parse(document.getElementById("by").textContent);
 const form = document.getElementById("filters");
@@ -106,13 +106,13 @@ function attempts(row) {
   return scroller;
 }
 
-// Text of a line of Markdown without its marks.
+// Returns the text of a line of Markdown, without its marks.
 function plain(line) {
   const bare = line.replace(/^\* /, "• ").replace(/^(\*{1,2})([^*]+)\1(\.?)$/, "$2$3");
   return bare.replace(/\\([!-/:-@[-`{-~])/g, "$1");
 }
 
-// A journal is Markdown of a few forms: headings, fences and paragraphs.
+// Shows a journal. Its Markdown has only headings, fences and paragraphs.
 function journal(text) {
   const found = element("div", undefined, "journal");
   let fence = null;

@@ -1,7 +1,7 @@
 """Rows store the result of each cell of a comparison. Tables, plots and reports are computed from the rows.
 
-A file of rows has one JSON object a line and only grows. Each row is on disk before its cell counts as done. So a run
-that is killed loses at most the cells that were running, and the next run does only these.
+A file of rows has one JSON object per line and only grows. Each row is on disk before its cell counts as done. So a run
+that is killed loses only the cells that were running. The next run repeats them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from adacoder.foreign_json import read_json
 from adacoder.privacy.access import opened_regular
 
 VERSION = 1
-"""Version of a row's format. It grows if a member is removed or changes its meaning, but not if a member is added."""
+"""Version of a row's format. The version grows if a member is removed or gets another meaning. It does not grow if a
+member is added."""
 
 _NO_VERSION = 1000
-"""A number above any version that will ever exist. Larger numbers are errors."""
+"""A number that no version will ever reach. Larger version numbers are errors."""
 _LONGEST_LINE = 16 << 20
 """Maximum length of a row, in bytes."""
 _LARGEST = 1 << 53
-"""Maximum of a number in a row, so that sums and means are finite."""
+"""Maximum of a number in a row. It keeps sums and means finite."""
 _BEGIN = b'{"version":'
 """Beginning of every row."""
 
@@ -59,9 +60,9 @@ class RowAttempt:
     call: int
     """Number of model calls before this attempt."""
     agent: str
-    """The attempt's author: the last agent that asked the model, or `debug_specialist`."""
+    """The agent that made the attempt: the last agent that asked the model, or `debug_specialist`."""
     failure: str | None = None
-    """Kind of failure on the shown examples; None: all passed."""
+    """Kind of failure on the shown examples; None if all passed."""
     examples: tuple[int, int] = (0, 0)
     """Number of shown examples that passed, and number of all shown examples."""
     right: bool | None = None
@@ -78,9 +79,9 @@ class RowAttempt:
     error: str | None = None
     """Type of the exception that the failure reports, such as `TypeError`."""
     branch: tuple[str, ...] = ()
-    """Branches of the search that the attempt belongs to, outermost first, such as a plan of MapCoder."""
+    """Branches of the search that the attempt belongs to, outermost first. A branch can be a plan of MapCoder."""
     is_empty: bool = False
-    """True if the function does nothing: its body is a docstring, `pass`, `...` or `return`."""
+    """True if the function does nothing. Its body then has only docstrings, `pass`, `...` or `return`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class DesignedTests:
     """Share of these lines that the first five tests reach."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError if a part is larger than its whole."""
+        """Raise ValueError if more tests are right than were designed."""
         if (self.right_on_canonical or 0) > self.designed:
             raise ValueError(self.right_on_canonical)
 
@@ -117,7 +118,7 @@ class Row:
     status: str
     """Status, as in `domain.Status`."""
     right: bool | None
-    """The hidden judge's verdict on the outcome's candidate; None: no candidate, or not judged."""
+    """The hidden judge's verdict on the outcome's candidate; None if there is no candidate or no verdict."""
     reason: str | None = None
     judged: Judged | None = None
     candidate: str | None = None
@@ -133,9 +134,9 @@ class Row:
     """The level at which the strategy ended, if it has levels."""
     programs: int = 0
     journal: str | None = None
-    """File of the cell's journal, relative to the rows' file."""
+    """File of the cell's journal, relative to the folder of the rows' file."""
     failure_of: str | None = None
-    """`server` or `model` if a failure of that side prevented an outcome."""
+    """`server` or `model`, if its failure prevented an outcome."""
     adacoder: str = ""
     python: str = ""
     at: str = ""
@@ -143,7 +144,8 @@ class Row:
     difficulty: str = ""
     """Difficulty of the task, if its dataset states one."""
     values: tuple[tuple[str, str], ...] = ()
-    """Names and values of the settings behind `settings`, if they are short. An empty value is the default."""
+    """Names and values of the settings behind the digest `settings`, except for long texts. An empty value means
+    None."""
     version: int = field(default=VERSION, kw_only=True)
 
     @property
@@ -155,7 +157,10 @@ class Row:
         )
 
     def value(self, name: str) -> str:
-        """Return the row's member or setting of this name, as text. A setting that the row does not have is empty."""
+        """Return the row's member or setting with this name, as text.
+
+        If the row does not have it, the text is empty.
+        """
         return str(getattr(self, name) if hasattr(self, name) else dict(self.values).get(name, ""))
 
     def line(self) -> str:
@@ -165,7 +170,7 @@ class Row:
 
 
 def parse(line: str) -> Row | None:
-    """Parse the row in a line; None for an invalid row, such as a torn line or a member of the wrong type.
+    """Parse the row in a line; None if it is not valid, for example because the line was cut off.
 
     Raises:
         RowsError: a newer version wrote the row.
@@ -184,7 +189,7 @@ def parse(line: str) -> Row | None:
 
 
 def checked(kind: Any, told: JSON) -> Any:
-    """Return `told` as a value of `kind`, which is a type of the rows' members.
+    """Convert `told`, which was read from JSON, to `kind`, the type of a row or of one of its members.
 
     Raises:
         TypeError: `told` has another type, or lacks a member.
@@ -202,7 +207,7 @@ def checked(kind: Any, told: JSON) -> Any:
     if type(told) is not kind and not (kind is float and type(told) is int):
         raise TypeError(told)
     if isinstance(told, str):
-        return told.encode("utf-8", "replace").decode()  # lone surrogates cannot be written
+        return told.encode("utf-8", "replace").decode()  # replaces lone surrogates, which cannot be written
     if not 0 <= told <= _LARGEST:  # type: ignore[operator]  # a number, or a boolean
         raise ValueError(told)
     return told
@@ -230,7 +235,7 @@ class RowsReader:
     unread: int = 0
     """Number of lines that are not rows."""
     first: str = ""
-    """Line number and file of the first such line."""
+    """Line number and file of the first line that is not a row."""
     newer: list[str] = field(default_factory=list)
     """A sentence for each kind of row that only a newer version can read."""
 
@@ -262,7 +267,7 @@ class RowsReader:
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        """Return sentences about the rows that could not be read."""
+        """Sentences about the lines that could not be read."""
         if not self.unread:
             return (*self.newer,)
         first = self.first[:1].upper() + self.first[1:]
@@ -275,7 +280,7 @@ class RowsReader:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file. A line that is too long is cut, but is still longer than allowed."""
+    """Yield the lines of a file. A line that is too long is cut, and is then still longer than `_LONGEST_LINE`."""
     while line := file.readline(_LONGEST_LINE + 1):
         yield line
         while len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
@@ -286,7 +291,7 @@ class RowsFile:
     """A file of rows that a run appends to. Only one run can write to it at a time."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and repair its end if a kill tore the last line.
+        """Open the file. If the last line is incomplete because a run was killed, cut the line off.
 
         Raises:
             RowsError: the file cannot be written, or another run writes to it.
@@ -312,7 +317,7 @@ class RowsFile:
         """The cells that have a row."""
 
     def _repair(self) -> None:
-        """Cut off a last line without a newline.
+        """Cut off the last line if it has no newline.
 
         Raises:
             RowsError: the file does not contain rows.
@@ -335,7 +340,7 @@ class RowsFile:
             self._file.truncate(end)
 
     async def add(self, row: Row) -> None:
-        """Add a row, which is on disk when this returns. A caller that is cancelled adds it nevertheless.
+        """Add a row and wait until it is on disk. If the caller is cancelled, the row is added nevertheless.
 
         Raises:
             RowsError: the row could not be written. The file is unchanged.
@@ -360,7 +365,7 @@ class RowsFile:
                 raise RowsError(f"The rows cannot be written to {self.path}: {error.strerror}.") from error
 
     def _write(self, text: bytes) -> None:
-        """Write and sync. After an error, remove the part that was written."""
+        """Write the text and sync it to disk. After an error, remove the part that was written."""
         length = self._file.seek(0, os.SEEK_END)
         try:
             rest = memoryview(text)

@@ -1,8 +1,8 @@
-"""Run the cells of a comparison, as many at a time as each model server works on.
+"""Run the cells of a comparison. Each model server runs as many cells at a time as it has slots.
 
-A Carrier runs the cells: the Bench on this machine, or `cluster.py` on a cluster. Cells that have a row are not run
-again. A cell whose server failed has no row. It is retried for a while, and then left to the next run. However a run
-ends, the rows that it wrote are complete.
+A Carrier runs the cells: the Bench on this machine, or `cluster.py` on a cluster. A cell that has a row is not run
+again. A cell whose server failed has no row. It is retried for a while, and then left to the next run. A run may end at
+any time. The rows that it wrote are complete.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 """Maximum seconds between two tries at a failed server. Each pause is twice as long as the previous one."""
 _GIVES_UP = 3
-"""Number of consecutive lasting failures after which the remaining cells of a model are not tried."""
+"""After this many consecutive lasting failures, the remaining cells of a model are not tried."""
 _LOOKS = 1.0
-"""Seconds between checks for more slots of a server."""
+"""Seconds between two checks for more slots of a server."""
 
 
 class Carrier(Protocol):
     """Runs cells, on this machine or elsewhere."""
 
     def server_of(self, model: str) -> str:
-        """Return the stable name of a model's server."""
+        """Return the name of a model's server. The name never changes."""
         ...
 
     def slots_of(self, server: str) -> int:
@@ -40,7 +40,7 @@ class Carrier(Protocol):
         """Run a cell, and return its row.
 
         Raises:
-            ServerTrouble: the cell failed, but not because of its model.
+            ServerTrouble: the cell failed for a reason that is not its model's fault.
             AdaCoderError: no cell can be run.
         """
         ...
@@ -48,7 +48,7 @@ class Carrier(Protocol):
 
 @dataclass
 class Column:
-    """Results so far of a model with a strategy."""
+    """The results of a model with a strategy so far."""
 
     done: int = 0
     right: int = 0
@@ -83,16 +83,16 @@ class RunProgress:
     server_failures: int = 0
     """Number of tries that failed because of a server or its surroundings."""
     waiting: str = ""
-    """The server failure that the run waits for to pass; empty if there is none."""
+    """The latest server failure, while the run waits for the server to recover; empty if there is none."""
     troubles: dict[str, int] = field(default_factory=dict)
-    """Number of cells that were left without a row, by reason."""
+    """For each reason, the number of cells that have no row."""
     columns: dict[tuple[str, str], Column] = field(default_factory=dict)
     """Columns by model and strategy."""
     began: float = field(default_factory=time.monotonic)
 
     @property
     def eta(self) -> float | None:
-        """Seconds until the end, estimated from the cells so far; None before the first new cell."""
+        """Estimated seconds until the end, from the cells so far; None before the first new cell."""
         new = self.done - self.done_before
         return (time.monotonic() - self.began) / new * (self.total - self.done) if new else None
 
@@ -110,7 +110,7 @@ class RunProgress:
 
 
 Hear = Callable[[RunProgress], None]
-"""Called whenever the progress of a run changes."""
+"""A function that is called whenever the progress of a run changes."""
 
 
 @dataclass
@@ -121,9 +121,9 @@ class Runner:
     carrier: Carrier
     rows: RowsFile
     patience: float = 600.0
-    """Seconds for which a cell is retried while its server fails."""
+    """Maximum seconds for which a cell is retried while its server fails."""
     slots: int | None = None
-    """Number of cells to run at a time on each server; None: the carrier decides."""
+    """Number of cells that run at a time on each server; None if the carrier decides."""
     hear: Hear = lambda progress: None
 
     async def run(self) -> RunProgress:
@@ -192,7 +192,7 @@ class _ServerCells:
             self._runner.hear(self._progress)
 
     async def _patiently(self, cell: Cell) -> Row | None:
-        """Run a cell, with retries while its server fails; None if it cannot be run."""
+        """Run a cell and return its row, with retries while its server fails; None if the cell cannot be run."""
         end, pause, progress = None, _FIRST_PAUSE, self._progress
         while True:
             try:

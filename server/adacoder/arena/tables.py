@@ -1,9 +1,9 @@
 """Build tables from rows.
 
-Their definitions are data (`papers` has the papers' tables), and every door prints the same form.
+The definitions of tables are data; `papers` has the tables of the papers. Every door prints the same `Table`.
 
-A `Grid` measures the rows of each line and column. A `Tally` counts things by kind. Cells are compared with a base, as
-the papers compare with `direct`. A table without rows says which rows are missing.
+A `Grid` measures the rows of each line and column. A `Tally` counts things by kind. A cell can be compared with a base,
+as the papers compare with `direct`. A table without rows names the missing rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adacoder.arena.rows import Row
 from adacoder.report import inline
 
 Where: TypeAlias = Mapping[str, str | tuple[str, ...]]
-"""Wanted values of a row's members and settings: a single value, or several alternatives."""
+"""Values that a row's members and settings must have. A tuple lists alternative values."""
 
 _COLUMN = ("dataset", "model", "strategy")
 _INDEXED = (*_COLUMN, "difficulty", "temperature", "max_iterations")
@@ -48,14 +48,15 @@ class Relative(StrEnum):
     """Comparison of a figure with its base."""
 
     CHANGE = "change"
-    """Change in percent of the base, like pass@1 in the papers."""
+    """The change in percent of the base. The papers show pass@1 like this."""
     MULTIPLE = "multiple"
-    """Increase as a multiple of the base, like tokens in the AdaCoder paper. Three times as many tokens are ↑2×."""
+    """The increase as a multiple of the base: three times as many tokens are ↑2×. The AdaCoder paper shows tokens like
+    this."""
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A line or a column: its rows, and its own measure if the table has several measures."""
+    """A line or a column of a table. It selects rows, and has its own measure if the table has several."""
 
     label: str
     where: Where = field(default_factory=dict)
@@ -64,8 +65,8 @@ class Slice:
 
 
 Axis: TypeAlias = tuple[Slice, ...] | str
-"""The slices, or the name of a row's member. In the second case, each value of the member gives a slice. Commas join
-several members.
+"""The slices, or the name of a row's member. Each value of the member then gives a slice. Several names are joined by
+commas.
 """
 
 
@@ -76,7 +77,7 @@ class TableCell:
     text: str = NOTHING
     estimate: Estimate | None = None
     relative: float | None = None
-    """Relative change against the base."""
+    """The relative change against the base."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class TableLine:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that is ready to print. Without lines, it only names the missing rows."""
+    """A table that is ready to print. If it has no lines, its notes name the missing rows."""
 
     name: str
     title: str
@@ -110,7 +111,7 @@ class _Spec:
     title: str
     columns: Axis
     where: Where = field(default_factory=dict)
-    """Values that all rows of the table have."""
+    """Values that all rows of the table must have."""
     plot: str = ""
     across: str = ""
     remark: str = ""
@@ -120,13 +121,13 @@ class _Spec:
 
 
 class _Sorted:
-    """Rows indexed by the members that tables select by, so a cell need not scan all rows."""
+    """An index of rows by the members that tables select by. With it, a cell need not scan all rows."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._groups: dict[tuple[str, ...], list[Row]] = {}
         """Rows by their values of `_INDEXED`."""
         self._having: dict[tuple[str, str], list[tuple[str, ...]]] = {}
-        """Keys of groups by a member and its value."""
+        """For each member and value, the keys of the groups that have it."""
         self._measured: dict[tuple[object, ...], Estimate | None] = {}
         for row in rows:
             key = tuple(map(row.value, _INDEXED))
@@ -141,7 +142,10 @@ class _Sorted:
         return [row for group in self._found(where) for row in group]
 
     def measured(self, measure: Measure, where: Where) -> Estimate | None:
-        """Return the measure of these rows. It is computed only once, because many cells may have the same base."""
+        """Return the measure of the rows with the values of `where`.
+
+        It is computed only once, because many cells may have the same base.
+        """
         asked = (measure, *where.items())
         if asked not in self._measured:
             self._measured[asked] = measure(self.matching(where))
@@ -164,22 +168,22 @@ class _Sorted:
 
 @dataclass(frozen=True)
 class Grid(_Spec):
-    """A table of one measure by line and column."""
+    """A table with a figure for each line and column."""
 
     lines: Axis = "model"
     corner: str = "Models"
     measure: Measure | None = None
     base: Where | None = None
-    """Values that replace the cell's own values to find the rows of its base."""
+    """Values that select the rows of a cell's base. They replace the cell's own values."""
     relative: Relative = Relative.CHANGE
     average: bool = False
-    """True to add a last line with the mean change of each column."""
+    """True if the table gets a last line with the mean change of each column."""
     mean: bool = False
-    """True to add a last column with the mean of each line that has all columns."""
+    """True if the table gets a last column with the mean of each line that has all columns."""
 
     @property
     def needs(self) -> str:
-        """As `Measure.needs`, of its first measure that needs any data."""
+        """`Measure.needs` of the first measure in the table that has it; empty if none has."""
         slices = (each for axis in (self.columns, self.lines) if not isinstance(axis, str) for each in axis)
         found = (self.measure, *(each.measure for each in slices))
         return next((measure.needs for measure in found if measure is not None and measure.needs), "")
@@ -223,7 +227,7 @@ class Tally(_Spec):
     """Kinds to list first, in this order."""
     corner: str = "Kind"
     needs: str = ""
-    """Description of further data that its rows need, for a note if they lack it."""
+    """Description of data that the rows need. A note shows it if they lack the data."""
 
     def table(self, rows: Sequence[Row]) -> Table:
         """Return the table of some rows."""
@@ -257,7 +261,7 @@ def _mean(cells: Sequence[TableCell], form: FigureFormat) -> TableCell:
 
 
 def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Table:
-    """Compare each model and strategy with the base on the same tasks, with McNemar's exact test."""
+    """Return a table that compares each model and strategy with the base on the same tasks, by McNemar's exact test."""
     lines = []
     used = _Sorted(rows)
     words = cache(lambda *where: first_samples(used.matching(dict(where))))
@@ -410,15 +414,14 @@ def markdown(table: Table) -> str:
 
 
 _FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Characters that begin a formula, in ASCII and in full width."""
+"""Characters that a formula can begin with, in ASCII and in full width."""
 CSV_COLUMNS = ("table", "line", "column", "value", "low", "high", "of", "relative")
-"""Columns of the CSV. `value` and `relative` are plain numbers: a share of 1, tokens, seconds. 0.5 in `relative` means
-50 % more.
-"""
+"""Columns of the CSV. `value` is a plain number: a share of 1, tokens or seconds. In `relative`, 0.5 means 50 %
+more."""
 
 
 def as_csv(tables: Iterable[Table]) -> str:
-    """Return the cells of tables as CSV, a cell a line, with plain numbers."""
+    """Return the cells of tables as CSV with plain numbers, one cell per line."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -434,8 +437,11 @@ def as_csv(tables: Iterable[Table]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Change `text` so that no spreadsheet reads it as a formula or a new line, even if it drops leading whitespace."""
-    text = text.replace("\r", r"\r")  # the writer does not quote it
+    """Change `text` so that no spreadsheet reads it as a formula or a new line.
+
+    Some spreadsheets drop leading whitespace.
+    """
+    text = text.replace("\r", r"\r")  # the writer does not quote a carriage return
     return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text[:1].isspace() else text
 
 

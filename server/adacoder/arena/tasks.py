@@ -16,21 +16,21 @@ class TasksError(AdaCoderError):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Statements:
-    """Hidden tests in Python. They raise unless the function is right."""
+    """Hidden tests in Python. They raise an error if the function is wrong."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HiddenCalls:
-    """Hidden tests as arguments. The results must equal `wanted`, which the code never sees."""
+    """Hidden tests as arguments of calls. The results must equal `wanted`, which the code never sees."""
 
     call: str
     """Expression to call, such as `f` or `Solution().f`."""
     arguments: tuple[str, ...]
-    """The arguments of each call, as the literal of a list."""
+    """The arguments of each call, as the text of a list."""
     wanted: tuple[str, ...] | None
-    """The result of each call, as a literal; None: use the results of the canonical solution."""
+    """The result of each call, as the text of a literal. If None, the canonical solution gives the results."""
     tolerance: float = 0.0
     """Absolute tolerance of floats; 0 means a millionth of the wanted value."""
 
@@ -61,7 +61,7 @@ class ArenaTask:
     hide: tuple[str, ...] = ()
     """Files that may contain hidden tests, as in the setting `hide`. Neither the model nor a candidate sees them."""
     difficulty: str = ""
-    """Difficulty by its dataset, such as `easy`; empty if unknown."""
+    """Difficulty that the dataset states, such as `easy`; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

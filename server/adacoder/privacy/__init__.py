@@ -1,4 +1,4 @@
-"""Privacy of a project's files: private files are never shown to running code, read for a prompt, or sent anywhere.
+"""Protect a project's private files. They are never shown to running code, read for a prompt, or sent anywhere.
 
-This package belongs to the ground floor, because every reader of the user's files uses it.
+This package belongs to the ground floor, because everything that reads the user's files needs it.
 """

@@ -1,7 +1,8 @@
-"""Access to the files around a workspace.
+"""Control the access to the files around a workspace.
 
-Only this module decides whether a file may be read, shown or sent, and only it opens files for these purposes. The real
-path decides: a link counts as its target. A hard link cannot be recognised as a second name of a file elsewhere.
+Only this module decides whether a file may be read, shown or sent, and only this module opens files for these purposes.
+The real path decides, so a link counts as its target. Hard links cannot be detected: such a link is a second name of a
+file that may be elsewhere.
 """
 
 from __future__ import annotations
@@ -31,20 +32,20 @@ class AccessDenied(OSError):
 
 
 class Access:
-    """Permission to read files for one request in a workspace."""
+    """The permission to read files for one request in a workspace."""
 
     def __init__(self, folders: Iterable[Path], wishes: Wishes = NO_WISHES) -> None:
-        """`folders`: the workspace and the other folders that belong to it. Their real paths count."""
+        """`folders` has the workspace and the other folders that belong to it. Their real paths count."""
         self._tops = frozenset(Path(os.path.realpath(folder)) for folder in folders)
         self._wishes = wishes
         self._reals: dict[str, str] = {}
-        """Cache of real paths of folders. Changes are noticed when a file is opened."""
+        """A cache of the real paths of folders. If a path has changed, this is noticed when a file is opened."""
 
     @classmethod
     def around(cls, module: Module, workspace: Path, wishes: Wishes = NO_WISHES, *others: Path) -> Access:
         """Return the Access to `workspace` and `others`.
 
-        If the package of `module` is outside the workspace, include it.
+        If the package of `module` is outside the workspace, it is included.
         """
         package = module.root / module.name.partition(".")[0]
         own = (workspace,) if package.is_relative_to(workspace) else (workspace, package)
@@ -53,9 +54,7 @@ class Access:
     def refusal(self, path: Path) -> str | None:
         """Return the reason why a file may not be read, shown or sent for the workspace; None if it may.
 
-        The file need not exist.
-
-        This does not check the file's contents; `read` does that.
+        The file need not exist. Its contents are not checked here, but in `read`.
         """
         try:
             return self._refusal(os.path.realpath(path))
@@ -81,7 +80,7 @@ class Access:
         return data
 
     def require(self, path: Path) -> None:
-        """Check that a file may be read for the workspace. If not, raise an AdaCoderError that says what to do."""
+        """Check that a file may be read for the workspace. If not, raise an AdaCoderError with a remedy."""
         refusal = self.refusal(path)
         if refusal is None:
             return
@@ -99,16 +98,16 @@ class Access:
             return None
         if any(map(self._wishes.hides, places)):
             return HIDDEN_BY_WISH
-        # Only the innermost of these folders counts.
+        # Only the innermost folder that contains the file counts.
         return privacy_reason(min(places, key=len))
 
     def _places(self, real: str) -> list[tuple[str, ...]]:
-        """Return the parts of a real path, relative to each of the folders that contains it."""
+        """Return the parts of a real path, relative to each allowed folder that contains it."""
         path = Path(real)
         return [path.relative_to(top).parts or (path.name,) for top in self._tops if path.is_relative_to(top)]
 
     def _real(self, path: Path) -> str:
-        """Return `path` without links."""
+        """Return the real path of `path`."""
         if os.path.islink(path):  # noqa: PTH114  # Path.is_link() is slower, and there are many paths
             return os.path.realpath(path)
         folder, name = os.path.split(path)
@@ -118,7 +117,7 @@ class Access:
 
 
 def read_regular(path: Path, *, most: int) -> bytes:
-    """Read a regular file of at most `most` bytes that the user has named.
+    """Read a regular file that the user has named. It may have at most `most` bytes.
 
     Raises:
         AccessDenied: the path is not a regular file, or the file is too long.
@@ -140,7 +139,7 @@ def opened_regular(path: Path) -> Iterator[IO[bytes]]:
 
 
 def leads_out(path: Path, workspace: Path) -> bool:
-    """Return whether `path` is written as a path in `workspace`, but its real path is elsewhere."""
+    """Return whether `path` seems to be in `workspace`, but its real path is elsewhere."""
     is_called_so = Path(os.path.abspath(path)).is_relative_to(os.path.abspath(workspace))  # noqa: PTH100  # not resolved
     return is_called_so and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(workspace))
 
@@ -163,13 +162,15 @@ def _read(real: str, most: int) -> bytes:
 
 def _opened(real: str) -> int:
     """Open the regular file at a path without links. Reject any other file that took its place."""
-    # Do not open named pipes and devices. If one takes the file's place right after this check, opening does not block.
+    # Named pipes and devices are not opened. If one takes the file's place right after this check, `open` does not
+    # block.
     if not stat.S_ISREG(os.lstat(real).st_mode):
         raise AccessDenied(f"{real} is not a regular file")
     handle = os.open(real, READING)
     try:
         found = os.fstat(handle)
-        # A parent folder may have become a link since. Then the real path has changed, or leads to another file.
+        # A parent folder may have become a link in the meantime. Then the real path has changed, or leads to another
+        # file.
         if not stat.S_ISREG(found.st_mode) or os.path.realpath(real) != real or not _is_at(found, real):
             raise AccessDenied(f"{real} is not a regular file, or was moved just now")
     except BaseException:

@@ -1,8 +1,8 @@
-"""Find secrets by content: private keys, tokens of well-known services, and values that look secret with their names.
+"""Find secrets by content: private keys, tokens of well-known services, and values with names like `password`.
 
-Only this module knows what secrets look like. The forms are data, in `forms.txt`, `gitleaks.txt` and `detectors.txt`.
-Each form has a bounded length, and a list of literal texts. Every match contains at least one of them. So the search is
-fast, and its time is linear in the length of the text.
+Only this module knows the forms of secrets. They are data, in `forms.txt`, `gitleaks.txt` and `detectors.txt`. Each
+form has a bounded length and a list of literal texts, and every match contains at least one of these texts. So the
+search is fast, and its time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -22,37 +22,38 @@ from adacoder.privacy.encodings import MASK, decoded
 READING = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
     READING |= getattr(os, _flag, 0)
-"""Flags for opening a file without following links and without waiting, as far as the system supports them."""
+"""Flags to open a file without following links and without waiting. Flags that the system does not support are left
+out."""
 
 MOST_BYTES = 64 * 1024
-"""Number of bytes to search at the beginning of a file. Longer files are data."""
+"""Number of bytes at the beginning of a file that are searched."""
 LARGEST = 4 * 1024 * 1024
-"""Maximum size in bytes of a file to search at all."""
+"""Maximum bytes of a file that is searched."""
 _MOST_KEPT = 50_000
 _LISTS = ("forms.txt", "gitleaks.txt", "detectors.txt")
 _TELLS_OF_THE_REST = frozenset({"a secret of Kubernetes", "a vault of Ansible"})
-"""Kinds whose match is only a marker. The secret follows the marker."""
+"""Kinds of secrets that are found by a marker. The secret itself follows the marker."""
 _BEGIN = r"\b"
 _ESCAPED = re.compile(r"\\[abfnrtv]\Z|%[0-9A-Fa-f]{2}\Z|\\x[0-9A-Fa-f]{2}\Z|\\u[0-9A-Fa-f]{4}\Z")
-"""An escape sequence after which a word may begin, such as `\\n` or `%3D` in quoted text."""
+"""An escape sequence in quoted text, such as `\\n` or `%3D`. A word may begin directly after it."""
 _LONGEST_ESCAPE = 6
 
 _WORDS = re.compile(r"[A-Za-z0-9_.~+/=:|%@?&!*,;-]{16,}")
-"""Words long enough for a token, made of characters that a token may contain."""
+"""Words that are long enough for a token, and have only characters that a token may contain."""
 _LONGEST_WORD = 3000
-"""Number of characters of a word to search for forms. A longer word is data."""
+"""Number of characters of a word that are searched for forms."""
 _TELLING = re.compile(r"[0-9A-Z]|[a-z]{20}")
-"""Something that every word has that may be a token."""
+"""A part that every possible token has."""
 
 _GIVEN = re.compile(
     r"(?:[=:>]|(?<=[\"']),(?=[ \t]{0,9}[rRbBuUfF]{0,2}[\"']))[ \t]{0,9}(?:[rRbBuUfF]{1,2}(?=[\"']))?(?:\\?[\"'`]){0,3}"
     r"(?P<value>[^\s\"'`\\,;<>()\[\]{}]{8,500})"
 )
-"""The separator after a name, and the value after the separator."""
+"""A separator after a name, and the value after it."""
 _NAME_BACKWARDS = re.compile(
     r"[ \t]{0,9}(?:[\"'`\])>\\]{1,4}[ \t]{0,9})?(?:[\w\[\], |.]{1,40}:[ \t]{0,9})?([A-Za-z0-9_.-]{2,60})"
 )
-"""The name before the separator, spelt backwards. An annotation may be between them."""
+"""The name before the separator, backwards. There may be an annotation between the name and the separator."""
 _LONGEST_NAMING = 130
 _STRONG = frozenset(
     {
@@ -75,17 +76,17 @@ _OPEN = frozenset(
         *("regex", "pattern"),
     }
 )
-"""Words which show that a name does not mean a secret."""
+"""Words in a name that show that its value is not a secret."""
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _MADE_UP = re.compile(
     r"(?i:example|change.?me|placeholder|your|xxxx|dummy|sample|\*\*\*|\.\.\.|redacted|insert|replace|default|todo"
     r"|foobar|^(?:none|null|true|false|password|secret|token|string|str|bytes|pass|user|test)\d{0,4}$|^\$|^%|\{\{|^<)"
 )
-"""Placeholders for a secret."""
+"""Placeholders that people write instead of a secret."""
 _PATH = re.compile(r"(?:\.{0,2}/|[A-Za-z]:[/\\])|[\w.-]{0,80}/[\w./-]{0,200}\Z|[\w-]{1,80}\.[a-z]{2,4}\Z")
 _QUERY = re.compile(r"([^&]{1,500})&[\w.-]{1,100}=")
 _NAMED = re.compile(r"(?=[A-Za-z0-9]{0,500}[._])[A-Za-z_][\w.]{0,500}\Z")
-"""An identifier with dots or underscores, which is not a password."""
+"""An identifier with dots or underscores. It is not a password."""
 _MIXED = re.compile(r"[0-9!@#$%^&*+?~]|[a-z][A-Z]")
 _LETTERS = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_MIXED = 2
@@ -95,13 +96,13 @@ _LEAST_KINDS = 3
 _LEAST_ENTROPY = 2.5
 _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
 _IS_PATH = re.compile(r"/(?:Users|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|var)/")
-"""A path below a system folder. Its names may be random, because an evaluation works in such a folder."""
+"""A path below a system folder. It is not a secret, even if its names look random. Evaluations run in such folders."""
 _LEAST_RANDOM = 3.0
 _IN_ADDRESS = "a password in an address"
-"""Such a password may be an example, so `found_in` reports it only if its letters look like a password."""
+"""A kind of secret. It may be an example, so `found_in` reports it only if the characters look like a password."""
 _CALLED = "a value that is named like a secret"
 _SHORTEST = {True: 8, False: 16}
-"""Minimum length of a value, by whether its name is strongly secret."""
+"""Minimum length of a secret value. The key is True if the name says that its value is secret."""
 _QUOTED = re.compile(r"(?<=[\"'`])[A-Za-z0-9+/=_.~-]{20,500}(?=\\?[\"'`])")
 """A quoted string without blanks that is long enough to be a key."""
 
@@ -112,7 +113,8 @@ class _Form:
     entropy: float
     """Minimum entropy of a secret, in bits per character."""
     signs: tuple[str, ...]
-    """Literal texts in lower case, to skip the pattern quickly. Each match contains at least one of them."""
+    """Literal texts in lower case. Each match contains at least one of them. A text without them need not be
+    searched."""
     source: str
 
     @cached_property
@@ -139,7 +141,7 @@ class _Forms:
     """Forms of secrets within one word."""
     passages: tuple[_Form, ...]
     named: tuple[_Form, ...]
-    """Forms of whole values. Their sign is a pattern for the name of the value."""
+    """Forms of whole values. Their only sign is a pattern for the name of the value."""
 
     @cached_property
     def names(self) -> re.Pattern[str]:
@@ -176,7 +178,7 @@ def entropy(text: str) -> float:
 
 
 def is_random(text: str) -> bool:
-    """Return whether a text has letters and digits that form no words, as in keys."""
+    """Return whether a text looks random, as keys do. Its letters and digits do not form words."""
     if "/" in text and (_IS_PATH.match(text) or not _IS_BASE64.match(text)):
         return False
     parts = _CAMEL.findall(text)
@@ -185,7 +187,7 @@ def is_random(text: str) -> bool:
 
 
 def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the places and kinds of secrets that are not encoded in `text`. Some may overlap."""
+    """Yield the places and kinds of secrets in `text` that are not encoded. Places may overlap."""
     low = text.lower()
     for form in _forms().passages:
         if any(sign in low for sign in form.signs):
@@ -200,12 +202,12 @@ def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the places and kinds of values that look secret with their names."""
+    """Yield the places and kinds of values that are secret because of their names and their characters."""
     at = 0
     while match := _GIVEN.search(text, at):
         start, end = match.span("value")
         value = match["value"]
-        at = start if "=" in value or ":" in value else end  # a value may contain names and values
+        at = start if "=" in value or ":" in value else end  # a value may itself contain names and values
         if not _MIXED.search(value):
             continue
         name = _NAME_BACKWARDS.match(text[max(match.start() - _LONGEST_NAMING, 0) : match.start()][::-1])
@@ -220,7 +222,7 @@ def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _kind(name: str, value: str) -> str | None:
-    """Return which kind of secret a value of this name is; None if it is not secret."""
+    """Return the kind of secret of a value with this name; None if it is not secret."""
     forms = _forms()
     if forms.names.search(name):
         for form in forms.named:
@@ -239,7 +241,7 @@ def _kind(name: str, value: str) -> str | None:
 
 
 def secrecy_of(name: str) -> bool | None:
-    """Return True if `name` says that its value is secret, False if the value may be secret, as for keys; else None."""
+    """Return True if a value with this name is secret, False if it may be (as for keys), and None if it is not."""
     parts = [part.lower() for part in _CAMEL.findall(name)]
     if not _OPEN.isdisjoint(parts) and (parts[-1] in _OPEN or _STRONG.isdisjoint(parts)):
         return None
@@ -249,7 +251,10 @@ def secrecy_of(name: str) -> bool | None:
 
 
 def found_in(data: bytes) -> str | None:
-    """Return the kind of secret in `data`, the beginning of a file in any encoding; None if it has no secret."""
+    """Return the kind of secret in `data`; None if it has no secret.
+
+    `data` is the beginning of a file in any encoding.
+    """
     if b"\0" in data:
         data = data.replace(b"\0", b"")  # UTF-16 has NUL bytes
     text = data.decode("latin-1")
@@ -260,11 +265,9 @@ def found_in(data: bytes) -> str | None:
 
 
 def without_secrets(text: str, also: Callable[[str], str] = str) -> str:
-    """Mask keys and tokens in `text`, and strings that look random, even in encoded text.
+    """Mask keys, tokens and strings that look random in `text`, even if they are encoded.
 
-    Made-up keys and tokens are also masked.
-
-    `also` removes more from plain and encoded text.
+    Example keys and tokens are also masked. `also` masks more, in plain and in encoded text.
     """
     return decoded(text, lambda part: _masked(also(part)))
 
@@ -282,19 +285,19 @@ def _masked(text: str) -> str:
 
 
 def found_in_file(path: str) -> str | None:
-    """Return the kind of secret in a regular file; None if it has no secret, or the file cannot be read."""
+    """Return the kind of secret in a file; None if it has no secret, or if it cannot be read as a regular file."""
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= LARGEST:
             return None
         return _found_in_state(path, status.st_dev, status.st_ino, status.st_ctime_ns, status.st_size)
     except OSError:
-        return None  # a file that is unreadable here is also unreadable in confinement
+        return None  # confined code cannot read a file that is unreadable here
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _found_in_state(path: str, *state: int) -> str | None:
-    del state  # only a part of the cache key: a file with a new state is read again
+    del state  # the state is only part of the cache key, so that a changed file is read again
     handle = os.open(path, READING)
     try:
         return found_in(os.read(handle, MOST_BYTES)) if stat.S_ISREG(os.fstat(handle).st_mode) else None

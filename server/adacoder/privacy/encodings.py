@@ -1,4 +1,4 @@
-"""Decode texts within texts: URL-encoded, escaped, hexadecimal and base64 texts, even nested ones."""
+"""Decode parts of texts that are URL-encoded, escaped, hexadecimal or in base64. Encodings may be nested."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 MASK = "…"
 _DEEPEST = 3
-"""Maximum number of nested encodings to undo."""
+"""Maximum number of nested encodings that are decoded."""
 _WORD = re.compile(r"[^\s\"'`<>]{8,}")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}|[abfnrtv/\\])")
@@ -23,13 +23,13 @@ _LATIN = 256
 _READABLE = re.compile(r"[\x20-\x7e\n]{4,}")
 
 Readings: TypeAlias = Callable[[str], Iterator[str]]
-"""Yields the texts that a run of letters may encode."""
+"""A function that yields the texts that a run of letters may encode."""
 
 
 def decoded(text: str, mask: Callable[[str], str], depth: int = _DEEPEST) -> str:
-    """Apply `mask` to `text` and to the texts encoded in its words, through up to `depth` nested encodings.
+    """Apply `mask` to `text`, and to texts that are encoded in it. Up to `depth` nested encodings are decoded.
 
-    A word changes only if `mask` changes its decoded text.
+    An encoded part changes only if `mask` changes its decoded text.
     """
     text = mask(text)
     if depth:
@@ -40,7 +40,7 @@ def decoded(text: str, mask: Callable[[str], str], depth: int = _DEEPEST) -> str
 
 
 def _word(word: str, mask: Callable[[str], str], depth: int) -> str:
-    """Unescape and mask a word if `mask` changes its plain text. Otherwise, return the word unchanged."""
+    """Return the unescaped and masked text of a word. If `mask` does not change it, return the word itself."""
     plain = word
     if "%" in plain and _PERCENT.search(plain):
         plain = unquote(plain, errors="replace")
@@ -91,5 +91,5 @@ def _of_base64(run: str) -> Iterator[str]:
 
 
 def _text(data: bytes) -> str:
-    """Return the readable characters in some bytes, including UTF-16 text."""
+    """Return the readable texts in some bytes. UTF-16 is also read."""
     return "\n".join(_READABLE.findall(data.replace(b"\0", b"").decode("latin-1")))

@@ -1,4 +1,4 @@
-"""Decide by name whether files and folders are private. The names are data, in `names.txt`."""
+"""Decide by their names whether files and folders are private. The list of names is data, in `names.txt`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LIST = Path(__file__).with_name("names.txt")
 _LONGEST_NAME = 255
-"""Maximum length of a name that is checked. No file system has longer names."""
+"""Number of characters of a name that are checked. No file system has longer names."""
 _GLOB = re.compile(r"[*?\[]")
 _WORDS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
@@ -32,14 +32,14 @@ class Secrecy(IntEnum):
 
     OPEN = auto()
     STORE = auto()
-    """Everything in it that Python cannot import is private."""
+    """Everything in the folder that Python cannot import is private."""
     WHOLE = auto()
-    """Everything in it is private."""
+    """Everything in the folder is private."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The user's additions to the list and exceptions from it, as patterns of names.
+    """The user's additions to the list of private names and exceptions from it, as patterns of names.
 
     A pattern with a slash matches a path relative to the workspace.
     """
@@ -50,15 +50,15 @@ class Wishes:
     """Patterns for files that are never private. Only the user may set these."""
 
     def hides(self, parts: Sequence[str]) -> bool:
-        """Return whether a path, or a folder above it, is named as private."""
+        """Return whether a `hide` pattern matches a path or a folder above it."""
         return bool(self.hide) and _names(self.hide, parts)
 
     def shows(self, parts: Sequence[str]) -> bool:
-        """Return whether a path, or a folder above it, is named as not private."""
+        """Return whether a `show` pattern matches a path or a folder above it."""
         return bool(self.show) and _names(self.show, parts)
 
     def reaches_into(self, parts: Sequence[str]) -> bool:
-        """Return whether a `show` pattern may match something in this private folder."""
+        """Return whether a `show` pattern may match a file in this private folder."""
         return any(f"{parts[-1].lower()}/" in pattern.lower() for pattern in self.show)
 
 
@@ -67,19 +67,19 @@ HIDDEN_BY_WISH = "the setting 'hide' names it"
 
 
 def is_importable(name: str) -> bool:
-    """Return whether Python can import a file of this name."""
+    """Return whether Python can import a file with this name."""
     return _suffix(name.lower()) in _known().importable
 
 
 def is_readable(name: str) -> bool:
-    """Return whether a file of this name may contain text with secrets."""
+    """Return whether a file with this name may contain text with secrets."""
     suffix = _suffix(name.lower())
     return suffix not in _known().importable and suffix not in _known().code
 
 
 @lru_cache(maxsize=1 << 15)
 def is_private(name: str) -> bool:
-    """Return whether a file of this name is private in any folder."""
+    """Return whether a file with this name is private in any folder."""
     name = name[-_LONGEST_NAME:]
     if is_importable(name):
         return False
@@ -87,7 +87,7 @@ def is_private(name: str) -> bool:
 
 
 def is_private_in_store(name: str) -> bool:
-    """Return whether a file of this name is private in a folder that is a store."""
+    """Return whether a file with this name is private in a folder that is a store."""
     return not (is_importable(name) or _known().harmless.matches(name.lower()) or _is_example(_words(name)))
 
 
@@ -98,7 +98,7 @@ def is_private_entry(folder: str, name: str) -> bool:
 
 
 def secrecy(name: str) -> Secrecy:
-    """Return the secrecy of a folder of this name."""
+    """Return the secrecy of a folder with this name."""
     name = name.lower()
     if name in _known().folders:
         return Secrecy.WHOLE
@@ -106,7 +106,7 @@ def secrecy(name: str) -> Secrecy:
 
 
 def privacy_reason(parts: Sequence[str]) -> str | None:
-    """Return the reason why a file is private, by its path relative to the workspace; None if it is not private."""
+    """Return the reason why a file is private; None if it is not. `parts` is its path relative to the workspace."""
     *folders, name = parts
     in_store = False
     for number, folder in enumerate(folders):
@@ -176,7 +176,7 @@ def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _suffix(name: str) -> str:
-    """Return the extension of a file name. A leading dot does not start an extension."""
+    """Return the extension of a file name, with its dot. A dot at the start of the name does not start an extension."""
     start = name.rfind(".")
     return name[start:] if start > 0 else ""
 
@@ -202,7 +202,7 @@ def _any_of(patterns: Sequence[str]) -> re.Pattern[str] | None:
 
 
 class _Patterns:
-    """Patterns of names. Whole names, prefixes and endings are matched in a fast way."""
+    """Patterns of names. There is a fast way for whole names, prefixes and endings."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         patterns = list(patterns)
@@ -226,7 +226,7 @@ class _Known:
     files: _Patterns
     stores: _Patterns
     entries: Mapping[str, _Patterns]
-    """Patterns by the name of the parent folder."""
+    """Patterns of names, by the name of the parent folder."""
     harmless: _Patterns
     folders: frozenset[str]
     importable: frozenset[str]

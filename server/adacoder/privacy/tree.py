@@ -1,7 +1,7 @@
-"""Search folder trees for files to hide from a confined interpreter: private files, and sockets and pipes.
+"""Search folder trees for private files, sockets and pipes, which a confined interpreter must not see.
 
-Names decide. If a name does not decide, the contents of the file do. Importable files are never hidden for their names.
-Templates that projects keep next to their private files are also not hidden.
+The name of a file decides. If it does not, the contents of the file do. Importable files are never hidden because of
+their names. Templates that projects keep next to their private files are also not hidden.
 """
 
 from __future__ import annotations
@@ -36,20 +36,22 @@ _NOT_WALKED = frozenset(
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs"),
     }
 )
-"""Folders that are installed from elsewhere or can be recreated. They are large and rarely contain secrets."""
+"""Folders that are installed from elsewhere or can be recreated. They are not searched, because they are large and
+rarely contain secrets."""
 _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
 _OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
 MOST_ENTRIES = 200_000
-"""Maximum number of entries in a tree. The first search of so many takes less than a second."""
+"""Maximum number of entries in a tree. The first search of a tree of this size takes less than a second."""
 MOST_IN_FOLDER = 5_000
-"""Maximum number of entries in a folder. A larger folder is data, and is hidden completely."""
+"""Maximum number of entries in a folder. A folder with more entries is hidden completely."""
 MOST_READ = 3_000
-"""Maximum number of files to read in a tree. Files further up are read first."""
+"""Maximum number of files that are read in a tree. Files near the top are read first."""
 LOOK_AGAIN_SECONDS = 10.0
-"""Seconds for which the contents of files are not checked again if their folder does not change."""
+"""Seconds between two checks of the contents of files, if their folder does not change."""
 _UNSETTLED_NS = 2_000_000_000
-"""If a folder changed this shortly before it was listed, it may have changed again within the tick of its clock."""
+"""A listing is not kept if the folder changed this shortly before. The folder may have changed again in the same tick
+of its clock."""
 _KEPT = 1024
 
 _NAMED = "its name"
@@ -63,13 +65,13 @@ class TooLargeError(Exception):
 
 
 def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None) -> Mapping[Path, str]:
-    """Return the paths to hide in `folder` and below it, sorted, each with the reason.
+    """Return the sorted paths to hide in `folder` and below it, each with the reason.
 
-    Links that lead out of the folder are resolved.
+    For a link to a private file elsewhere, the path is the link's target.
 
-    `levels` is for installed files: search only so many levels of folders, only by name, and hide no large folders.
-    Links are not followed. A repeated search looks only at changes: it needs one `stat` per folder and, at times, one
-    per file that was read.
+    `levels` is for installed files. It limits the levels of folders that are searched. Then only names are checked, and
+    large folders are not hidden. Linked folders are not searched. A repeated search looks only at changes. It needs one
+    `stat` per folder and, at times, one per file that was read.
 
     Raises:
         TooLargeError: the tree is too large to search.
@@ -79,15 +81,15 @@ def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = Non
 
 @dataclass(frozen=True, slots=True)
 class _FolderEntries:
-    """Relevant entries of one folder."""
+    """The relevant entries of one folder."""
 
     state: tuple[int, int, int] | None
-    """A state that changes with the folder; None: always list the folder again."""
+    """A state that changes with the folder. If it is None, the folder is always listed again."""
     size: int = 0
     folders: Mapping[str, Secrecy] = field(default_factory=dict)
-    """Folders to walk, each with the secrecy of its contents."""
+    """Folders that are searched, each with the secrecy of its contents."""
     hidden: Mapping[str, str] = field(default_factory=dict)
-    """Entries to hide, each with the reason."""
+    """Entries that are hidden, each with the reason."""
     readable: tuple[str, ...] = ()
     """Files whose contents must be checked."""
     is_hidden: bool = False
@@ -104,11 +106,11 @@ class _Tree:
         self._levels = levels
         self._listings: dict[str, _FolderEntries] = {}
         self._held: dict[str, dict[str, str]] = {}
-        """Secrets that were found in the files of each folder."""
+        """For each folder, its files that contain secrets, each with the reason."""
         self._due = 0.0
 
     def hidden(self) -> Mapping[Path, str]:
-        """See the function `hidden`."""
+        """Implement the function `hidden`."""
         listings: dict[str, _FolderEntries] = {}
         found: dict[str, str] = {}
         held: dict[str, dict[str, str]] = {}
@@ -155,7 +157,7 @@ class _Tree:
             state = _state(path)
             return known if known is not None and known.state == state else self._listed(path, state, parts, within)
         except OSError:
-            return _FolderEntries(None)  # the folder is gone or unreadable, and is then also unreadable in confinement
+            return _FolderEntries(None)  # the folder is gone or unreadable, so confined code cannot read it either
 
     def _listed(
         self, path: str, state: tuple[int, int, int], parts: tuple[str, ...], within: Secrecy
@@ -187,7 +189,7 @@ class _Tree:
         return _FolderEntries(settled, len(kinds), folders, hidden, tuple(readable), is_hidden)
 
     def _inside(self, parts: tuple[str, ...], within: Secrecy) -> Secrecy:
-        """Return the secrecy of the contents of a folder to walk."""
+        """Return the secrecy of the contents of a folder that is searched."""
         return Secrecy.OPEN if self._wishes.shows(parts) else max(within, secrecy(parts[-1]))
 
     def _why(self, parts: tuple[str, ...], kind: _EntryKind, parent: str, within: Secrecy) -> str | None:
@@ -220,7 +222,7 @@ class _EntryKind(Enum):
     FILE = auto()
     LINK = auto()
     DOOR = auto()
-    """A socket, a named pipe or a device. A program may listen behind it."""
+    """A socket, a named pipe or a device. A program may listen at the other end."""
 
 
 def _kind(entry: os.DirEntry[str]) -> _EntryKind:
@@ -231,7 +233,7 @@ def _kind(entry: os.DirEntry[str]) -> _EntryKind:
             return _EntryKind.FOLDER
         return _EntryKind.FILE if entry.is_file(follow_symlinks=False) else _EntryKind.DOOR
     except OSError:
-        return _EntryKind.FILE  # the entry is gone; a replacement would change the state of the folder
+        return _EntryKind.FILE  # the entry is gone; a new one would change the state of the folder
 
 
 def _is_walked(name: str, parent: str) -> bool:
@@ -242,7 +244,7 @@ def _is_walked(name: str, parent: str) -> bool:
 def _target(folder: str, name: str) -> str | None:
     """Return the path to hide for an entry; None if there is none.
 
-    The path is the entry itself or, for a link, a private target.
+    The path is the entry itself. If the entry is a link, the path is its target, if that is private.
     """
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many

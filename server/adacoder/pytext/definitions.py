@@ -1,4 +1,4 @@
-"""Functions and classes, found from lines."""
+"""Find functions and classes from the lines of a text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Definition:
 
     text: str
     name: str
-    """The name as in `__name__`, so it is NFKC-normalised."""
+    """The name as in `__name__`. It is NFKC-normalised."""
     is_class: bool
     parents: tuple[Definition, ...]
     """The enclosing definitions, outermost first."""
@@ -43,7 +43,7 @@ class Definition:
 
     @property
     def in_function(self) -> bool:
-        """True if the definition is inside a function, where code outside cannot reach it."""
+        """True if the definition is inside a function. Code outside cannot reach it."""
         return any(not parent.is_class for parent in self.parents)
 
     @property
@@ -53,16 +53,19 @@ class Definition:
 
     @cached_property
     def span(self) -> Span:
-        """The span from the line start of the first decorator (or of the header) to the end of the body's last line.
+        """The span from the first decorator or the header to the end of the body. It starts at the start of a line.
 
-        It includes trailing comments at the body's indentation, but not the last line terminator.
+        It includes comments below the body at the body's indentation, but not the last line terminator.
         """
         first = self.lines[0]
         return Span(first.start - len(first.indent), self._end())
 
     @property
     def header(self) -> Span:
-        """The span from `def` to the colon, inclusive; to the end of the line if there is no colon."""
+        """The span from `def` or `class` to the colon, inclusive.
+
+        If there is no colon, the span goes to the end of the line.
+        """
         line = self.header_line
         return Span(line.start, line.code_end if line.colon is None else line.colon + 1)
 
@@ -73,7 +76,7 @@ class Definition:
 
     @cached_property
     def docstring(self) -> Span | None:
-        """The string that is the body's first statement, with quotes, parentheses and all its parts, or None."""
+        """The span of the docstring, with quotes, parentheses and all its parts; None if there is none."""
         line = self.header_line
         if self.header.end < line.code_end:
             return docstring_at(self.text, self.header.end, line.code_end)
@@ -83,7 +86,7 @@ class Definition:
         return docstring_at(self.text, line.start, line.code_end)
 
     def _end(self) -> int:
-        """Return the offset past the last logical line and the comment lines after it at the body's indentation."""
+        """Return the end of the last logical line, or of the comment lines below it at the body's indentation."""
         end = self.lines[-1].end
         body = self.body_lines
         if not body:
@@ -111,9 +114,9 @@ def definitions(text: str) -> list[Definition]:
 
 
 def definitions_in(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition, ...]) -> list[Definition]:
-    """Return all functions and classes among `lines`, which are the body of the last of `parents`.
+    """Return all functions and classes among `lines`, the body of the last of `parents`.
 
-    The search stops at the deepest nesting that Python can read.
+    Definitions that are nested deeper than Python allows are left out.
     """
     found: list[Definition] = []
     _collect(text, lines, parents, found)
@@ -145,7 +148,7 @@ def define(text: str, lines: Sequence[LogicalLine], header_index: int, parents: 
     """Build a definition from its `lines`.
 
     Raises:
-        ValueError: the header line is not a `def` or `class`.
+        ValueError: the line at `header_index` is not a `def` or `class`.
     """
     match = DEFINITION.match(text, lines[header_index].start)
     if match is None:
@@ -155,7 +158,7 @@ def define(text: str, lines: Sequence[LogicalLine], header_index: int, parents: 
 
 
 def docstring_at(text: str, start: int, end: int) -> Span | None:
-    """Return the docstring at the start of a logical line's code `start:end`; None if there is none.
+    """Return the docstring at the start of the code `text[start:end]` of a logical line; None if there is none.
 
     A docstring is one string or several adjacent ones, with or without parentheses, that form a whole statement.
     """

@@ -1,8 +1,9 @@
 """Find the functions around a position without reading the whole text.
 
-The less indented lines above a line decide which functions enclose it. If a line is outside triple-quoted strings and
-starts with a statement keyword (`def`, `return`, …), it is certainly a logical line. All other lines are read exactly,
-from the nearest certain line on. So the result is the same as with `definitions` on the whole text.
+The functions that enclose a line are found from the lines above it that have less indentation. If a line is outside
+triple-quoted strings and starts with a statement keyword (`def`, `return`, …), it is certainly a logical line. All
+other lines are read exactly, from the nearest certain line on. So the result is the same as with `definitions` on the
+whole text.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _BEYOND = 1 << 30
 def functions_around(text: str, offset: int) -> list[Definition]:
     """Return the functions that the line at `offset` belongs to, outermost first.
 
-    These are the functions of `definitions(text)` whose span covers the line. For the enclosing classes, only the
-    header and the docstring line are read.
+    These are the functions of `definitions(text)` whose span contains the line. Of enclosing classes, only the header
+    and the first line of the body are read.
     """
     above = _Above(text, offset)
     parents: tuple[Definition, ...] = ()
@@ -72,14 +73,15 @@ class _Above:
     def headers(self) -> Iterator[int]:
         """Yield the starts of the headers around the line, innermost first.
 
-        The line itself can be a header, or a decorator of one. On the way up, only lines that are indented less than
-        all logical lines below them matter: if such a line is a header, its body contains the line. An uncertain line
-        does not hide a header. The header's body is then read to see whether it ends before the line.
+        The line itself can be a header or a decorator. On the way up, only lines with less indentation than all logical
+        lines below them matter. If such a line is a header, its body contains the line. If it is not certain that a
+        line below is a logical line, that line does not hide a header. Then the header's body is read to see whether it
+        ends above the line.
         """
         text = self._text
         bound = lowest = _BEYOND
         lowest_start = self._line
-        deep = ""  # prefix of lines that are certainly indented as far as `bound`
+        deep = ""  # lines with this prefix are certainly indented as far as `bound`
         if decorated := self._decorated():
             yield _start(decorated)
             bound = lowest = decorated.width
@@ -155,7 +157,7 @@ class _Above:
         return all(line.end < start for line in above)
 
     def _certain(self, start: int) -> int:
-        """Return the nearest certain start of a logical line, at or above `start`."""
+        """Return the nearest line at or above `start` that certainly starts a logical line."""
         return next(filter(self._is_certain, self._upward(start)), 0)
 
     def _is_open_below(self, header_start: int, width: int, doubtful: int) -> bool:
@@ -164,7 +166,7 @@ class _Above:
         Args:
             header_start: the start of its header.
             width: the column of its header.
-            doubtful: the start of a line below the header. If a logical line starts there, the body ends there.
+            doubtful: the start of a line below the header. If it starts a logical line, the body ends above it.
         """
         if self._is_logical(doubtful):
             return False
@@ -172,7 +174,7 @@ class _Above:
         return all(line.width > width for line in body)
 
     def _decorated(self) -> LogicalLine | None:
-        """Return the header that the line decorates; None if the line is not part of a decorator."""
+        """Return the header below the line's decorator; None if the line is not part of a decorator."""
         begin, has_decorator = self._line, False
         for begin in self._upward(self._line):
             has_decorator |= self._is_decorator(begin)
@@ -192,7 +194,7 @@ class _Above:
         return None
 
     def _above_decorators(self, header_start: int) -> int:
-        """Return the start of a logical line above a header's decorators.
+        """Return the start of a logical line at or above a header's decorators.
 
         If there are no decorators, return the start of the header itself.
         """

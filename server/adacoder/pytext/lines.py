@@ -1,4 +1,4 @@
-"""Offsets and indentation of physical lines."""
+"""Compute the offsets and the indentation of physical lines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import cached_property, lru_cache
 LINE_END = re.compile(r"\r\n|\r|\n")
 _NEWLINE = re.compile(r"\n")
 TAB_SIZE = 8
-"""Columns between tab stops, as Python's tokenizer counts them."""
+"""The number of columns between tab stops in Python's tokenizer."""
 
 
 class Lines:
-    """A text split into lines, with offsets. `lines[i]` includes its terminator."""
+    """The lines of a text, and their offsets. `lines[i]` includes its terminator."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -45,9 +45,9 @@ class Lines:
         return end
 
 
-@lru_cache(maxsize=4)  # requested once for each function of a file
+@lru_cache(maxsize=4)  # the starts are needed once for each function of a file
 def _starts(text: str) -> list[int]:
-    # Without a `\r` that ends a line alone, `_NEWLINE` finds the same ends three times as fast.
+    # If no line ends with a lone `\r`, `_NEWLINE` finds the same ends three times as fast.
     terminator = _NEWLINE if "\r" not in text or text.count("\r") == text.count("\r\n") else LINE_END
     return [0, *[match.end() for match in terminator.finditer(text)]]
 
@@ -62,7 +62,7 @@ def line_number(text: str, offset: int) -> int:
 
 
 def line_start(text: str, line: int) -> int | None:
-    """The start offset of the 0-based `line`, or None if the text has fewer lines."""
+    """Return the start offset of the 0-based `line`; None if the text has fewer lines."""
     starts = Lines(text).starts
     return starts[line] if 0 <= line < len(starts) else None
 
@@ -103,6 +103,6 @@ def content_end(text: str, position: int) -> int:
 
 
 def past_terminator(text: str, position: int) -> int:
-    """Return the offset past the line terminator at `position`; `position` itself if there is no terminator."""
+    """Return the offset just past the line terminator at `position`. If there is no terminator, return `position`."""
     match = LINE_END.match(text, position)
     return match.end() if match else position

@@ -1,4 +1,4 @@
-"""Logical lines (the text between two NEWLINE tokens) and statements."""
+"""Find logical lines and statements. A logical line is the text between two NEWLINE tokens."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ STATEMENT_START = re.compile(
     r"[ \t\f]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:\[]"
     r"|(?:return|raise|import|while|with|try|pass|break|continue)\b|from[ \t]+[\w.]+[ \t]+import\b)"
 )
-"""Start of a line that cannot be inside a bracket, even if a bracket is open above it."""
+"""The start of a line that cannot be inside a bracket, even if a bracket above it is open."""
 _HEAD = re.compile(r"(?:[ \t\f]*(?:#[^\r\n]*)?[\r\n])*(?P<indent>[ \t\f]*)(?![ \t\f#\r\n]|\Z)")
-"""Text before a logical line: the rest of the line above, blank lines, comments and indentation."""
+"""The text before a logical line: the rest of the line above, blank lines, comments and indentation."""
 _PLAIN = re.compile(r"[^#\r\n\\'\"()\[\]{}:]+")
-"""Text that can neither end a logical line nor change how the rest is read."""
+"""Text that does not end a logical line and has no special characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def logical_lines(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator
 
 
 def _scan(text: str, begin: int, start: int) -> LogicalLine:
-    """Return the logical line with its first character at `start` and its indentation at `begin`."""
+    """Return the logical line whose indentation starts at `begin` and whose first character is at `start`."""
     size = len(text)
     depth = 0
     colon: int | None = None
@@ -110,10 +110,10 @@ def _scan(text: str, begin: int, start: int) -> LogicalLine:
 
 
 def statements(text: str) -> list[Span]:
-    """Return the top-level statements of `text`, each from its first decorator or keyword to the end of its block.
+    """Return the top-level statements of `text`.
 
-    A line that is indented deeper than the first, or that continues the compound statement before it (`else`, `except`,
-    …), belongs to that statement.
+    A statement begins at its first decorator or keyword, and ends with its block. An indented line belongs to the
+    statement above it. So does a line that continues a compound statement, such as `else` or `except`.
     """
     found: list[Span] = []
     decorated = False
@@ -152,7 +152,10 @@ def indented(text: str, indent: str) -> str:
 
 
 def string_interiors(text: str) -> frozenset[int]:
-    """Return the 0-based lines of `text` that begin inside a string literal. Their white space is content."""
+    """Return the 0-based lines of `text` that begin inside a string literal.
+
+    White space at their start is content of the string.
+    """
     lines = Lines(text)
     inside: set[int] = set()
     for literal in string_literals(text, 0, len(text)):

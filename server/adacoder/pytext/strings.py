@@ -1,8 +1,8 @@
 """Find the ends of string literals, even in broken text.
 
-An unclosed string ends with its line. An unclosed triple quote would end at the next triple quote, and after that all
-strings of the file would be read inside out. So a triple-quoted string of several lines counts as closed only if the
-text after it could be Python.
+An unclosed string ends with its line. An unclosed triple-quoted string would end at the next triple quote. After that,
+code would be read as strings, and strings as code. So a triple-quoted string of several lines counts as closed only if
+the text after it could be Python.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]"
 _DEEPEST = 6
 """Maximum nesting of formatted strings and format specifications."""
 _LONGEST_FIELD = 150
-"""Maximum characters of a replacement field to search for the string's own quotes. Nested fields are included."""
+"""Maximum characters of a replacement field that may contain the string's own quotes. Nested fields are included."""
 _LONGEST_FORMATTED = 2_000
 """Maximum characters of a formatted string whose fields are read. Longer strings rarely reuse their own quotes."""
 _FEW = 16
-"""Number of escaped quotes to skip one by one before the whole text is searched."""
+"""Number of escaped quotes that are skipped one by one. After that, the whole text is searched."""
 _FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
 _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 
 
 def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
-    """Return the offset past the string literal that opens at `quote_at`, and whether it is closed.
+    """Return the offset just past the string literal that opens at `quote_at`, and whether the literal is closed.
 
     A backslash prevents the next character from closing the string, even in raw strings.
     """
@@ -82,8 +82,8 @@ def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
 def long_strings(text: str, end: int) -> list[Span]:
     """Return the triple-quoted string literals that begin before `end`, without prefixes.
 
-    Unless the previous line ends in a backslash, a line can only begin inside a triple-quoted string. So this function
-    reads only lines with three quotes, which is much faster than reading the whole text.
+    Only a triple-quoted string can contain the start of a line, unless the line above ends in a backslash. So only
+    lines with three quotes are read. This is much faster than reading the whole text.
     """
     found: list[Span] = []
     position = 0
@@ -123,7 +123,7 @@ def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
 
 
 def _line_start(text: str, least: int, offset: int) -> int:
-    """Return the start of the line that contains `offset`, but not before `least`."""
+    """Return the start of the line that contains `offset`, or `least` if the line starts before it."""
     return max(least, text.rfind("\n", least, offset) + 1, text.rfind("\r", least, offset) + 1)
 
 
@@ -139,7 +139,7 @@ def _quotes(text: str, quote_at: int) -> str:
 
 
 def _plain_end(text: str, quote_at: int, closing: str, limit: int = sys.maxsize) -> int | None:
-    """Return the offset past an unformatted string; None if it is not closed before `limit`."""
+    """Return the offset just past an unformatted string; None if it is not closed before `limit`."""
     if len(closing) == 1:
         stop = _short_stop(text, quote_at, limit)
         return stop + 1 if text.startswith(closing, stop) else None
@@ -164,7 +164,10 @@ def _closings(text: str, closing: str) -> tuple[int, ...]:
 
 
 def _short_stop(text: str, quote_at: int, limit: int = sys.maxsize) -> int:
-    """Return the offset of the closing quote of a single-quoted string; the end of its line if unclosed."""
+    """Return the offset of the closing quote of a single-quoted string.
+
+    If it is unclosed, return the end of its line.
+    """
     match = _SHORT[text[quote_at]].match(text, quote_at, limit)
     return match.end() if match else quote_at + 1
 
@@ -178,11 +181,11 @@ def _is_even(text: str, least: int, end: int) -> bool:
 
 
 def _opens_another(text: str, start: int, end: int) -> bool:
-    """Return whether the string at `start` is unclosed and the quotes that end at `end` open another one.
+    """Return whether the string at `start` is unclosed, and the quotes that end at `end` open another string.
 
-    This never holds for valid Python. The text after the quotes decides. On the same line, it must be text that cannot
-    follow a string. On the next lines, it must be text that cannot be code. The next lines count only if the line above
-    the quotes opens a block, because a line further down may be half typed.
+    This is never so in valid Python. The text after the quotes decides. There must be text on the same line that cannot
+    follow a string, or text on the next lines that cannot be code. The next lines count only if the line above the
+    quotes opens a block, because a line further down may be half typed.
     """
     if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
         return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
@@ -215,10 +218,9 @@ def _is_formatted(text: str, quote_at: int) -> bool:
 
 
 def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: int = 0) -> int | None:
-    """Return the offset past a formatted string whose fields may contain its own quotes (PEP 701).
+    """Return the offset just past a formatted string. Its fields may contain its own quotes (PEP 701).
 
-    Return None if the string is not closed before `limit` under these rules. It is then read as a plain string, as in
-    Python 3.11.
+    Return None if such a string is not closed before `limit`. It is then read as a plain string, as in Python 3.11.
     """
     position = quote_at + len(closing)
     while match := _FORMATTED_STOP.search(text, position, limit):
@@ -236,10 +238,10 @@ def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: in
 
 
 def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
-    """Return the offset past the closing brace of a replacement field; None if it is not closed before `limit`.
+    """Return the offset just past the closing brace of a replacement field; None if it is not closed before `limit`.
 
-    In a single-quoted formatted string, a field must end on its line. In any field, a string that uses the quotes of
-    the formatted string must also end on its line. A longer string is more likely a half-typed field.
+    In a single-quoted formatted string, a field must end on its line. A string in a field must also end on its line if
+    it has the quotes of the formatted string. Otherwise, the field is probably half typed.
     """
     if depth > _DEEPEST:
         return None
@@ -269,7 +271,7 @@ def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> i
 
 
 def _string_in_field_end(text: str, quote_at: int, closing: str, limit: int, depth: int) -> int | None:
-    """Return the offset past a string in a field of a formatted string; None if the string is unclosed.
+    """Return the offset just past a string in a field of a formatted string; None if the string is unclosed.
 
     `closing` are the quotes of the formatted string.
     """
@@ -283,9 +285,9 @@ def _string_in_field_end(text: str, quote_at: int, closing: str, limit: int, dep
 
 
 def _format_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
-    """Return the offset past the brace that closes a field whose format specification begins at `start`.
+    """Return the offset just past the brace that closes a field; None if it is not closed before `limit`.
 
-    Return None if the field is not closed before `limit`.
+    The format specification of the field begins at `start`.
     """
     position = start
     while match := _FORMAT_STOP.search(text, position, limit):

@@ -1,7 +1,7 @@
 """Parse text with our own Python. Only this module calls Python's parser.
 
-The user's Python may be newer or older, so None does not mean a syntax error. It only means that the text must be read
-by its lines.
+The user's Python may be newer or older than ours. So a result of None does not mean a syntax error. It only means that
+the text must be read by its lines.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from symtable import SymbolTable
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""Exceptions of Python's parser: broken text, NUL characters, or too deep nesting."""
+"""Exceptions of Python's parser. Their causes are broken text, NUL characters, and code that is nested too deeply."""
 _LONGEST = 1_000_000
-"""Maximum characters of a text to parse. The parser cannot be interrupted, and blocks everything else."""
+"""Maximum characters of a text that is parsed. The parser cannot be interrupted, and blocks everything else."""
 _MANY_DOTS = 500
 _LONG_IMPORT = re.compile(rf"(?:\bimport|\bfrom|,)[\s\\.]*+\w++[\s\\]*+(?:\.[\s\\]*+\w++[\s\\]*+){{{_MANY_DOTS}}}")
 """A very long dotted name in an import. For each part, Python's parser copies all earlier parts."""
 _ONE_AT_A_TIME = threading.RLock()
-"""Python's warning filters are shared by the whole process."""
+"""A lock for Python's warning filters, because the whole process shares them."""
 
 
 def parsed(text: str) -> ast.Module | None:
@@ -72,7 +72,7 @@ def unmarked(text: str) -> str:
 
 @contextmanager
 def _reading(text: str) -> Iterator[None]:
-    """Suppress Python's warnings while parsing, such as warnings about invalid escapes, because the text is not ours.
+    """Suppress Python's warnings about a text while it is parsed. The text is not ours, and may have invalid escapes.
 
     Raises:
         ValueError: `text`, or a dotted name in it, is too long to parse quickly.

@@ -1,4 +1,4 @@
-"""Blocks of code in a reply: text marked as code, and the runs of code between prose."""
+"""Find the blocks of code in a reply: text that is marked as code, and runs of code between prose."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ class Block:
 
     text: str
     ended: bool
-    """True if a closing fence or prose follows, so that the block cannot continue."""
+    """True if a closing fence or prose follows. Such a block cannot continue."""
     is_marked: bool = True
     """False for text between fences, which is mostly prose."""
     notes: tuple[str, ...] = ()
-    """Notes about this block, as in `Candidate.notes`."""
+    """Notes about this block for `Candidate.notes`."""
 
 
 _PATCH = re.compile(r"^(?:@@(?: |$)|<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b|--- .*\n\+\+\+ |\*{3} Begin Patch)", re.MULTILINE)
 
 
 def is_patch(text: str) -> bool:
-    """Return whether `text` contains a patch, which mixes parts of several pieces of code."""
+    """Return whether `text` contains a patch."""
     return _PATCH.search(text) is not None
 
 
 def code_blocks(text: str) -> list[Block]:
-    """Find the text marked as code by fences, or else as JSON strings, and the unmarked text between fences.
+    """Return the blocks of a text.
 
-    A patch without a fence is one block.
+    If there are fences, they mark the code, and the unmarked text between them also becomes blocks. Otherwise, strings
+    in JSON are the code. A patch without a fence is one block.
     """
     blocks = _fenced(text)
     if not blocks and (text.lstrip()[:1] in ("{", "[") or parsed(text) is None):
@@ -63,9 +64,9 @@ _OTHER_LANGUAGE = re.compile(
 
 
 def fenced_blocks(text: str) -> list[Block]:
-    """Return the fenced blocks of `text` that may contain Python, in order; none if the text as a whole is Python.
+    """Return the fenced blocks of `text` that may contain Python, in order; none if the whole text is Python.
 
-    A fence inside a string (such as a docstring with Markdown) neither opens nor closes a block. A fence that is never
+    A fence inside a string, such as a docstring with Markdown, does not open or close a block. A fence that is never
     closed contains the rest of the text.
     """
     return [block for block in _fenced(text) if block.is_marked]
@@ -110,13 +111,13 @@ def _fence(line: str) -> re.Match[str] | None:
 
 
 def _contents(text: str, *, ended: bool) -> list[Block]:
-    """Return the blocks in a fence: its text, or the code in it if the text is JSON."""
+    """Return the blocks in a fence. If its text is JSON, they are the code in the JSON."""
     codes = texts_in_json(text) if text.lstrip()[:1] in ("{", "[") else ()
     return [_whole(code) for code in codes] or [Block(text if is_patch(text) else readable(text), ended)]
 
 
 def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool, int]:
-    """Return the lines of the block at `begin`, whether its fence is closed, and the line to continue from."""
+    """Return the lines of the block at `begin`, whether its fence is closed, and the line after the block."""
     triple = ""
     first_in_string: int | None = None
     for index in range(begin, len(lines)):
@@ -167,7 +168,7 @@ def _triple_after(line: str, triple: str) -> str:
 def _moved_left(lines: list[str], opening: re.Match[str]) -> str:
     """Return the text of a block.
 
-    If the fence and all lines are indented, as under a list, remove that indentation.
+    If the fence and all lines are indented, as under a list, the indentation is removed.
     """
     width = len(opening["indent"])
     if width and not any(line[:width].strip() for line in lines):
@@ -193,12 +194,12 @@ _PROSE = re.compile(
 
 
 def is_prose(line: str) -> bool:
-    """Return whether a line at column 0 is a sentence or a mark of Markdown, and not Python."""
+    """Return whether a line at column 0 is prose or Markdown, and not Python."""
     return _PROSE.match(line) is not None
 
 
 def runs(block: Block) -> list[Block]:
-    """Return the runs of code in `block`, cut at prose in column 0; the prose is left out.
+    """Return the runs of code between the prose in `block`. Prose begins at column 0.
 
     If a string before the prose is never closed, the prose may belong to the string. Then the run does not count as
     ended.

@@ -1,4 +1,4 @@
-"""Find dependencies in a passage of code: the imports, helpers, classes and constants that a function may need."""
+"""Find the imports, helpers, classes and constants in a passage of code that a function may need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ASSIGNMENT = re.compile(
     rf"(?:type[ \t]+)?\(?(?P<names>{_NAMES})\)?(?:\[[^\n]*?\])?[ \t]*(?::[^=\n]+)?(?<![=!<>])=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""Number of characters of an assignment in which to search for its `=`."""
+"""Number of characters of an assignment that are searched for its `=`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,10 @@ class Dependency:
 
 
 def dependencies(text: str) -> list[Dependency]:
-    """Return the imports and definitions at the top level of `text`. Calls, tests and the like are left out."""
+    """Return the imports and definitions at the top level of `text`.
+
+    Other statements, such as calls and tests, are left out.
+    """
     tops = {each.span.start: each for each in definitions(text) if not each.parents}
     found: list[Dependency] = []
     for place in statements(text):
@@ -61,9 +64,9 @@ def dependencies(text: str) -> list[Dependency]:
 
 
 def _made(statement: str) -> frozenset[str]:
-    """Return the names that any other statement binds or may change.
+    """Return the names that a statement of another kind binds or may change.
 
-    Such statements are a loop that fills a table, `try:` around an import, `table[key] = …`, `table.extend(…)` and
+    Examples are a loop that fills a table, `try:` around an import, `table[key] = …`, `table.extend(…)` and
     `fill(table)`.
     """
     tree = parsed(statement)
@@ -115,16 +118,14 @@ def _imported(statement: str) -> frozenset[str]:
 
 
 def is_in_module(name: str, target: Target) -> bool:
-    """Return whether the target's module defines `name` at its top level, judged by its lines."""
+    """Return whether a line of the target's module defines `name` at the top level."""
     return _first_line_in_module(name, target) is not None
 
 
 def is_as_in_module(dependency: Dependency, target: Target) -> bool:
     """Return whether the target's module has the same definition.
 
-    That is the same assignment, a class of that name, or a function with the same parameters.
-
-    A different definition under the same name is another thing.
+    An assignment must be the same, and a function must have the same parameters. A class only needs the same name.
     """
     lines = (_first_line_in_module(name, target) for name in dependency.binds)
     return any(line is not None and _are_alike(dependency.text, line) for line in lines)
@@ -147,9 +148,9 @@ def _first_line_in_module(name: str, target: Target) -> str | None:
     return None if line is None else text[line.start : line.code_end]
 
 
-@lru_cache(maxsize=2)  # called for one name after the other
+@lru_cache(maxsize=2)  # the function is called for one name after the other
 def _definitions_in(text: str) -> Mapping[str, int]:
-    """Map each name to its first definition at the top level of a text, judged by its lines."""
+    """Map each name to the offset of its first definition at the top level. The lines of the text show definitions."""
     starts: dict[str, int] = {}
     for match in _DEFINITION.finditer(text):
         starts.setdefault(match["defined"] or match["assigned"], match.start())

@@ -1,9 +1,10 @@
-"""Decide whether a reply is complete. A stream ends once it has the whole function. A server may end a reply too early.
+"""Decide whether a reply is complete.
 
-If a draft is not announced by words, it also ends its stream, and a better version after it is lost. Of 487 recorded
-replies of chats to a request for one block, none has a second version of its function. Of 246 replies to a request for
-several blocks (MapCoder's recall), 8 have one, and in 5 of them only the later version passes. AdaCoder reads such a
-reply to its end.
+A stream is ended as soon as it has the whole function. It is also possible that a server ends a reply too early. If no
+words announce that a function is only a draft, the stream ends after the draft, and a better version is lost. Of 487
+recorded replies of chats to a request for one block, none has a second version of its function. Of 246 replies to a
+request for several blocks (MapCoder's recall), 8 have one, and in 5 of them only the later version passes. AdaCoder
+reads such a reply to its end.
 """
 
 from __future__ import annotations
@@ -28,33 +29,32 @@ if TYPE_CHECKING:
 
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
-"""Empty lines at the end of a reply, which show that the model is done but cannot stop."""
+"""Empty lines at the end of a reply. They show that the model has finished but cannot stop."""
 _ANNOUNCES = re.compile(
     r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
 )
-"""End of a text after which a block of code may begin."""
+"""The end of a text. After it, a block of code may begin."""
 _IS_DRAFT = re.compile(
     r"\b(?:draft|sketch|first (?:attempt|try|version|cut|idea)|na[iï]ve|brute[- ]force|wrong|incorrect|hmm|wait)\b",
     re.IGNORECASE,
 )
 """Words that announce a draft before a better version. They occur in 4 of 733 recorded replies of chats."""
 _EAGER = 8
-"""Number of checks that are made as soon as the code may have ended. Later checks wait until the reply has grown."""
+"""Number of first checks that are made as soon as the code may have ended. Later checks wait until the reply has
+grown."""
 _LONGEST = 100_000
 """Maximum length in characters of a reply that is checked. Longer replies are not ended early."""
 _GROWTH = 8
-"""Divisor of the length: a reply must grow by this part before the next check, so that checks stay cheap.
-"""
+"""Before the next check, a reply must grow by its length divided by this number. So checks stay cheap."""
 
 
 def completion(target: Target) -> Callable[[str], bool]:
     """Return a function that reports whether a growing reply contains the finished target.
 
-    Everything that the target needs must be there.
-
-    The target is finished if its fence is closed, or if prose, a use of it or anything else follows at its column.
-    After that, the model can only add comments or another version. The function checks only after a line that can end
-    code, so it may be called for every token. If in doubt, it returns False. Each reply needs its own function.
+    The target is finished if its fence is closed, or if something else follows at its column, such as prose or a call.
+    After that, the model can only add comments or another version. Everything that the target needs must be in the
+    reply. The function checks only after a line that can end code, so it may be called for every token. If in doubt, it
+    returns False. Each reply needs its own function.
     """
     seen = looks = least = 0
 
@@ -85,10 +85,10 @@ def is_without(text: str, target: Target, most: int) -> bool:
 
 
 def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]) -> bool:
-    """Return whether a stop sequence ended a reply too early, before the function and everything that it needs.
+    """Return whether a stop sequence ended a reply before it had the function and everything that the function needs.
 
-    This is so if the reply ends in thoughts, inside a block, or after words that announce a block. Names that
-    `is_known` accepts need no definition in the reply.
+    Such a reply ends in thoughts, inside a block, or after words that announce a block. Names that `is_known` accepts
+    need no definition in the reply.
     """
     text = normalize(text)
     if is_thinking(text):
@@ -103,9 +103,9 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
 
 
 def _may_hold(text: str, target: Target) -> bool:
-    """Return whether the target is defined, or `text` begins with a body.
+    """Return whether `text` may contain the target, because it defines the name or begins with an indented line.
 
-    A block that only looks like a body may be some other example.
+    Other text that looks like a body does not count, because it may be a different example.
     """
     return text[:1].isspace() or re.search(rf"\bdef[ \t]+{re.escape(target.name)}\b", text) is not None
 
@@ -137,7 +137,10 @@ def _is_whole(
 
 
 def _is_followed(found: Found, target: Target) -> bool:
-    """Return whether anything but another version, or many empty lines, follow the function."""
+    """Return whether the text after the function shows that the function has ended.
+
+    Other code shows it, except for another version of the function. Many empty lines also show it.
+    """
     text, end = found.passage.text, found.span.end
     line = next(logical_lines(text, end), None)
     if line is None:
@@ -149,9 +152,9 @@ def _is_followed(found: Found, target: Target) -> bool:
 
 
 def _missing(found: Candidate, target: Target) -> Iterator[str]:
-    """Yield the names that the function's body and its helpers use, but that nothing seems to define yet.
+    """Yield the names that the function's body and its helpers use, and that nothing seems to define yet.
 
-    Decorators and annotations do not count, because the target's own are used in the end.
+    Decorators and annotations do not count, because the target keeps its own.
     """
     if parsed(found.function) is None:
         return

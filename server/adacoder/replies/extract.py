@@ -1,7 +1,6 @@
 """Turn a model's Reply into a Candidate: the target function as the model wrote it, with its dependencies.
 
-Everything is found by line structure, so even a reply that does not parse gives a Candidate. Nothing here raises,
-whatever the reply contains.
+Everything is found by its lines, so even a reply that does not parse gives a Candidate. No reply raises an error.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
 
 
 _MOST = 200
-"""Maximum number of imports, and of definitions, that are included with a function."""
+"""Maximum number of imports that are included with a function, and maximum number of definitions."""
 _MOST_TOLD = 5
-"""Maximum number of names to list in a note."""
+"""Maximum number of names that a note lists."""
 _MOST_VERSIONS = 8
-"""Maximum number of versions of a function to try. Each failure costs an evaluation."""
+"""Maximum number of versions of a function that are tried. Each failure costs an evaluation."""
 _MOST_READ = 2 * _MOST_VERSIONS
-"""Maximum number of versions to read, duplicates included."""
+"""Maximum number of versions that are read, including duplicates."""
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
 _FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\w+[ \t]*)?$", re.MULTILINE)
 
@@ -45,9 +44,9 @@ def extract(reply: Reply, target: Target) -> Candidate:
     """Return the target as written in `reply`. If the reply does not contain it, return a Candidate without a function.
 
     A model may show a draft before its answer, so the last complete version is chosen. The versions above it become its
-    `others`. Code after a version is included if the version names it. Other passages supply dependencies that are
-    missing in its own passage. A bare body gets the target's own signature. The Candidate is `cut` if the reply broke
-    off in it, or leaves parts of the function out.
+    `others`. Code after a version is included if the version uses it. Dependencies that are missing in a version's own
+    passage come from other passages. A bare body gets the target's own signature. The Candidate is `cut` if the reply
+    broke off in it, or leaves out parts of the function.
     """
     text = unwrapped(reply.text)
     found, passages = find(text, target)
@@ -72,7 +71,7 @@ def extract(reply: Reply, target: Target) -> Candidate:
 
 
 def _decorated(made: Candidate, target: Target) -> list[Candidate]:
-    """Return the candidate with its new decorators and without them, in the order in which to try them."""
+    """Return the candidate with its new decorators and without them. They are in the order in which they are tried."""
     found = new_decorators(made.function, target)
     brought = frozenset(each.name for text in made.definitions for each in definitions(text)[:1])
     kept = [each for each in found if may_be_kept(each, brought)]
@@ -91,7 +90,7 @@ def _decorated(made: Candidate, target: Target) -> list[Candidate]:
 
 
 def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple[str, ...]:
-    """Name the functions and classes of a reply that are not inserted.
+    """Return a note that names the functions and classes of a reply that are not inserted; empty if there are none.
 
     They are left out because `function` does not need them, or because the module has its own.
     """
@@ -122,9 +121,10 @@ def _is_empty(text: str) -> bool:
 
 
 def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block]) -> Sequence[Block]:
-    """Order the passages that may supply a helper to `found`.
+    """Return the passages that may supply a helper to `found`, the most likely first.
 
-    A helper may also have several versions, so the nearest passages above the next version of the function come first.
+    A helper may also have several versions. So the passages above the next version of the function come first,
+    beginning with the nearest.
     """
     if len(versions) == 1 or not found.is_sound:
         return passages
@@ -135,7 +135,7 @@ def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block])
 
 
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
-    """Create a Candidate from `found`, with its dependencies in its own passage and in `others`."""
+    """Create a Candidate from `found`, with its dependencies from its own passage and from `others`."""
     text = found.passage.text
     chosen, end = _chosen(found, others, target)
     goes_on = bool(text[end:].strip()) and not leaves_string_open(text[found.span.start :])
@@ -153,12 +153,10 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
 
 
 def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Dependency], int]:
-    """Choose the dependencies of the function.
+    """Choose the dependencies of the function. Also return the end of the code that it uses in its own passage.
 
-    Also return the end of the code that the function uses in its own passage.
-
-    Everything before the function is chosen. Code after it, and then code in other passages, is chosen only if the
-    function or another chosen dependency names it.
+    All dependencies before the function are chosen. Those after it and in other passages are chosen only if the
+    function or another chosen dependency uses them.
     """
     function = dedent(found.span.of(found.passage.text))
     own = _offered(found.passage.text, found, target)
@@ -192,7 +190,7 @@ def _offered(text: str, found: Found, target: Target) -> list[Dependency]:
 
 
 def _needed(offered: list[Dependency], by: list[str]) -> list[Dependency]:
-    """Select the dependencies that the texts in `by` name, directly or through other dependencies."""
+    """Return the dependencies that the texts in `by` use, directly or through other dependencies."""
     offers: dict[str, list[int]] = {}
     for index, each in enumerate(offered):
         for name in each.binds:

@@ -1,7 +1,7 @@
-"""Filters that unwrap a model's reply. They are an ordered list of small steps, each a pure function of a text.
+"""Unwrap a model's reply by filters. The filters are an ordered list of small steps. Each is a pure function of a text.
 
-Filters unwrap and select, but never change valid Python. They change only text that no Python could read, such as tags,
-tokens and prompts around code.
+Filters never change valid Python. They change only text that no Python could read, such as tags, tokens and prompts
+around code.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Filter = Callable[[str], str]
 
 
 LONGEST_ANSWER = 250_000
-"""Number of characters of a reply, without its thoughts, to read. The rest is cut off."""
+"""Maximum characters of a reply without its thoughts. The rest is cut off."""
 _LONGEST = 1_000_000
-"""Number of characters of a reply to read, with its thoughts."""
+"""Maximum characters of a reply with its thoughts. The rest is cut off."""
 
 
 def answer(text: str) -> str:
-    """Return the answer in a reply: without the thoughts before it, and cut at `LONGEST_ANSWER`."""
+    """Return the answer in a reply, without the thoughts before it. It is cut at `LONGEST_ANSWER`."""
     return without_thinking(text[:_LONGEST])[:LONGEST_ANSWER]
 
 
@@ -32,12 +32,12 @@ def unwrapped(text: str) -> str:
     Prose and code fences stay.
     """
     text = text if len(text) <= LONGEST_ANSWER else answer(text)
-    text = normalize(text.replace("\r\r\n", "\r\n"))  # a line ending that was converted twice
+    text = normalize(text.replace("\r\r\n", "\r\n"))  # some line endings were converted twice
     return filtered(without_byte_order_mark(text), UNWRAPPING)
 
 
 def filtered(text: str, filters: Iterable[Filter]) -> str:
-    """Apply `filters` to `text` in order, until it is Python."""
+    """Apply `filters` to `text` in order, until the text is Python."""
     if is_python(text):
         return text
     for change in filters:
@@ -67,9 +67,9 @@ _CHANNEL = re.compile(CHANNEL)
 def without_thinking(text: str) -> str:
     """Return `text` without the model's thinking before its answer.
 
-    If the opening tag is missing because a template wrote it, thinking ends at the last closing tag that is outside of
-    fences and has text after it. Thinking that is never closed loses only its tag, because a model that forgets to
-    close it often continues with the answer.
+    The opening tag may be missing because it was part of the prompt. Thinking then ends at the last closing tag that is
+    outside of fences and has text after it. If thinking is never closed, only its tag is removed, because a model that
+    forgets to close it often continues with the answer.
     """
     text = _from_last_channel(text)
     position = 0
@@ -86,7 +86,7 @@ def without_thinking(text: str) -> str:
 
 
 def is_thinking(text: str) -> bool:
-    """Return whether `text`, the beginning of a reply, ends in the middle of thinking."""
+    """Return whether `text`, the beginning of a reply, ends before the thinking is closed."""
     channels = [channel["name"] for channel in _CHANNEL.finditer(text)]
     if channels:
         return "final" not in channels
@@ -127,10 +127,10 @@ _ENDS = re.compile(rf"(?<![\"'`]){_ENDING}(?![\"']|`(?!``))(?P<fence>\s*^[ \t]*(
 
 
 def without_control_tokens(text: str) -> str:
-    """Return `text` without the tokens of a chat template or of fill-in-the-middle at its ends.
+    """Return `text` without tokens of a chat template or of fill-in-the-middle at its start and end.
 
-    A token that marks the end of a text ends this text. Anything after it is another text. A closing fence right after
-    the token is kept.
+    Some tokens mark the end of a text. Everything after such a token is cut off, except for a closing fence right after
+    it.
     """
     if before := _CONTROLS_BEFORE.match(text):
         text = text[before.end() :]
@@ -145,4 +145,4 @@ def without_control_tokens(text: str) -> str:
 
 
 UNWRAPPING: tuple[Filter, ...] = (without_thinking, without_control_tokens)
-"""Filters for a whole reply, applied in this order until it is Python."""
+"""Filters for a whole reply. They are applied in this order until the text is Python."""

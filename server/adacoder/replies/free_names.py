@@ -1,4 +1,4 @@
-"""Names that a piece of code binds, and names that it takes from its surroundings."""
+"""Find the names that a piece of code takes from its surroundings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def free_names(text: str) -> frozenset[str]:
 
 
 def _used(module: SymbolTable) -> Iterator[str]:
-    """Yield the module's names that are used by the module or any scope in it."""
+    """Yield the global names that the module or any scope in it uses."""
     waiting = [module]
     while waiting:
         table = waiting.pop()

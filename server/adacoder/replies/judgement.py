@@ -1,4 +1,4 @@
-"""Read judgements in a reply: a score, a confidence, a yes or a no, however a model words them."""
+"""Read a judgement in a reply: a score, a confidence, a yes or a no. Models word them in many ways."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _JUDGES = re.compile(
 
 
 def score(text: str, most: int) -> float | None:
-    """Read a score from 0 to `most`: "Score: 4", "**4/5**", "I give it a three"; None if there is none.
+    """Read a score from 0 to `most`, as in "Score: 4", "**4/5**" or "I give it a three"; None if there is none.
 
     The last score counts, because models consider before they conclude. Numbers in words are read up to five.
     """
@@ -44,7 +44,7 @@ def score(text: str, most: int) -> float | None:
 
 
 def _scaled(found: re.Match[str], most: int) -> float | None:
-    """Return the number of a match, scaled to `most`; None if it is out of range."""
+    """Return the number of a match, scaled to `most`; None if the number is out of range."""
     word = found["number"].lower()
     value = float(_WORDS[word]) if word in _WORDS else float(word)
     groups = found.groupdict()
@@ -55,7 +55,7 @@ def _scaled(found: re.Match[str], most: int) -> float | None:
 
 
 def is_accepted(text: str) -> bool | None:
-    """Read a yes or a no. The last such word decides; None if there is none."""
+    """Read a yes or a no. The last such word decides. If there is none, return None."""
     for line in reversed(answer(text).splitlines()):
         found = [*_JUDGES.finditer(line)]
         if found:

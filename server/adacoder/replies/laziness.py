@@ -1,4 +1,4 @@
-"""Detect lazy replies: functions that are only outlined and not written."""
+"""Detect functions in a reply that are only outlined and not written."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def is_lazy(function: Definition, target: Target) -> bool:
 
 
 def leaves_out(line: str) -> bool:
-    """Return whether a line is only a placeholder for omitted code: `# ... existing code ...`, `...`."""
+    """Return whether a line is only a placeholder for omitted code, such as `# ... existing code ...` or `...`."""
     return line.strip() == "..." or _LEFT_OUT.fullmatch(line.strip()) is not None
 
 
@@ -77,7 +77,7 @@ def _statements(function: Definition) -> list[str]:
 
 
 def _leaves_out(function: Definition) -> Iterator[bool]:
-    """Yield for each line of the body whether it is like `... rest of code`, or is `...` as a whole block."""
+    """Yield for each line of the body whether it is a placeholder: `... rest of code`, or `...` as a whole block."""
     text = function.text
     opener = function.header_line
     for line in function.body_lines:

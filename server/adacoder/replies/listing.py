@@ -1,4 +1,4 @@
-"""Read lists in a reply: numbered, bulleted, one item per line, in JSON, or in XML whose tags may be unclosed."""
+"""Read lists in a reply. They are numbered, bulleted, one item per line, in JSON, or in XML with unclosed tags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from adacoder.replies.filters import answer
 
 _LONGEST = 2_000
-"""Number of characters of an item to keep."""
+"""Maximum characters of an item. The rest is cut off."""
 _ITEM = re.compile(
     r"^(?P<indent> {0,3})(?:(?:#{1,6} *)?[*_]{0,2}(?:[A-Za-z]+ +)?\d{1,2}[*_]{0,2}[.):]|[-*+•])[ \t]+\S", re.MULTILINE
 )
@@ -19,7 +19,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$\n?", re.MULTILINE)
 def items(text: str, most: int) -> tuple[str, ...]:
     """Read at most `most` items of a list.
 
-    The list is a JSON array, else a list with the text of each item, else all lines but headings.
+    The list is a JSON array, or else a numbered or bulleted list, or else all lines except for headings.
     """
     text = _FENCE.sub("", answer(text)).strip()
     found = _of_json(text) or _of_list(text) or [line for line in text.splitlines() if not _announces(line)]
@@ -49,7 +49,7 @@ def _of_list(text: str) -> list[str]:
 
 
 def _end_of_list(text: str, start: int) -> int:
-    """Return the end of the last item: a blank line before text that is not indented."""
+    """Return the end of the last item. It ends at a blank line before text that is not indented."""
     ends = re.compile(r"\n[ \t]*\n(?=\S)").search(text, start)
     return ends.start() if ends else len(text)
 
@@ -81,7 +81,7 @@ def sections(text: str, tag: str) -> tuple[str, ...]:
 def section(text: str, tag: str, others: tuple[str, ...] = ()) -> str:
     """Read the text after the first `<tag>`; empty if there is no such tag.
 
-    The text ends at the end tag or at the first tag of `others`.
+    The text ends at its end tag, at another `<tag>`, or at the first tag of `others`.
     """
     found = sections(text, tag)
     if not found:

@@ -1,4 +1,4 @@
-"""Read marks in a reply for several numbered things, however a model lists them."""
+"""Read marks for several numbered things in a reply. Models list them in many ways."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from adacoder.replies.filters import answer
 from adacoder.replies.judgement import score
 
 _MARK = re.compile(r"^\W*(?:[A-Za-z]+[ \t]+)?(?P<number>\d{1,2})[\"*_ \t]*[.):|=-]+(?P<mark>.*\d.*)$")
-"""A line with a numbered mark: "2. 90", "Proposal 2: 90%", "| 2 | 90 |"."""
+"""A line with a numbered mark, such as "2. 90", "Proposal 2: 90%" or "| 2 | 90 |"."""
 _LIST = re.compile(r"(?<![\d,])\d{1,3}(?:[ \t]*,[ \t]*\d{1,3}){2,}(?![\d,])")
 """Unnumbered marks in one line."""
 
 
 def marks(text: str, most: int) -> Mapping[int, float]:
-    """Read marks from 0 to `most`, by the number of the marked thing, from 1.
+    """Return the mark of each thing, from 0 to `most`. Things are numbered from 1.
 
     Unnumbered marks are numbered in order.
     """

@@ -1,4 +1,4 @@
-"""Prepare passages of a reply for finding the function. A passage is code that may contain the Target's function."""
+"""Prepare the passages of a reply. A passage is code that may contain the Target's function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STATEMENT = re.compile(
     r"(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""Number of characters of an assignment in which to search for its `=`."""
+"""Number of characters of an assignment that are searched for its `=`."""
 _USES = re.compile(
     r"print[ \t]*\(|assert\b|if[ \t]+__name__\b|(?:doctest|unittest|pytest)\."
     r"|(?:main|check|test\w*|run_tests)\(\)"
@@ -43,10 +43,8 @@ _OTHER_SYNTAX = re.compile(r"(?:;|\)[ \t]*\{)[ \t]*$|^[ \t]*(?:end|fi|done)[ \t]
 def passages(run: Block, target: Target) -> Iterator[Block]:
     """Yield the passages of a run of code, at column 0.
 
-    The run is cut where a test or a demonstration uses the target.
-
-    Code after such a use is another version, or unrelated. A run that continues after the target's docstring gets the
-    target's signature.
+    The run is cut where a test or a demonstration uses the target. Code after such a use is another version or
+    unrelated. If the run begins inside the target's body, it gets the target's signature.
     """
     text = run.text[blank.end() :] if (blank := _BLANK_LINES.match(run.text)) else run.text
     text = with_signature(text, target) if goes_on(text, target) else _without_lambda(_moved_left(text), target)
@@ -59,7 +57,7 @@ def passages(run: Block, target: Target) -> Iterator[Block]:
 
 
 def _without_lambda(text: str, target: Target) -> str:
-    """Return `text` with `name = lambda …: …` rewritten as a function, if the name is the target's."""
+    """Return `text` with `name = lambda …: …` rewritten as a function, if `name` is the target's name."""
     assigned = re.search(rf"^{re.escape(target.name)}[ \t]*(?::[^=\n]+)?=[ \t]*\(?lambda\b", text, re.MULTILINE)
     line = None if assigned is None else next(logical_lines(text, assigned.start()), None)
     if line is None:
@@ -76,7 +74,7 @@ def _without_lambda(text: str, target: Target) -> str:
 
 
 def _moved_left(text: str) -> str:
-    """Move the first part of `text` to column 0, up to a line that is further left."""
+    """Move the first lines of `text` to column 0, up to a line that has less indentation."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -86,7 +84,10 @@ def _moved_left(text: str) -> str:
 
 
 def without_echo(text: str, target: Target) -> str:
-    """Return `text` without the end of the target's signature and docstring, if the model begins by repeating it."""
+    """If `text` begins with the end of the target's signature and docstring, return the text after that.
+
+    Some models repeat the end of the prompt before they continue.
+    """
     head = Span(target.header.start, target.docstring_span.end).of(target.text)
     first, *others = (line.strip() for line in head.splitlines())
     lines = {first, *others}
@@ -110,7 +111,7 @@ def _is_use(statement: str, target: Target) -> bool:
 def goes_on(text: str, target: Target) -> bool:
     """Return whether `text` begins inside the target's body.
 
-    It must be indented, and have more than definitions and strings.
+    It must be indented, and contain more than definitions and strings.
     """
     lines = logical_lines(text)
     first = next(lines, None)
@@ -133,7 +134,7 @@ def _defines(statement: str, target: Target) -> bool:
 
 
 def is_body(text: str) -> bool:
-    """Return whether `text`, at column 0, is certainly a body: it returns or yields outside of any function."""
+    """Return whether `text`, at column 0, is certainly a body, because it returns or yields outside of any function."""
     level = -1
     leaves = False
     for line in logical_lines(text):
@@ -148,7 +149,7 @@ def is_body(text: str) -> bool:
 def may_be_body(text: str, target: Target) -> bool:
     """Return whether `text` may be the body of a function that returns nothing.
 
-    It must not define anything or call the target. If it prints or tests, it must also use the target's parameters.
+    The text must not define anything or call the target. If it prints or tests, it must use the target's parameters.
     """
     codes = [text[line.start : line.end] for line in logical_lines(text)]
     if all(_DEFINES_OR_IMPORTS.match(code) for code in codes) or not _does_something(text):
@@ -160,7 +161,7 @@ def may_be_body(text: str, target: Target) -> bool:
 
 
 def _does_something(text: str) -> bool:
-    """Return whether `text` is Python, and is more than bare values such as JSON or an output."""
+    """Return whether `text` is Python and does something. Bare values, such as JSON or an output, do nothing."""
     tree = parsed(text)
     return tree is not None and any(
         not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call | ast.Await)
@@ -169,14 +170,14 @@ def _does_something(text: str) -> bool:
 
 
 def is_another_language(text: str) -> bool:
-    """Return whether lines or blocks end in a way that never occurs in Python."""
+    """Return whether lines or blocks of `text` end in a way that never occurs in Python."""
     return _OTHER_SYNTAX.search(text) is not None
 
 
 def with_signature(text: str, target: Target) -> str:
-    """Return a function with the target's signature and the body that `text` begins with, at any indentation.
+    """Return a function with the target's signature and the body `text`, which may have any indentation.
 
-    A first line that lost its indentation gets the indentation of the other lines.
+    If the first line lost its indentation, it gets the indentation of the other lines.
     """
     lines = list(logical_lines(text))
     if lines and not lines[0].width:

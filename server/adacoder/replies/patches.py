@@ -1,7 +1,7 @@
 """Apply the patches in a reply to the target's module: unified diffs, SEARCH/REPLACE blocks and `*** Begin Patch`.
 
-Agents and chats that are asked to edit a file write patches, and a user may paste them. Of 7,037 recorded replies of
-models, none contains a patch.
+Agents and chats write patches if they are asked to edit a file. A user may paste such a patch. Of 7,037 recorded
+replies of models, none contains one.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ class _Hunk:
     """One place of a patch."""
 
     path: str = ""
-    """The file, as named in the patch; empty if it is not named."""
+    """The file that the patch names; empty if it names none."""
     anchor: str = ""
     """A line above the place."""
     line: int = 0
-    """1-based first line of the place after the hunks before it are applied; 0 if the patch does not state it."""
+    """1-based first line of the place, counted after the earlier hunks are applied; 0 if the patch does not state
+    it."""
     lines: list[tuple[str, str]] = field(default_factory=list)
     """The lines of the place, each with its mark: blank for context, `-` or `+`."""
     ended: bool = False
-    """True if something follows, so that the hunk cannot continue."""
+    """True if other text follows the hunk. The hunk then cannot continue."""
 
     def take(self, line: str) -> None:
         """Add a line of the patch."""
@@ -55,19 +56,17 @@ class _Hunk:
 
     @property
     def old(self) -> list[str]:
-        """The lines to find in the module."""
+        """The lines that the hunk replaces in the module."""
         return [text for mark, text in self.lines if mark != "+"]
 
     @property
     def new(self) -> list[str]:
-        """The lines to put in their place."""
+        """The lines after the replacement."""
         return [text for mark, text in self.lines if mark != "-"]
 
 
 def patched(text: str, target: Target) -> list[Block]:
-    """Return the versions of the target that the patches in `text` create.
-
-    Each version has its new imports and definitions.
+    """Return the versions of the target that the patches in `text` create, with their new imports and definitions.
 
     Changes to other files and to other functions of the module are ignored. Hunks are applied in order. A hunk that
     fits only the original module begins another version.
@@ -130,9 +129,9 @@ def _hunks(text: str) -> Iterator[_Hunk]:
 
 
 def _counted(lines: Iterable[str], old: int, new: int) -> int:
-    """Return how many of `lines` a unified hunk with these numbers of lines has; 0 if `lines` contradict the numbers.
+    """Return how many of `lines` belong to a unified hunk with these numbers of lines; 0 if the numbers are wrong.
 
-    Inside a hunk, a removed line such as `--- x` does not begin a file.
+    The count is needed because a removed line such as `--- x` does not begin a file inside a hunk.
     """
     count = 0
     for line in lines:
@@ -143,7 +142,7 @@ def _counted(lines: Iterable[str], old: int, new: int) -> int:
         if line[:1] != "\\":
             old, new = old - (line[:1] != "+"), new - (line[:1] != "-")
         count += 1
-    return count if old == new >= 0 else 0  # blank context at the end of a reply is lost
+    return count if old == new >= 0 else 0  # a reply loses blank context at its end
 
 
 def _replacement(lines: deque[str], path: str) -> _Hunk:
@@ -163,7 +162,7 @@ def _replacement(lines: deque[str], path: str) -> _Hunk:
 
 
 def _trim(hunk: _Hunk) -> None:
-    """Drop blank context at both ends, because models add and omit it freely."""
+    """Drop blank context at both ends of a hunk. Models add and omit it freely."""
     while hunk.lines and hunk.lines[-1][0] == " " and not hunk.lines[-1][1].strip():
         hunk.lines.pop()
     while hunk.lines and hunk.lines[0][0] == " " and not hunk.lines[0][1].strip():
@@ -172,10 +171,9 @@ def _trim(hunk: _Hunk) -> None:
 
 
 def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | None:
-    """Return `lines` with `hunk` applied; None if it fits no place, or more than one.
+    """Return `lines` with `hunk` applied; None if the hunk does not fit exactly one place.
 
-    White space at both ends of lines may differ. In that case, the new lines are shifted in the same way as the first
-    old line.
+    White space at both ends of lines may differ. The new lines then get the same shift as the first old line.
     """
     old = hunk.old
     if not any(line.strip() for line in old):
@@ -197,7 +195,7 @@ def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | N
 
 
 def _place(hunk: _Hunk, old: Sequence[str], lines: Sequence[str], target: Target) -> int | None:
-    """Find the only place of `old`. The line number, the anchor and the target decide between several."""
+    """Find the only place of `old`. If there are several, the line number, the anchor and the target decide."""
     module, bare = [line.strip() for line in lines], [line.strip() for line in old]
     places = [at for at in range(len(module) - len(bare) + 1) if module[at] == bare[0] and _stands(bare, module, at)]
     anchored = [at for at in places if hunk.anchor and any(hunk.anchor in line for line in module[:at])]
@@ -228,7 +226,10 @@ def _moved(line: str, theirs: str, ours: str) -> str:
 
 
 def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
-    """Return the target and the new imports and definitions of a patched module; None if the target is unchanged."""
+    """Return a block with the target and the new imports and definitions of a patched module.
+
+    Return None if the target is unchanged.
+    """
     text, before = "\n".join(lines), normalize(target.text)
     function = next((each for each in definitions(text) if each.qualname == target.qualname), None)
     if function is None or function.span.of(text) == normalize(target.source):

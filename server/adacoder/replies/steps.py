@@ -11,19 +11,21 @@ _PIECE = re.compile(r"^[ \t]*(?P<fence>```|~~~)(?:.|\n)*?(?:\n[ \t]*(?P=fence)[ 
 """A fence with its contents, or any other line that is not blank."""
 _STEP = re.compile(r"(?P<indent> {0,3})(?:#{1,6} +)?[*_]{0,2}(?:[Ss]tep +)?(?P<number>\d{1,2})[*_]{0,2}[.):]")
 _IN_STEP = re.compile(r"[ \t]|[-*+•] ")
-"""Beginning of a line that belongs to a step, even after a blank line."""
+"""The beginning of a line that belongs to a step even after a blank line."""
 _ENDS_STEPS = re.compile(r"```|~~~|#")
-"""Beginning of a line that ends a step, even without a blank line before it."""
+"""The beginning of a line that ends a step even without a blank line before it."""
 _ANNOUNCES = re.compile(r"#|\*\*[^*]+\*\*$|.*:[*_ ]*$")
-"""A line that announces the next text, which may be more steps: a heading, or a line that ends with a colon."""
+"""A line that announces the text below it, such as a heading or a line that ends with a colon. That text may be more
+steps."""
 _PROMISES = re.compile(r":[*_ ]*\Z")
-"""End of a step that continues with the text after it."""
+"""The end of a step that continues with the next text."""
 _CONCLUDES = re.compile(r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ \t]*)?$", re.IGNORECASE | re.MULTILINE)
-"""A line that only announces a plan: "Plan:", "**Mended plan**"."""
+"""A line that only announces a plan, such as "Plan:" or "**Mended plan**"."""
 _LEAST_STEPS = 3
-"""Minimum number of steps that a plan is asked to have. With fewer, the following text may still belong to the plan."""
+"""Minimum number of steps that prompts ask for. After fewer steps, the next text may still belong to the plan."""
 _TELLING_CHARACTERS = 64
-"""Maximum length of a line that announces steps."""
+"""Number of characters at the end of a step that are searched for a colon. A last line with fewer characters may still
+become a part of the steps."""
 
 
 @dataclass(slots=True)
@@ -42,7 +44,7 @@ class _Steps:
     """True if the text after the steps announces more steps."""
 
     def take(self, piece: re.Match[str], *, is_behind_blank: bool) -> bool:
-        """Continue with `piece`; return False if it does not belong to the steps."""
+        """Read the next piece of the reply. Return False if it does not belong to the steps."""
         step = _STEP.match(piece[0])
         if step is not None and self._is_next(step):
             self.number, self.is_announced = int(step["number"]), False
@@ -54,7 +56,7 @@ class _Steps:
         return True
 
     def _is_next(self, step: re.Match[str]) -> bool:
-        """Return False if the step is inside another step. Announced steps may begin with 1 again."""
+        """Return whether a step follows the last one and is not inside it. Announced steps may begin with 1 again."""
         numbers = (self.number + 1, 1) if self.is_announced else (self.number + 1,)
         return len(step["indent"]) <= self.indent and int(step["number"]) in numbers
 
@@ -88,7 +90,7 @@ def concluding_steps(text: str) -> str:
 
 
 def are_complete(text: str) -> bool:
-    """Return whether a growing reply contains all its steps, because other text begins after them."""
+    """Return whether a growing reply contains all its steps. It does if other text begins after them."""
     if is_thinking(text):
         return False
     _, is_followed = _find(answer(text))
@@ -98,8 +100,8 @@ def are_complete(text: str) -> bool:
 def _find(text: str) -> tuple[_Steps | None, bool]:
     """Find the first numbered steps that are enough for a plan. Also return whether other text begins after them.
 
-    Steps include indented text, and text after a colon. They end at a fence, a heading, or any other text after a blank
-    line, unless that text only announces more steps.
+    Steps include indented text, and text after a colon. They end at a fence, at a heading, or at other text after a
+    blank line. Text that only announces more steps does not end them.
     """
     found: _Steps | None = None
     end = 0
@@ -118,5 +120,5 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
 
 
 def _is_telling(piece: re.Match[str]) -> bool:
-    """Return whether the piece is long enough to be recognised as other text."""
+    """Return whether enough of the piece has arrived to recognise it as other text."""
     return piece.string.find("\n", piece.start()) >= 0 or len(piece[0]) >= _TELLING_CHARACTERS

@@ -1,4 +1,4 @@
-"""Find code in JSON strings, such as tool calls that were not executed."""
+"""Find code in the strings of JSON, for example in a tool call that was not executed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _IS_CODE = re.compile(
 """A line of a function or of a patch."""
 _VALUE_BEGINS = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _ATTEMPTS = 32
-"""Maximum number of JSON values to read in one reply."""
+"""Maximum number of JSON values that are read in one reply."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
 def texts_in_json(text: str) -> Iterator[str]:
-    """Yield the code in JSON values that begin a line of `text`, in order."""
+    """Yield the code in the JSON values of `text`, in order. A value must begin a line."""
     position = 0
     for begin in islice(_VALUE_BEGINS.finditer(text), _ATTEMPTS):
         if begin.end() >= position:
@@ -39,7 +39,7 @@ def texts_in_json(text: str) -> Iterator[str]:
 def _codes(value: JSON) -> Iterator[str]:
     """Yield the code in a value.
 
-    A list of lines is one text. A text may itself be JSON, as `arguments` of a tool call often are.
+    A list of lines is one text. A text may itself be JSON. The `arguments` of a tool call often are.
     """
     waiting = [value]
     while waiting:

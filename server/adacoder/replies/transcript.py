@@ -1,7 +1,7 @@
 """Read transcripts of code: an interactive session, or a listing with line numbers.
 
-Each step is a filter, as in `filters.py`, and is tried only on text that is not yet Python. Of 7,037 recorded replies,
-none contains such a transcript, but chats with pasted code do.
+Each step is a filter, as in `filters.py`, and is tried only on text that is not yet Python. None of 7,037 recorded
+replies contains such a transcript, but chats with pasted code may.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from adacoder.replies.filters import Filter, filtered
 
 
 def readable(code: str) -> str:
-    """Return `code` as Python expects it: without line numbers and prompts."""
+    """Return `code` without line numbers and prompts."""
     return filtered(code, FILTERS)
 
 
@@ -24,7 +24,10 @@ _PROMPTED = re.compile(rf"^[ \t]*{_PROMPT}(?: (?P<code>.*))?$", re.MULTILINE)
 
 
 def without_prompts(code: str) -> str:
-    """Return the statements of an interactive session that defines something, without prompts and output."""
+    """Return the statements of an interactive session, without prompts and output. Other text stays unchanged.
+
+    The session must define a function or class.
+    """
     if not _PROMPTED_DEFINITION.search(code) or _DEFINES.search(code):
         return code
     return "\n".join(match["code"] or "" for match in _PROMPTED.finditer(code))
@@ -37,7 +40,7 @@ _NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+(?:[ \t]*[|│:.)→])?[ \t]*(?:
 def without_line_numbers(code: str) -> str:
     """Remove the line numbers of a listing.
 
-    The numbers must count up by one, and the listing must define a function.
+    The numbers must count up by one, and the listing must define a function. Other text stays unchanged.
     """
     if not _NUMBERED_DEFINITION.search(code):
         return code
@@ -48,7 +51,7 @@ def without_line_numbers(code: str) -> str:
 
 
 def _counted(lines: list[str]) -> Iterator[list[str | re.Match[str]]]:
-    """Split `lines` into runs of numbered lines that count up, and into single other lines."""
+    """Split `lines` into runs. Numbered lines that count up form a run, and every other line is a run of its own."""
     run: list[str | re.Match[str]] = []
     expected = -1
     for line in lines:
@@ -76,4 +79,4 @@ def _unnumbered(run: list[str | re.Match[str]]) -> list[str]:
 
 
 FILTERS: tuple[Filter, ...] = (without_line_numbers, without_prompts)
-"""Filters for a piece of code, applied in this order until it is Python."""
+"""Filters for a piece of code. They are applied in this order until the code is Python."""

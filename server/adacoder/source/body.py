@@ -35,7 +35,7 @@ def body_of(function: Definition) -> str:
 
 
 def _body_start(function: Definition) -> tuple[int, str]:
-    """Return the offset of the body and the indentation to put before it.
+    """Return the offset of the body, and the indentation to put before it.
 
     The body begins on its own line, or after the header or docstring on the same line.
     """

@@ -30,7 +30,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "sequence": _SEQUENCES,
     "iterable": (*_SEQUENCES, dict, set),
     "collection": (*_SEQUENCES, dict, set),
-    # Literals never have these types.
+    # No literal has one of these types.
     **dict.fromkeys(("iterator", "generator", "asynciterator", "asyncgenerator", "coroutine", "awaitable"), ()),
 }
 """Literal types that an annotation allows, by its lower-case name. Other annotations allow anything."""
@@ -47,9 +47,9 @@ class Calls:
 
     @classmethod
     def of(cls, target: Target) -> Calls | None:
-        """Return the calls of `target`; None if a plain call has no result.
+        """Describe the calls of `target`; None if a plain call has no result.
 
-        That is so if a call needs an instance, `await` or a loop.
+        A plain call has no result if the function needs an instance, `await` or a loop.
         """
         if not target.signature.startswith("def") or re.search(r"^[^#\n]*\byield\b", target.body.of(target.text), re.M):
             return None

@@ -1,8 +1,8 @@
 """Find the examples in a class's docstring that run one of its methods.
 
-The method's own examples come first. The class's examples follow, up to the last one that runs the method. Class
-examples that do not run the method are kept because they may prepare later ones. `class_examples` reads the docstring
-to find possible examples. `running` selects the final ones after a run.
+The method's own examples run first, and the class's examples follow, up to the last one that runs the method. Earlier
+class examples stay even if they do not run the method, because they may prepare later ones. `class_examples` finds
+possible examples in the docstring. After a run, `running` selects the final ones.
 
 If a class example uses another stub or an undefined name, that example and all later ones are left out, because the
 method cannot make them pass. doctest runs the two docstrings separately, but here they share a namespace. So if a class
@@ -77,7 +77,7 @@ def _defines(text: str, module: Module, names: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _bindings(text: str, module: Module) -> Bindings:
-    """Return the bindings of a text, computed once for all of its methods."""
+    """Return the bindings of a module's text. They are computed once for all of its methods."""
     return bindings(text, module)
 
 

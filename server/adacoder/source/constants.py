@@ -39,7 +39,7 @@ class Constant:
 
     node: ast.expr
     end: int
-    """Offset just past it."""
+    """The offset just past the literal."""
 
     @property
     def text(self) -> str:
@@ -125,7 +125,7 @@ def _expression(text: str) -> ast.expr | None:
 
 
 def _is_deep(node: ast.expr) -> bool:
-    """Return whether `node` is nested too deeply for recursive code. People do not write code that deep."""
+    """Return whether `node` is nested too deeply for recursive functions. Code that people write is not so deep."""
     level: list[ast.AST] = [node]
     for _ in range(_DEEPEST):
         level = [inner for each in level for inner in ast.iter_child_nodes(each)]
@@ -174,8 +174,8 @@ def _number(node: ast.expr) -> float:
     """Evaluate arithmetic with numbers.
 
     Raises:
-        ValueError: the expression is not arithmetic.
-        ArithmeticError: it has no result.
+        ValueError: `node` is not arithmetic.
+        ArithmeticError: the result does not exist, as in `1 / 0`.
     """
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Context of a task for the model: ranked pieces of the module and of the project files that it uses.
+"""Collect the context of a task for the model: ranked pieces of the module and of the project files that it uses.
 
 All files are read as text. Nothing is run, started or written to disk. jedi resolves names from other files, and sees
 only the project's own imports and files. This is the only file that imports jedi.
@@ -40,15 +40,15 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _PROPERTY = re.compile(r"@[ \t]*(?:\w+\.)*(?:cached_)?property\b")
 _SHORTEST_MENTION = 3
-"""Minimum letters of a name to match it regardless of case, as `tax` in a docstring matches `TAX`."""
+"""Minimum letters of a name that is matched regardless of case: `tax` in a docstring matches `TAX`."""
 _LONGEST_IMPORTS = 3000
 _LONGEST_OTHER_CLASS = 1600
-"""Maximum characters of a class other than the method's own."""
+"""Maximum characters to show of a class that is not the method's own."""
 _LONGEST_CALL = 160
 _MOST_CALLS = 2
 _MOST_BASES = 6
 _MOST_PARTS = 8
-"""Maximum number of types to show because other types contain them."""
+"""Maximum number of types that are shown only because fields of other types use them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class Piece:
     """A part of the surroundings: text at column 0 with `\\n` line endings."""
 
     kind: str
-    """The reason to show the piece, most important reason first:
+    """The reason to show the piece.
 
-    `imports`; `contract` (overloads, or the method that is overridden); `class` (around the method); `docstring` (of
-    the module); `signature` (symbols in the signature); `mentioned` (symbols in the docstring); `base` (base classes);
-    `part` (types of the fields of these classes); `call` (calls of the target); `imported` (from the project);
-    `module` (the rest of the module, nearest first).
+    These are the reasons, most important first: `imports`; `contract` (overloads, or the method that is overridden);
+    `class` (the class around the method); `docstring` (the module's docstring); `signature` (symbols in the signature);
+    `mentioned` (symbols in the docstring); `base` (base classes); `part` (types of the fields of these classes); `call`
+    (calls of the target); `imported` (imports from the project); `module` (the rest of the module, nearest first).
     """
     text: str
     position: int = 0
@@ -108,7 +108,7 @@ class _Entry:
     section: int
     offset: int = 0
     where: tuple[Path, int] | None = None
-    """File and offset of the definition, if it shows exactly one."""
+    """File and offset of the definition, if the entry shows exactly one."""
 
     @property
     def what(self) -> object:
@@ -205,7 +205,7 @@ class _Surroundings:
 
     @cached_property
     def _in_docstring(self) -> list[Symbol]:
-        """Symbols that the docstring mentions, regardless of case: the module's own and its imports."""
+        """The module's own symbols and its imports that the docstring mentions, regardless of case."""
         small = {word.casefold() for word in self._mentioned if len(word) >= _SHORTEST_MENTION}
         here = [symbol.name for symbol in self._module.symbols]
         names = [*here, *self._imported_names]
@@ -242,7 +242,7 @@ class _Surroundings:
 
     @property
     def _imported_names(self) -> list[str]:
-        """Names bound by `from` imports. A plain `import` binds a module, whose members the text must name."""
+        """Names bound by `from` imports. A plain `import` binds a whole module, which is too much to show."""
         return [each.binds for each in self._module.imports if each.name is not None]
 
     def _calls(self) -> Iterator[_Entry]:
@@ -296,7 +296,7 @@ class _Surroundings:
 
 
 def _used(symbol: Symbol) -> str:
-    """Show a symbol: a class with its members, a function with more of its docstring."""
+    """Show a symbol. A class is shown with its members, and a function with more of its docstring."""
     definition = symbol.definition
     if definition is None:
         return constant(symbol.text)
@@ -322,12 +322,12 @@ def _names_in(text: str) -> list[str]:
 
 
 _ONE_AT_A_TIME = threading.Lock()
-"""jedi has one parser cache for the whole process."""
+"""A lock for jedi, because jedi has one parser cache for the whole process."""
 _BUILTINS = "builtins.pyi"
 _STAR = re.compile(r"^([ \t]*)from[ \t]+[.\w]+[ \t]+import[ \t]*\*", re.MULTILINE)
 _MOST_STARS = 12
-"""Maximum number of `import *` that jedi sees in other files. It follows each through all others, without a memory
-limit."""
+"""Maximum number of `import *` that jedi sees in other files. jedi follows each of them through all others, without a
+memory limit."""
 
 
 class _Following:
@@ -340,7 +340,7 @@ class _Following:
     def __call__(
         self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles
     ) -> list[tuple[str, DefinedAt]]:
-        """Find the definitions of `names` that a module at `path` gets through `imports`; see `Follow`."""
+        """Find the definitions of `names` in a module at `path` that has these `imports`; see `Follow`."""
         import jedi  # heavy, and needed only when a model is asked
         from parso.cache import parser_cache
 
@@ -348,7 +348,7 @@ class _Following:
         # Give jedi only the imports and the names, because it is slow on the whole text of a module.
         code = "\n".join([*imports, *names])
         found: list[tuple[str, DefinedAt]] = []
-        # jedi fails in many ways on odd code, and the prompt then has less context
+        # jedi fails in many ways on odd code. The prompt then has less context.
         with _ONE_AT_A_TIME, suppress(Exception):
             environment = jedi.InterpreterEnvironment()
             ask = environment.get_inference_state_subprocess
@@ -374,8 +374,8 @@ class _Following:
 class _Reading:
     """An environment for jedi that only reads the project's files.
 
-    By default, jedi really imports compiled modules and the modules in `settings.auto_import_modules`, sets `sys.path`
-    of the whole process while it looks for a module, caches parsed files on disk, and reads any file.
+    By default, jedi reads any file, and caches parsed files on disk. It really imports compiled modules and the modules
+    in `settings.auto_import_modules`. While it looks for a module, it sets `sys.path` of the whole process.
     """
 
     def __init__(self, state: Any, inner: object, project: NearFiles) -> None:
@@ -398,7 +398,10 @@ class _Reading:
     def get_module_info(
         self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
     ) -> tuple[object, bool | None]:
-        """Find the module `string` in the folders `path`, or else `sys_path`. Also return whether it is a package."""
+        """Find the file of the module `string` in the folders `path`, or else `sys_path`.
+
+        Also return whether the module is a package.
+        """
         for folder in sys_path if path is None else path:
             file = self._near_files.file(Path(folder), string)
             if file is not None:
@@ -409,7 +412,7 @@ class _Reading:
         """Parse a file of the project, or jedi's stub of the builtins, which jedi needs.
 
         Raises:
-            OSError: the file is neither.
+            OSError: the file is neither of these.
         """
         path = Path(file_io.path)
         if path.name != _BUILTINS or not path.is_relative_to(self._jedi):

@@ -1,4 +1,4 @@
-"""Lines and branches of a function that no Example reached.
+"""Find the lines and branches of a function that no Example reached.
 
 Only lines that the user's interpreter compiled count. Helpers of the candidate and code for type checkers do not count.
 """
@@ -62,7 +62,8 @@ class _Test:
     def never(self, there: Reached, reached: Reached) -> Iterator[bool]:
         """Yield the outcomes of the condition that never occurred.
 
-        Skip a condition that was not evaluated, and an outcome that an unreached line already shows.
+        A condition that was not evaluated has no such outcome. An outcome is also skipped if an unreached line already
+        shows that it never occurred.
         """
         for outcome, ways in self._ways(there).items():
             destinations = {to for _, to in ways}
@@ -80,7 +81,7 @@ class _Test:
         return range(self.node.lineno, (self.node.test.end_lineno or self.node.lineno) + 1)
 
     def _ways(self, there: Reached) -> dict[bool, set[tuple[int, int]]]:
-        """Return the branches that belong to each outcome, as far as line numbers reveal the outcome."""
+        """Return the branches of each outcome, as far as line numbers show which outcome a branch belongs to."""
         ways = {way for way in there.branches if way[0] in self._own}
         body = self.node.body[0].lineno
         inside = {way for way in ways if way[1] in self._own}

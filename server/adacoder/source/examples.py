@@ -1,4 +1,4 @@
-"""The examples of a docstring, as `doctest` reads them."""
+"""Read the examples of a docstring as `doctest` does."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from adacoder.source.literal import Literal, read_literal
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
 """Error message of `DocTestParser`, which counts lines of the docstring from 1."""
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
-"""Line that opens a Markdown fence, or closes it if nothing follows."""
+"""A line that opens a Markdown fence. It closes the fence if nothing follows the marks."""
 _LONGEST = 40_000
-"""Maximum characters of a docstring with examples. The longest in common packages has half as many."""
+"""Maximum characters of a docstring with examples. The longest docstring in common packages has half as many."""
 
 
 class UnreadableExample(TargetError):
     """An example that doctest cannot read."""
 
     def __init__(self, line: int, problem: str) -> None:
-        """`line`: 0-based, in the file."""
+        """`line` is the 0-based line in the file."""
         super().__init__(f"The example on line {line + 1} cannot be read, as it {problem}: write it as doctest asks.")
         self.line = line
 
@@ -55,7 +55,7 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
 
 
 def _without_closed_fences(docstring: Literal) -> Literal:
-    """Blank out each closing line of a Markdown fence, so that it ends the output above it.
+    """Blank out each closing line of a Markdown fence. The blank line ends the output above it.
 
     Only a line outside examples opens a fence. A similar line in an output is part of the output.
     """

@@ -1,6 +1,6 @@
 """Find undefined names, and the imports that define them in this workspace.
 
-The workspace's code is not run: its files are read as text. This is the only file that imports pyflakes.
+The workspace's code is not run. Its files are read as text. This is the only file that imports pyflakes.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ _ATTRIBUTE_OF_MODULES = re.compile(r"__\w+__")
 def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]:
     """Return the undefined names in the lines of `within` in the module `text`, in order of use.
 
-    Undefined names that the module also uses outside `within` are left out, because they evidently come from somewhere.
-    Names like `__file__` and the builtins of any Python are also left out. Dynamically bound names are included,
-    because only the sandbox sees that they exist. A name imported only for type checkers is undefined where it is
-    needed at run time. If our own Python cannot parse the code in `within`, the result is empty, and the user's Python
-    decides.
+    A name that the module also uses outside `within` is left out, because it must come from somewhere. Names like
+    `__file__` and the builtins of any Python are also left out. Dynamically bound names are included, because only the
+    sandbox sees that they exist. A name that is imported only for type checkers is undefined where it is used at run
+    time. If our own Python cannot parse the code in `within`, the result is empty, and the user's Python decides.
     """
     return _undefined(text, (within,) if isinstance(within, Span) else tuple(within))
 
@@ -97,7 +96,7 @@ def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
 
 def _checked(tree: ast.Module) -> list[_Use]:
     """Return the names that pyflakes reports as undefined, unless the module binds them elsewhere, even later."""
-    # Imported here because it is not needed before there is a reply.
+    # pyflakes is imported here because it is not needed before there is a reply.
     from pyflakes.checker import Annotation, Checker, ModuleScope  # type: ignore[import-untyped]  # pyflakes has no types
     from pyflakes.messages import ImportStarUsage, UndefinedName  # type: ignore[import-untyped]  # pyflakes has no types
 
@@ -122,7 +121,7 @@ def is_in_the_table(name: str) -> bool:
 
 
 class ImportIndex:
-    """Find imports of names from the target's module, the project's other files, installed packages and common usage.
+    """Find the import of a name in the target's module, the project's other files, installed packages and common usage.
 
     No file is read before the first look-up.
 
@@ -131,7 +130,7 @@ class ImportIndex:
         workspace: the folder whose files are read.
         folders: the folders of the user's interpreter. Without them, installed packages are unknown, and few names
             outside the standard library can be imported.
-        wishes: additions and exceptions to the private files of the workspace.
+        wishes: the user's additions to the private files of the workspace, and exceptions from them.
     """
 
     def __init__(
@@ -160,7 +159,10 @@ class ImportIndex:
         return None if defined is None else defined.statement
 
     def _is_certain(self, statement: str) -> bool:
-        """Return whether a statement imports from the standard library, or installed packages are unknown."""
+        """Return whether a statement can be used without looking at installed packages.
+
+        It must import from the standard library, or installed packages must be unknown.
+        """
         module = statement.split()[1].partition(".")[0].rstrip(",")
         return module in sys.stdlib_module_names or not self._installed.is_known
 

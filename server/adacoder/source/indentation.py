@@ -1,7 +1,7 @@
 """Change the indentation of a block of Python code, based on its lines.
 
-Syntax errors stay for the user's interpreter to report: a dedent that matches no level, an unexpected indent, or a
-missing block.
+Wrong indentation stays wrong, so that the user's interpreter reports it: a dedent that matches no level, an unexpected
+indent, or a missing block.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
 
     Args:
         text: code with `\\n` line endings.
-        parent: the enclosing indentation. All lines are indented further than this.
+        parent: the enclosing indentation. All lines get a deeper indentation.
         first: the new indentation of the first statement.
         unit: the new indentation of one level.
     """
@@ -69,7 +69,7 @@ def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
 
 
 class _Levels:
-    """A stack of open levels, outermost first. Each has its old width and its new indentation."""
+    """A stack of open levels, outermost first. A level has an old width and a new indentation."""
 
     def __init__(self, width: int, parent: str, first: str, unit: str) -> None:
         self._first = first
@@ -104,7 +104,7 @@ class _Levels:
 
 
 def _step(logical: list[LogicalLine]) -> int:
-    """Return the columns of one level, which is the smallest indent of a block."""
+    """Return the number of columns of one level. It is the smallest indent of a block."""
     steps = [after.width - line.width for line, after in pairwise(logical) if after.width > line.width]
     return min(steps, default=len(DEFAULT_UNIT))
 

@@ -38,11 +38,11 @@ from adacoder.source.constants import Constant, call_at, constant_at
 from adacoder.source.literal import Literal
 
 _LONGEST = 20_000
-"""Maximum characters of a docstring to read."""
+"""Maximum characters of a docstring. The rest is not read."""
 _LONGEST_LINE = 1_000
 """Maximum characters of a line. Longer lines are skipped."""
 _MOST = 200
-"""Maximum number of places in a docstring to try for each form."""
+"""Maximum number of places in a docstring that are tried for each form."""
 _MOST_ARGUMENTS = 20
 """Maximum number of arguments in a description."""
 
@@ -69,7 +69,7 @@ _RAISES = re.compile(
     r"`{0,2}(?P<name>[A-Z]\w*)\b"
 )
 _SAME = re.compile(rf"{_GAP}(?:={{1,3}}(?![=>])|{_ARROW})[ \t]*")
-"""Text between two equal results: `1 + 2 = 3`."""
+"""Text between two equal results, as in `1 + 2 = 3`."""
 
 _BULLETS = re.compile(r"[ \t]*(?:(?:[-*+•‣·#]|\(?(?:\d{1,2}|[a-z])[.)])[ \t]+)*", re.IGNORECASE)
 _LEADING_WORD = re.compile(
@@ -77,7 +77,7 @@ _LEADING_WORD = re.compile(
     r"|calling|here|like|note|that|also|similarly|likewise|again|finally|as|in|such)?",
     re.IGNORECASE,
 )
-"""Words allowed before a call on its line, because they do not make it part of something else."""
+"""Words allowed before a call on its line. With these words, the call is still an example."""
 _FACTOR = re.compile(r"\d[ \t]*\*+[ \t]*\Z|\d\(\Z")
 """A factor before a call."""
 _LEAVES_OPEN = re.compile(
@@ -88,7 +88,7 @@ _LEAVES_OPEN = re.compile(
     r"|^[ \t]*\.\.[ \t]+(?:deprecated|version\w+|warning|todo)::[^\n]*)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Text above a line that makes the line a condition, a mistake, or part of something else."""
+"""Text above a line. After this text, the line is a condition, a mistake, or part of something else."""
 _CONDITION = r"\b(?:if|when|where|unless|until|provided|assuming|depending|only[ \t]+(?:for|in|with|on))\b"
 _DOUBT = (
     r"\b(?:or|except|otherwise|else|not|etc|mod|modulo|approx\w*|about|roughly|around|nearly|almost)\b|[~≈]"
@@ -118,8 +118,7 @@ _FOR = re.compile(
     r"(?<![\w.])(?<!not )(?<!except )(?:for|given|(?P<named>with|when|if))[ \t]+(?=`?[^\W\d]\w*`?[ \t]*=[^=])",
     re.IGNORECASE,
 )
-"""Text before arguments in a description. After the group `named`, they need the parameters' names.
-"""
+"""Text before arguments in a description. After the group `named`, the arguments need the parameters' names."""
 _INPUT = re.compile(r"^[ \t]*+(?:[-*+•][ \t]++)?(?:sample[ \t]++)?inputs?[ \t]*+[:=]\s*+", re.IGNORECASE | re.MULTILINE)
 _OUTPUT = re.compile(
     rf"[ \t]*+[,;.]?\s*+(?:{_ARROW}|[-*+•])?[ \t]*+(?:(?:sample|expected)[ \t]++)?outputs?[ \t]*+[:=]{_GAP}",
@@ -140,7 +139,7 @@ _OUTCOME = re.compile(
 _NO_ASIDE = re.compile(rf"[-+*/%^=<>]|[.;!?]\s|\b(?:to|through|plus|minus|times)\b|{_DOUBT}", re.IGNORECASE)
 """Text between arguments and result that changes their meaning."""
 _DISTANCE = 200
-"""Maximum characters between arguments and their result, and maximum characters to check above a call."""
+"""Maximum characters between arguments and their result. No more characters are checked above a call."""
 
 
 class _StatementKind(Enum):
@@ -356,7 +355,7 @@ def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
 
 
 def _by_position(named: Arguments, parameters: list[str]) -> Arguments:
-    """Pass the arguments `named` by position, up to the first parameter without an argument."""
+    """Drop the names of the arguments up to the first parameter that has no argument."""
     return tuple(
         (None if name == parameter else name, value)
         for (name, value), parameter in zip(named, parameters, strict=False)
@@ -368,9 +367,9 @@ def _written(name: str | None, value: ast.expr) -> str:
 
 
 def _result_of_sentence(text: str, start: int) -> Constant | None:
-    """Return the only result between `start` and the end of its line, or else of the next line.
+    """Return the only result on the rest of the line after `start`.
 
-    Return None if there are several results.
+    If the line has none, the next line counts as well. Return None if there are several results.
     """
     rest = text[start : start + _DISTANCE]
     following = _FOR.search(rest)

@@ -1,7 +1,7 @@
-"""Values of string literals, with the source line of each line of the value.
+"""Read the values of string literals, and find the source line of each line of a value.
 
-Our own Python cannot be used for this: it rejects some escapes, and it does not report which source line a line of the
-value comes from.
+Our own Python cannot do this. It rejects some escapes, and it does not know from which source line a line of the value
+comes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CONTROLS.update(dict(zip("\\'\"", "\\'\"", strict=True)))
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """The value of a string literal, and its lines."""
+    """The value of a string literal, and where its lines come from."""
 
     value: str
     """The value as in Python: lines end with `\\n`, and unknown escapes stay unchanged."""
@@ -38,7 +38,7 @@ def read_literal(literal: str) -> Literal:
     """Read one `str` literal with quotes and prefix, or several adjacent ones, with or without parentheses.
 
     Raises:
-        ValueError: the text is something else.
+        ValueError: `literal` is not a string literal.
     """
     text = normalize(literal)
     values, lines = [""], [0]
@@ -57,7 +57,7 @@ def read_literal(literal: str) -> Literal:
 
 
 def literal_parts(literal: str) -> list[Span]:
-    """Locate the literals in a text for `read_literal`, with prefixes and quotes.
+    """Return the places of the literals in a text for `read_literal`, with their prefixes and quotes.
 
     Raises:
         ValueError: the text contains anything else.
@@ -103,7 +103,7 @@ def _read(literal: str) -> Literal:
         elif meaning:
             is_begun = True
         elif not is_begun:
-            lines[-1] = line  # a continuation before any text of the line
+            lines[-1] = line  # this line of the value has no text before the continuation
         done = mark.end()
     return Literal("".join([*parts, content[done:]]), tuple(lines))
 

@@ -1,4 +1,4 @@
-"""Find the function at a position or with a name, based on lines, so that the rest of the file may be broken."""
+"""Find the function at a position or with a name. It is found by its lines, so the rest of the file may be broken."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from adacoder.source.stubs import is_stub
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
 _CONTENT = re.compile(r"[^\r\n]*")
 _PROSE = re.compile(r"[(=]")
-"""One of these characters is in every example in prose, which calls the function or gives its arguments."""
+"""Every example in prose contains one of these characters, because it calls the function or gives its arguments."""
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
@@ -49,12 +49,13 @@ def locate(
 ) -> Target:
     """Find the function named `qualname`, or the innermost reachable one around the 0-based `line`.
 
-    If several functions have the name, the last documented one counts. For a property, the getter counts. A blank line
-    directly below a function belongs to it. So do further blank lines that are indented deeper than its `def`.
+    If several functions have the name, the last documented one is chosen; for a property, it is the getter. A blank
+    line directly below a function belongs to the function. Further blank lines belong to it if they are indented deeper
+    than its `def`.
 
     Raises:
-        TargetError: the function does not exist or cannot be a target. It may have no docstring, be inside another
-            function, only declare an overload, have unreadable examples, or be in a file that never runs.
+        TargetError: the function does not exist or cannot be a target. For example, it has no docstring, is inside
+            another function, only declares an overload, has unreadable examples, or is in a file that never runs.
     """
     must_run(path)
     if qualname is not None:
@@ -70,17 +71,14 @@ def must_run(path: Path) -> None:
     """Check that the code in the file can run.
 
     Raises:
-        TargetError: it is a stub file, which only declares types.
+        TargetError: `path` is a stub file, which only declares types.
     """
     if path.suffix == ".pyi":
         raise TargetError(f"{path.name} only declares types, and its code never runs: go to {path.stem}.py.")
 
 
 def undocumented(text: str, path: Path, *, line: int | None = None, qualname: str | None = None) -> Definition | None:
-    """Return the function that `locate` would return if it had a docstring.
-
-    Return None if it has a docstring or cannot be a target.
-    """
+    """Return the function that `locate` rejects only because it has no docstring; None if there is none."""
     try:
         must_run(path)
         chosen = _around(text, line or 0, path) if qualname is None else _named(definitions(text), qualname, path)
@@ -132,7 +130,7 @@ def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
 
 
 def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
-    """Yield the docstrings that doctest would read, in order: module, classes and functions.
+    """Yield the targets whose docstrings doctest would read: the module, then classes and functions in file order.
 
     `__test__` is not included, because its value is only known when the module runs.
     """
@@ -178,7 +176,7 @@ def may_have_examples(text: str) -> bool:
 
 
 def _read(one: Documented, lines: Lines, owner: Definition | None = None) -> Documented:
-    """Add the examples, or the reason why they cannot be read."""
+    """Add the examples to `one`, or the error if doctest cannot read them."""
     try:
         return replace(one, target=_with_examples(one.target, lines, owner))
     except UnreadableExample as unreadable:
@@ -217,7 +215,7 @@ def _around(text: str, line: int, path: Path) -> Definition:
 
 
 def _functions_at(text: str, line: int) -> list[Definition]:
-    """Return the functions that contain `line`, innermost last. A blank line can belong to a function above it."""
+    """Return the functions that contain `line`, innermost last. A blank line can belong to the function above it."""
     start = line_start(text, line)
     content = _CONTENT.match(text, start) if start is not None else None
     if start is None or content is None:
@@ -239,12 +237,12 @@ def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
 
 
 def _can_be_found(definition: Definition) -> bool:
-    """Return whether it has a complete header, is reachable by examples, and does not declare an overload."""
+    """Return whether an example can run a function or class."""
     return _obstacle(definition) is None
 
 
 def _obstacle(definition: Definition) -> str | None:
-    """Return the reason why no example can run a function or class, or None."""
+    """Return the reason why no example can run a function or class; None if an example can."""
     name = definition.name
     if definition.in_function:
         return f"'{definition.qualname}' is inside a function, where no example can reach it: move it out."

@@ -1,8 +1,8 @@
-"""Detection of hard-coded answers to the docstring's examples.
+"""Detect hard-coded answers to the docstring's examples.
 
-An Example is answered from memory if the lines that it reached contain its input and its `want` as constants. The form
-of the constants does not matter: comparisons, tables, strings that are split, or parameter defaults. Code counts as
-memorised if this holds for most Examples.
+An Example is answered from memory if its input and its `want` are constants on the lines that it reached. The constants
+may be in comparisons, tables, strings that are split, or parameter defaults. Code counts as memorised if it answers
+most Examples from memory.
 
 Small inputs, tables with many more entries than the Examples, and rules stated in the docstring are legitimate. So are
 thresholds and arithmetic: `if score >= 90` does not test for the single input 90.
@@ -25,15 +25,15 @@ _LONGEST = 10_000
 """Maximum characters of a function or an example to read."""
 _TRUTHS = {("true",), ("false",)}
 _BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
-"""Words of inputs that functions may legitimately treat as special cases."""
+"""Words of inputs that a function may legitimately treat as special cases."""
 _ORDERS, _NONE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str]()
 _CHOOSING = (ast.Compare, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.match_case, ast.Attribute)
-"""Nodes whose constants select the answer, or are the answers to select from. An attribute is a method of a string."""
+"""Nodes whose constants select an answer, or are the answers to select from. An attribute here is a string's method."""
 _GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
-    """Explain why passing these Examples proves nothing, or return None.
+    """Explain why passing these Examples proves nothing; None if it proves something.
 
     If no lines were observed, every line counts as reached.
     """
@@ -56,18 +56,18 @@ class _AnswerConstant(NamedTuple):
 
     words: tuple[str, ...]
     chooses: bool
-    """True if it is in a comparison or a table."""
+    """True if the constant is in a comparison or a table."""
     lines: range | None
     """1-based lines of the constant's statement; None if lines are not observed."""
 
 
 class _Code:
-    """The constants of a candidate, except in arithmetic, thresholds and errors."""
+    """The constants of a candidate, except those in arithmetic, thresholds and errors."""
 
     def __init__(self, placed: Splice) -> None:
         self.constants: list[_AnswerConstant] = []
         self.tables: list[list[tuple[str, ...]]] = []
-        """The words of each entry of its sequences and strings, in order."""
+        """For each sequence or string of the candidate, the words of its entries, in order."""
         lines = Lines(placed.text)
         for span in (*placed.added, placed.function):
             tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
@@ -118,7 +118,7 @@ def _plain(*nodes: ast.expr) -> list[ast.expr]:
 
 
 def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[ast.AST]:
-    """Return all nodes for which `is_meant` holds, and all nodes that contain one."""
+    """Return all nodes for which `is_meant` is true, and all nodes that contain such a node."""
     found = set[ast.AST]()
     for node in reversed([*ast.walk(tree)]):  # children before parents
         if is_meant(node) or not found.isdisjoint(ast.iter_child_nodes(node)):
@@ -127,9 +127,9 @@ def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[as
 
 
 def _computed(tree: ast.AST) -> frozenset[ast.AST]:
-    """Return all nodes that contain arithmetic, or a name bound to its result.
+    """Return all nodes that contain arithmetic, or a name bound to the result of arithmetic.
 
-    For example, a remainder is not the input itself.
+    Such a value is not the input itself. An example is a remainder.
     """
     sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
     bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
@@ -165,7 +165,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         chain.from_iterable({want for result, want in answers if _joined(want) in seen[result.reached.lines].text})
     )
     if any(left[word] < 0 for word in left.keys() - _BASE):
-        return 0  # more answers than places in the code have the constant, so the code computes with it
+        return 0  # a constant is in more answers than places in the code, so the code computes with it
     small = [table for table in code.tables if sum(not _BASE.issuperset(entry) for entry in table) <= len(results)]
     placed = {(str(place), entry) for table in small for place, entry in enumerate(table)}
     keys = frozenset(+left)
@@ -187,7 +187,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
     asked = Counter(found)
     recalled = [met for met, want in found if asked[met, want] == 1]  # one answer for several inputs is a rule
     telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
-    others = int(by_default == 1)  # reached only because every test failed
+    others = int(by_default == 1)  # a single answer without a test is the default after all tests
     is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
     known = _NONE.union(*telling, *(given for given, _ in inputs.values()), *(want for _, want in answers))
     beyond = _NONE.union(*(each.words for each in code.constants if each.chooses)) - known - _BASE
@@ -202,9 +202,9 @@ class _LineConstants(NamedTuple):
     """All words of the constants, in order."""
     choosing: frozenset[str]
     others: frozenset[str]
-    """Single words in places where they choose nothing, such as arguments of calls."""
+    """Single words that choose nothing, such as arguments of calls."""
     longer: list[_AnswerConstant]
-    """Strings of several words in such places."""
+    """Strings of several words that choose nothing."""
 
 
 def _reached(code: _Code, lines: frozenset[int]) -> _LineConstants:
@@ -233,8 +233,9 @@ def _prose(target: Target) -> str:
 def _inputs(target: Target) -> dict[Example, tuple[frozenset[str], frozenset[str]]]:
     """For each Example, return the words of its input, and words that the function may derive from them.
 
-    The input is the arguments of the target, or all literals of the Example if there are none. Names are replaced by
-    the words that earlier Examples bound to them. Derived words are the lengths, and all words joined.
+    The input consists of the arguments of the target. If there are no arguments, all literals of the Example are the
+    input. A name counts as the words that earlier Examples bound to it. Derived words are the lengths of arguments, and
+    all words joined.
     """
     found, bound = dict[Example, tuple[frozenset[str], frozenset[str]]](), dict[str, frozenset[str]]()
     for example in target.examples:
@@ -265,7 +266,10 @@ def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
 
 
 def _answer(want: str) -> tuple[str, ...]:
-    """Return the words of the constants in a `want`; all its words if it is not an expression with constants."""
+    """Return the words of the constants in a `want`.
+
+    If it is not an expression with constants, return all its words.
+    """
     tree = parsed(want[:_LONGEST])
     return tuple(_words_in([tree])) if tree is not None and len(tree.body) == 1 and _words_in([tree]) else _words(want)
 

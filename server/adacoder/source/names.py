@@ -1,6 +1,6 @@
-"""Names that a piece of Python code binds, and names that it uses from outside.
+"""Find the names that a piece of Python code binds, and the names that it uses from outside.
 
-Code that our own Python cannot parse is read by its lines, which finds too many names rather than too few.
+If our own Python cannot parse the code, its lines are read. This finds too many names rather than too few.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ImportedName:
 
     @property
     def binds(self) -> str:
-        """The name it binds."""
+        """The name that the import binds."""
         return self.alias or self.name or self.module.partition(".")[0]
 
     @property
@@ -62,7 +62,7 @@ class ImportedName:
 
     @property
     def item(self) -> str:
-        """Its text after `import`."""
+        """The text after `import` for this name."""
         return f"{self.name or self.module}{f' as {self.alias}' if self.alias else ''}"
 
     def origin(self, module: Module) -> str:
@@ -124,14 +124,14 @@ class Bindings:
     for_typing: set[str] = field(default_factory=set)
     """Names imported only for type checkers, or only when run as a script."""
     changed: set[str] = field(default_factory=set)
-    """Names whose values are or may be changed in place: `name[key] = …`, `name.attribute = …`, `name += …`,
-    `name.add(…)`, `fill(name)`."""
+    """Names whose values may be changed in place: `name[key] = …`, `name.attribute = …`, `name += …`, `name.add(…)`,
+    `fill(name)`."""
 
 
 def bindings(text: str, module: Module) -> Bindings:
     """Collect the names that the top level of `text`, in `module`, binds at run time.
 
-    Names that functions declare `global` count. Names bound under `if TYPE_CHECKING:` do not.
+    Names that functions declare `global` are included. Names bound under `if TYPE_CHECKING:` are not.
     """
     found = Bindings()
     tree = parsed(text)
@@ -152,12 +152,13 @@ class _Binder(ast.NodeVisitor):
         self._found = found
         self._module = module
         self._always = False
-        """True while the statement being read runs unconditionally."""
+        """True while the visitor is in a statement that runs unconditionally."""
 
     def read(self, tree: ast.Module) -> None:
         for statement in tree.body:
             self._always = isinstance(statement, _ALWAYS)
-            with suppress(RecursionError):  # an expression is nested too deeply; bound names were visited before it
+            # an expression is nested too deeply; the visitor saw the bound names before it
+            with suppress(RecursionError):
                 self.visit(statement)
         self._always = False
         for node in ast.walk(tree):
@@ -235,13 +236,13 @@ def used_names(text: str) -> frozenset[str]:
 
 
 def used_when_called(text: str) -> frozenset[str]:
-    """Return the names that functions in `text` use from outside when they run, but not the names in their headers."""
+    """Return the names that functions in `text` use from outside when they run. Names in their headers are left out."""
     table = symbols(text)
     return frozenset(IDENTIFIER.findall(text) if table is None else _globals(table.get_children()))
 
 
 def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
-    """Collect the names in string annotations, which type checkers read but which are not used at run time."""
+    """Collect the names in string annotations. Only type checkers read these names."""
     found: set[str] = set()
     for annotation in (annotation for statement in statements for annotation in _annotations(statement)):
         for node in ast.walk(annotation):
@@ -255,7 +256,7 @@ def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
 def names_at_run_time(node: ast.AST, *, is_lazy: bool, in_function: bool) -> Iterator[str]:
     """Yield the names that are evaluated when `node`, or a function that it defines, runs.
 
-    If `is_lazy`, no annotations are evaluated. Otherwise, all annotations are, except those of local variables.
+    If `is_lazy`, annotations are never evaluated. Otherwise, all are evaluated except those of local variables.
     """
     if isinstance(node, ast.Name):
         yield node.id
@@ -291,5 +292,5 @@ def _globals(tables: Iterable[SymbolTable]) -> Iterator[str]:
 
 
 def without(text: str, span: Span, indent: str) -> str:
-    """Replace the definition at `span` by `pass`, to find the names used elsewhere."""
+    """Replace the definition at `span` by `pass`. The names in the result are those used elsewhere."""
     return f"{text[: span.start]}{indent}pass{text[span.end :]}"

@@ -1,4 +1,7 @@
-"""Comments in the body of a stub: its author's notes on how to write it. They stay above the new body."""
+"""Comments in the body of a stub.
+
+They are the author's notes on how to write the function, and stay above the new body.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def without(text: str, comments: Set[str]) -> str:
 
 
 def has_all_but_comments(old: str, new: str) -> bool:
-    """Return whether `new` is the body `old` without some of the comments above its code."""
+    """Return whether `new` only differs from the body `old` in missing comments above the code."""
     above = {line.strip() for line in takewhile(_is_no_code, normalize(old).split("\n"))} - {""}
     return bool(above) and _code(old, above) == _code(new, above)
 

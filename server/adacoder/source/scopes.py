@@ -1,4 +1,4 @@
-"""Names that scopes of a syntax tree bind, and positions of local names."""
+"""Find the names that scopes of a syntax tree bind, and the positions of local names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def parameters(arguments: ast.arguments) -> list[ast.arg]:
-    """List all parameters, variadic ones last."""
+    """List all parameters. Variadic ones are last."""
     variadic = [arg for arg in (arguments.vararg, arguments.kwarg) if arg is not None]
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *variadic]
 
@@ -83,9 +83,9 @@ def all_names(tree: ast.AST) -> Iterator[str]:
 
 
 def local_uses(tree: ast.Module) -> frozenset[tuple[int, int]]:
-    """Return the lines and columns of names that an enclosing function binds, even later, or deletes.
+    """Return the lines and columns of names that an enclosing function binds or deletes anywhere.
 
-    These names are local to the function. Even if they have no value there, an import would not define them.
+    These names are local to the function. An import in the module would not define them, even where they have no value.
     """
     return frozenset(_local_uses(tree, frozenset()))
 

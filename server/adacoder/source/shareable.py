@@ -1,4 +1,4 @@
-"""A module's text without secrets, for a recorded conversation that may leave the machine."""
+"""Remove the secrets from a module's text, because a recorded conversation may leave the machine."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _MASKED = ("'…'", '"…"')
 
 
 def shareable(target: Target) -> str:
-    """Return the text of the target's module, and mask the strings that prompts must not show.
+    """Return the text of the target's module, with the strings masked that prompts must not show.
 
-    The target and docstrings stay, because prompts show them. Here, a docstring is any triple-quoted string at the
-    start of a statement. Tokens of well-known services are removed, even from comments and docstrings. Everything else,
-    including line endings, is unchanged.
+    The target and docstrings are not masked, because prompts show them. Here, a docstring is any triple-quoted string
+    at the start of a statement. Tokens of well-known services are removed, even from comments and docstrings.
+    Everything else, including line endings, is unchanged.
     """
     text, hidden = target.text, masked(target.text)
     literals, counterparts = _literals(text), _literals(hidden)
     if len(literals) != len(counterparts):
-        return hidden  # an unclosed string, whose end is unknown
+        return hidden  # a string is not closed, so its end is unknown
     statements = {line.start for line in logical_lines(text)}
     edits = [
         Edit(literal.start, literal.end, counterpart.of(hidden))

@@ -21,7 +21,7 @@ class Fit:
     """Changes that make the body of one function work in another."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """The candidate's parameters whose name differs in the target, with the target's names."""
+    """The candidate's parameters that have another name in the target, with this name."""
     defaults: Mapping[str, str] = field(default_factory=dict)
     """The candidate's parameters that the target lacks, with their default expressions."""
 
@@ -36,8 +36,8 @@ class _Parameter:
 def fit(signature: str, own: str, *, method: bool) -> Fit:
     """Fit the function with `signature` to the header `own`. Both run from `def` to the colon.
 
-    Positional parameters are matched by position if both functions have equally many. The rest is matched by name, then
-    in order. A parameter without a match needs a default.
+    Positional parameters are matched by position if both functions have the same number. The others are matched by
+    name, then in order. A parameter of the candidate without a match needs a default.
     """
     theirs, ours = arguments(signature), arguments(own)
     if theirs is None or ours is None:
@@ -60,7 +60,7 @@ def fit(signature: str, own: str, *, method: bool) -> Fit:
 
 @lru_cache(maxsize=32)
 def arguments(signature: str) -> ast.arguments | None:
-    """Parse the parameters of a header up to its colon; None if this fails or a name occurs twice."""
+    """Parse the parameters of a header that ends with its colon; None if this fails or a name occurs twice."""
     tree = parsed(f"{signature} pass")
     if tree is None or len(tree.body) != 1:
         return None

@@ -1,6 +1,6 @@
 """The skeleton of a docstring: a summary line from the function's name, and a call from its signature.
 
-The author completes it. `...` marks values that only the author knows, and no output is made up.
+The author completes the skeleton. `...` marks values that only the author knows. Outputs are never made up.
 """
 
 from __future__ import annotations

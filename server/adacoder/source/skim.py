@@ -1,7 +1,7 @@
 """List the functions of a text quickly, since an editor requests code lenses after every keystroke.
 
-A text is split into pieces that each start at a top-level definition, and known pieces are cached. So after a
-keystroke, usually only one piece is read again.
+A text is split into pieces. Each piece starts at a top-level definition, and known pieces are cached. So a keystroke
+usually changes only one piece, and only this piece is read again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Skimmed:
     line: int
     """0-based first line, including decorators."""
     is_stub: bool
-    """True if it still has to be written. Abstract functions do not count."""
+    """True if the function still has to be written. Abstract functions are not stubs."""
 
 
 def skim(text: str) -> tuple[Skimmed, ...]:

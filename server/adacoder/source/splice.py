@@ -1,8 +1,8 @@
 """Replace a Target by a Candidate with the smallest Edits.
 
-The body changes, and needed decorators are added. The signature, the docstring and every other byte of the file stay.
-Everything is found from lines. Code that our own Python cannot parse is inserted unchanged for the user's Python to
-check.
+The body is replaced, and needed decorators, imports and definitions are added. Every other byte of the file stays,
+including the signature and the docstring. The function is found by its lines. Code that our own Python cannot parse is
+inserted unchanged, and the user's Python checks it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _WORD = re.compile(r"\w+")
 def splice(target: Target, candidate: Candidate) -> Splice:
     """Replace `target` by `candidate`.
 
-    The new body gets the file's indentation and line endings, and comments of a stub stay above it. The function and
-    its parameters keep the target's names. Imports and module-level definitions are added if they are used and the
+    The new body gets the file's indentation and line endings. Comments of a stub stay above the body. The function and
+    its parameters keep the target's names. Imports and module-level definitions are added if the body uses them and the
     module lacks them. They never shadow other names of the module. If the candidate has no function, nothing changes.
     """
     function = find_function(candidate.function, target.name)
@@ -60,7 +60,8 @@ def splice(target: Target, candidate: Candidate) -> Splice:
 def _body(target: Target, function: Definition) -> str:
     """Return the body of a candidate's `function`, with the target's names.
 
-    If renaming is not safe, the body starts with assignments to the candidate's names, such as `lst = numbers`.
+    If it is not safe to rename variables, the body starts with assignments to the candidate's names, such as `lst =
+    numbers`.
     """
     theirs = fit(function.header.of(function.text), normalize(target.signature), method=target.in_class)
     body = body_of(function)
@@ -84,7 +85,7 @@ def _body(target: Target, function: Definition) -> str:
 def _needs_own_parameters(function: Definition, inner: ast.arguments, theirs: Fit) -> bool:
     """Return whether a function calls itself and has parameters that the target lacks.
 
-    Such a parameter may be an accumulator or a memory. With the target's signature, the recursive calls would fail.
+    Such a parameter may be an accumulator or a cache. With the target's signature, the recursive calls would fail.
     """
     own = [*inner.posonlyargs, *inner.args, *inner.kwonlyargs]
     is_recursive = re.search(rf"\b{re.escape(function.name)}[ \t]*\(", body_of(function)) is not None
@@ -129,7 +130,7 @@ class _BodyPlace:
 
     target: Target
     beside: bool
-    """True if the docstring is on the header's line and must move to its own."""
+    """True if the docstring is on the header's line. It then moves to a line of its own."""
     indent: str
     """The indentation of the body."""
     unit: str
@@ -148,7 +149,7 @@ class _BodyPlace:
         return cls(target, beside, indent, indent.removeprefix(target.indent))
 
     def at_column_zero(self, body: str) -> str:
-        """Return the function with this body as a separate module, for analysis only."""
+        """Return the function with this body as a separate module. The result is only analysed."""
         head = dedent(normalize(self.target.text[self.target.definition.start : self.target.header.end]))
         if not body[:1].isspace():
             body = reindent(body or "pass", parent="", first=DEFAULT_UNIT, unit=DEFAULT_UNIT)
@@ -159,7 +160,7 @@ class _BodyPlace:
         return normalize(text).replace("\n", line_ending(self.target.text))
 
     def has(self, body: str) -> bool:
-        """Return whether the function already has that body."""
+        """Return whether the function already has this body."""
         own = find_function(dedent(normalize(self.target.source)), self.target.name)
         return own is not None and body_of(own) == body
 
@@ -172,7 +173,10 @@ class _BodyPlace:
         return [Edit(start, start, self.in_file(text))] if text else []
 
     def edits(self, body: str) -> list[Edit]:
-        """Insert `body` below the comments of a stub. No edit if the function already has it."""
+        """Replace the old body by `body`, below the comments of a stub.
+
+        Return no edits if the function already has it.
+        """
         if self.has(body):
             return []
         body = without(body, {*remarks(self.target)})
@@ -191,7 +195,7 @@ class _BodyPlace:
 
 
 def _smallest(start: int, old: str, new: str) -> Edit:
-    """Replace `old`, which begins at `start`, by `new`, without touching common lines at both ends."""
+    """Replace `old`, which begins at `start`, by `new`. The edit leaves out the common lines at both ends."""
     before, after = _split(old), _split(new)
     head, tail = common_ends(before, after)
     first = start + len("".join(before[:head]))

@@ -1,4 +1,4 @@
-"""Recognise functions that are still stubs."""
+"""Find the functions that are still stubs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def is_stub(definition: Definition) -> bool:
 def unwritten(owner: Definition, name: str) -> frozenset[str]:
     """Return the names that cannot work yet in an example of the class `owner`, whatever its method `name` does.
 
-    These are the names of other stubs: functions, and methods of the class. If a stub is a special method, or is in
-    another class, its class is named instead. Special methods are not called by name, and another class with a stub may
-    fail anywhere.
+    These are the names of other stubs: functions, and methods of the class. If a stub is a special method, its class is
+    named instead, because special methods are not called by name. If it is in another class, that class is named
+    instead, because the class may fail anywhere.
     """
     return frozenset(
         each.parents[-1].name
@@ -45,9 +45,9 @@ def documented_stubs(text: str) -> list[Definition]:
 
 @lru_cache(maxsize=1)
 def _stubs(text: str) -> tuple[Definition, ...]:
-    """Return all functions that are stubs, cached because the methods of a text are checked in turn.
+    """Return all functions that are stubs. The result is cached, because the methods of a text are checked in turn.
 
-    If several functions have the same name, only the last one counts. The others declare overloads, or similar cases.
+    If several functions have the same name, only the last one counts. The others usually declare overloads.
     """
     last = {each.qualname: each for each in definitions(text) if not each.is_class and not each.in_function}
     return tuple(each for each in last.values() if is_stub(each))

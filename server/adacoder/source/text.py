@@ -1,4 +1,4 @@
-"""Read and write a user's file without losing a byte; apply edits; convert positions.
+"""Read and write a user's file without losing a byte, apply edits, and convert positions.
 
 AdaCoder counts offsets in code points. Editors count UTF-8, UTF-16 or UTF-32 units within a line. Only this module
 converts between them.
@@ -25,7 +25,8 @@ PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 """The unit of a position's character offset (LSP `PositionEncodingKind`)."""
 
 LONGEST = 1_000_000
-"""Maximum characters of a text or bytes of a file. The whole text is read whenever the cursor moves."""
+"""Maximum characters of a text or bytes of a file. It is small because the whole text is read whenever the cursor
+moves."""
 
 
 class FileError(AdaCoderError):
@@ -65,8 +66,8 @@ def read(path: Path) -> SourceFile:
     """Read the Python file at `path`.
 
     Raises:
-        TargetError: the file does not exist, cannot be read, is too long or not Python text, or its bytes would change
-            when written back.
+        TargetError: the file does not exist, cannot be read, is too long, is not Python text, or cannot be written back
+            byte for byte.
     """
     try:
         status = path.stat()
@@ -90,11 +91,12 @@ def decoded(path: Path, data: bytes) -> SourceFile:
     """Decode the bytes `data` of the Python file at `path`.
 
     Raises:
-        TargetError: the file is not Python text, or its bytes would change when written back.
+        TargetError: the file is not Python text, or cannot be written back byte for byte.
     """
     bom = data.startswith(codecs.BOM_UTF8)
     try:
-        # Lines are split as in Python's tokenizer: the cookie may be in the first two, with any line ending.
+        # Lines are split as in Python's tokenizer. The coding cookie may be in the first two lines, with any line
+        # ending.
         encoding, _ = tokenize.detect_encoding(iter(data.splitlines(keepends=True)).__next__)
         encoding = "utf-8" if bom else encoding
         text = data[3 * bom :].decode(encoding)
@@ -148,7 +150,7 @@ def write(file: SourceFile, text: str, workspace: Path) -> None:
     try:
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            # From here on, the open folder is used, even if its path is replaced.
+            # From here on, only the open folder is used, because its path may be replaced.
             if os.path.realpath(path.parent) != str(path.parent) or not os.path.samestat(
                 os.fstat(folder), path.parent.stat()
             ):
@@ -210,12 +212,15 @@ def _common_prefix(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def range_of(edit: Edit, text: str, encoding: PositionEncoding) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the start and end positions of an edit of `text`, in the form of `position_at`."""
+    """Return the start and end of an edit of `text`, each as `position_at` returns it."""
     return position_at(text, edit.start, encoding), position_at(text, edit.end, encoding)
 
 
 def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
-    """Return the 0-based line and character of `offset`. Inside a line terminator, this is the end of the line."""
+    """Return the 0-based line and character of `offset`.
+
+    An offset inside a line terminator counts as the end of the line.
+    """
     inside_terminator = text.startswith("\r\n", offset - 1) and offset > 0
     end = offset - inside_terminator
     start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
@@ -225,7 +230,8 @@ def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int
 def offset_at(lines: Lines, line: int, character: int, encoding: PositionEncoding) -> int:
     """Return the offset of a 0-based position.
 
-    A position outside a line or the text gives the nearer end of it. A position inside a code point gives its start.
+    A position outside a line or the text counts as the nearest end of the line or text. A position inside a code point
+    counts as the start of the code point.
     """
     if line < 0:
         return 0

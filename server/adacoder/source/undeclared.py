@@ -1,4 +1,4 @@
-"""Find imports that a candidate adds although its project does not declare them as dependencies."""
+"""Find imports that a candidate adds, and that its project does not declare as dependencies."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from adacoder.privacy.private_names import Wishes
 
 _SCRIPT = re.compile(r"^# /// script\b", re.MULTILINE)
-"""Start of inline script metadata, which declares a script's own dependencies."""
+"""The start of inline script metadata. In it, a script declares its own dependencies."""
 _RECORD_BYTES = 128 * 1024
-"""Maximum bytes of a distribution's file list that is searched for a module."""
+"""Maximum bytes of a distribution's file list. Longer lists are not searched for a module."""
 
 
 def undeclared(
@@ -55,7 +55,7 @@ def undeclared(
 
 
 def _providers(modules: set[str], declared: Set[str], installed: InstalledModules) -> dict[str, str]:
-    """Return the distribution of each module in `modules` that certainly does not come from a `declared` one."""
+    """Map modules to their distributions. Modules that may come from a `declared` distribution are left out."""
     found = installed.distributions()
     known = [installed.modules_of(found[name]) for name in declared & found.keys()]
     if not all(known):
@@ -78,7 +78,7 @@ def _import_of(module: str) -> re.Pattern[str]:
 
 
 def _family(distribution: str) -> str:
-    """Return the first part of a normalised name, which `opencv-python-headless` and `opencv-python` share."""
+    """Return the first part of a normalised name. `opencv-python-headless` and `opencv-python` share it."""
     return distribution.partition("-")[0]
 
 

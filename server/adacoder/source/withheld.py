@@ -1,8 +1,8 @@
-"""The module text for evaluating a candidate, without docstrings and comments.
+"""Blank the docstrings and comments of a module's text before a candidate is evaluated in it.
 
-A candidate that can read the expected output of an Example can return it. So docstrings, comments and the strings of
-`__test__`, where doctest finds more examples, are blanked. Lines and columns stay. A module whose code reads docstrings
-would behave differently, so it runs unchanged and its evidence reports this.
+A candidate that can read the expected output of an Example can return it. So docstrings and comments are blanked, and
+also the strings of `__test__`, where doctest finds more examples. Lines and columns stay. If the module's code reads
+docstrings, it would behave differently without them. Such a module runs unchanged, and the evidence reports this.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 _READS = re.compile(
     r"\b(?:__doc__|getdoc|getsource\w*|pydoc|help[ \t]*\(|(?:import|from)[ \t]+(?:click|docopt|fire|typer)\b)"
 )
-"""Code that reads docstrings or source. The libraries turn docstrings into a program's help."""
+"""Code that reads docstrings or source. The libraries in it turn docstrings into a program's help."""
 _FOR_PROGRAMS = re.compile(r"if[ \t(]+__name__\b")
-"""Start of a statement that does nothing in an imported module."""
+"""The start of a statement that does nothing in an imported module."""
 _MOST_EXAMPLES = 100
-"""Maximum number of examples to search for in the module's code."""
+"""Maximum number of examples that are searched for in the module's code."""
 _SETS_TESTS = re.compile(r"[ \t]*__test__\b")
-"""Start of a statement that sets `__test__`, where doctest finds examples outside docstrings."""
+"""The start of a statement that sets `__test__`. doctest finds examples there as well."""
 _COMMENT = re.compile(r"#[^\r\n]*")
 _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
-"""A character that can become a space: neither a line ending nor a line continuation."""
+"""A character that can become a space. Line endings and line continuations must stay."""
 
 
-@lru_cache(maxsize=4)  # called for each candidate of a request
+@lru_cache(maxsize=4)  # the function is called for each candidate of a request
 def withheld(target: Target) -> str | None:
     """Return the text of the target's module with docstrings and comments blanked, at its original length.
 
@@ -82,11 +82,11 @@ def _logical(text: str) -> Iterator[Span]:
 
 
 def _tests(text: str) -> Iterator[list[Span]]:
-    """Yield the literals of each statement that sets `__test__`; none if other code uses it."""
+    """Yield the literals of each statement that sets `__test__`. Yield none if other code uses `__test__`."""
     if "__test__" not in text:
         return
     setting = [line for line in _logical(text) if _SETS_TESTS.match(text, line.start)]
-    if len(re.findall(r"\b__test__\b", without_strings(text))) > len(setting):  # code reads it
+    if len(re.findall(r"\b__test__\b", without_strings(text))) > len(setting):  # other code reads `__test__`
         return
     for line in setting:
         yield list(string_literals(text, line.start, line.end))

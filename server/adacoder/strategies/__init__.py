@@ -1,4 +1,4 @@
-"""Registry of the published workflows. Each family has its own file, so that you can read it next to its paper."""
+"""The registry of the published workflows. Each family has its own file, so that you can read it next to its paper."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ STRATEGIES: Mapping[str, Strategy] = {
         *(MAPCODER, *CODETREES, *SEMAGS, LDB, LPW),
     )
 }
-"""All strategies by name, ablations included."""
+"""All strategies by name, including ablations."""
 FAMILIES = tuple(name for name in STRATEGIES if ":" not in name)
-"""Names of the families, which editors offer. An ablation is `FAMILY:VARIANT`, such as `codetree:bfs`."""
+"""The names of the families. Editors offer these. An ablation is named `FAMILY:VARIANT`, such as `codetree:bfs`."""
 LISTED = f"{', '.join(FAMILIES)}, or an ablation that `adacoder strategies --all` lists"
 """The available names as a phrase."""
 
@@ -54,7 +54,7 @@ def strategy_named(name: str) -> Strategy:
 
 
 def most_rounds(mode: Mode, settings: Settings) -> int:
-    """Return the maximum number of rounds of a request, summed over all models of its ladder.
+    """Return the maximum number of rounds of a request, with all models of its ladder.
 
     It is 1 for an unknown strategy, and for modes other than generate, fix and another.
     """
@@ -66,13 +66,13 @@ def most_rounds(mode: Mode, settings: Settings) -> int:
 
 
 COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "selection")
-"""Columns of the table of strategies. `calls` is the number of model calls in the best and the worst case, with the
-paper's t.
+"""The columns of the table of strategies. `calls` has the number of model calls in the best and the worst case, with
+the paper's t.
 """
 
 
 def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
-    """Return one row per family, and per ablation if wanted. The keys are the columns."""
+    """Return one row per family, and with `has_ablations` also one per ablation. The keys are the columns."""
     return [
         {
             "name": each.name,

@@ -1,6 +1,7 @@
-"""AdaCoder: Adaptive Planning in Multi-Agent Code Generation. Algorithm 1 of the paper (appendix C), and its ablations.
+"""AdaCoder: Adaptive Planning in Multi-Agent Code Generation.
 
-ARCHITECTURE.md gives the reasons for each departure from the paper.
+This is Algorithm 1 of the paper (appendix C), with its ablations. ARCHITECTURE.md gives the reasons for each departure
+from the paper.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _PAPER = "AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-
 
 @dataclass(frozen=True, slots=True)
 class AdaCoder:
-    """The main loop, with a switch for each Agent that section V-D of the paper ablates."""
+    """The main loop. It has a switch for each Agent that section V-D of the paper ablates."""
 
     has_planner: bool = True
     has_debugger: bool = True
@@ -27,7 +28,7 @@ class AdaCoder:
     """True if the debugger applies the paper's Algorithm 3 as printed, for comparison with AdaCoder's own rules."""
 
     async def run(self, request: Request) -> None:
-        """Write without a plan, evaluate, and repair by rule. Then plan from the error and write from scratch."""
+        """Write without a plan, evaluate, and repair by rules. Then plan from the error and write from scratch."""
         plan = ""
         for number in request.rounds():
             if number == 1:

@@ -17,9 +17,9 @@ from adacoder.strategies.direct import Direct
 from adacoder.strategies.strategy import Strategy
 
 PROGRAMMER = coder("programmer", "writing the function in four steps", "agentcoder_write", thinks=True)
-"""Understands the problem, chooses an algorithm, and writes it first as pseudocode, then as code (section 3.1)."""
+"""The Role that understands the problem, chooses an algorithm, and writes pseudocode and then code (section 3.1)."""
 PROGRAMMER_AGAIN = coder("programmer", "revising the function", "revise")
-"""Revises `code` by the executor's `error`."""
+"""The Role that revises `code` by the executor's `error`."""
 
 
 def _tests(reply: Reply, target: Target) -> tuple[Example, ...]:
@@ -27,7 +27,7 @@ def _tests(reply: Reply, target: Target) -> tuple[Example, ...]:
 
 
 PROGRAMMER_CHECKS = coder("programmer", "going through the tests", "agentcoder_check", thinks=True)
-"""Goes through the designer's `tests`, which never run, and refines its `code` if necessary (section 4.3)."""
+"""The Role that works through the designer's `tests` without running them, and refines its `code` (section 4.3)."""
 
 
 def _themselves(found: tuple[Example, ...]) -> tuple[Example, ...]:
@@ -44,7 +44,7 @@ DESIGNER: Role[tuple[Example, ...]] = Role(
     otherwise=(),
     tests=_themselves,
 )
-"""Designs basic, edge and large cases without seeing code (section 3.2)."""
+"""The Role that designs basic, edge and large cases. It sees no code (section 3.2)."""
 
 
 def _both(reply: Reply, target: Target) -> tuple[Candidate, tuple[Example, ...]]:
@@ -69,9 +69,9 @@ BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
     limits=Limits(one_in=2),
     tests=_tests_of,
 )
-"""Writes the function and its tests in one reply (section 4.7)."""
+"""The Role that writes the function and its tests in one reply (section 4.7)."""
 DESIGNER_TOO = replace(DESIGNER, agent="programmer")
-"""The test designer as the same Agent, for requests that start from existing code."""
+"""The test designer under the programmer's name, for an ablation with one agent."""
 
 
 ITERATIONS = 5
@@ -80,19 +80,20 @@ ITERATIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class AgentCoder:
-    """Programmer, executor and test designer. Ablations drop the designer, or merge it into the programmer.
+    """The loop of programmer, executor and test designer.
 
-    See sections 4.3 and 4.7.
+    Ablations remove the designer (section 4.3) or merge it into the programmer (section 4.7).
     """
 
     designs: bool = True
     is_one_agent: bool = False
 
     async def run(self, request: Request) -> None:
-        """Design tests and write. Then revise by the executor's results for the docstring's Examples and the tests.
+        """Design tests and write the function.
 
-        If a designed test fails, the designer is also asked again (section 5). It sees no error and no code, so its new
-        tests are another opinion on the earlier ones.
+        Then revise it by the results of the docstring's Examples and of the tests. If a designed test fails, the
+        designer is also asked again (section 5). It does not see the error or the code, so its new tests are a second
+        opinion on the earlier ones.
         """
         started = await request.try_start()
         if not request.goes_on_past_a_pass:
@@ -124,7 +125,10 @@ class AgentCoder:
 
 
 async def _nothing_run(request: Request) -> None:
-    """Design tests and write. The programmer then refines its code by the tests. Only the refined program runs."""
+    """Design tests and write the function.
+
+    The programmer then refines it by the tests. Only the refined program runs.
+    """
     started = await request.try_start()
     for _ in request.rounds():
         tests = await request.ask(DESIGNER)

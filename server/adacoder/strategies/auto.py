@@ -1,8 +1,8 @@
-"""Our own strategy: the AdaCoder loop. If it stalls, the kind of failure decides the next step, within the same budget.
+"""Our own strategy: the AdaCoder loop. If the loop stalls, the kind of failure decides the next step.
 
-The loop stalls if the same failure occurs twice in a row, or if two rounds gain no example. After a wrong value, a
-trace is recorded. After any other failure, strategies are listed. If a docstring has only one example, a pass is also
-checked with designed tests.
+The budget is the same as AdaCoder's. The loop stalls if the same failure occurs twice in a row, or if no further
+example passes in two rounds. After a wrong value, a trace is recorded. After any other failure, strategies are listed.
+If a docstring has only one example, a program that passes is also checked with designed tests.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from adacoder.strategies.revising import JUDGE, REWRITER
 from adacoder.strategies.strategy import Strategy
 
 _STALLED = 2
-"""Number of rounds without a newly passed example that count as a stall."""
+"""After this many rounds without a newly passed example, the loop stalls."""
 
 
 def _stalls(attempts: list[Attempt]) -> bool:
-    """Return whether the last two failures are the same, or the last two rounds gained no example."""
+    """Return whether the last two failures are the same, or no further example passed in the last two rounds."""
     if len(attempts) < 2:
         return False
     *_, before, last = attempts
@@ -37,7 +37,7 @@ def _stalls(attempts: list[Attempt]) -> bool:
 
 
 async def _run(request: Request) -> None:
-    """Write, evaluate and repair as AdaCoder does. If that stalls, choose the next step by the kind of failure."""
+    """Write, evaluate and repair as AdaCoder does. If the loop stalls, choose the next step by the kind of failure."""
     attempts: list[Attempt] = []
     others: list[str] | None = None
     for number in request.rounds():
@@ -58,7 +58,7 @@ async def _run(request: Request) -> None:
 
 
 async def _probed(request: Request) -> None:
-    """After a pass on a single example, run designed tests. Rewrite once if a test fails and calls are left."""
+    """Run designed tests if the best program passed only a single example. If a test fails, rewrite once."""
     best = request.best
     if best is None or not best.verdict.passed or best.verdict.total(request.target) != 1:
         return

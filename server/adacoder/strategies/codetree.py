@@ -1,8 +1,8 @@
 """CodeTree: Agent-guided Tree Search for Code Generation with Large Language Models (Li et al., NAACL 2025).
 
-`strategy-list` is its baseline (section 4.1): list ways to solve the task, and write one program for each. If no
+`strategy-list` is its baseline (section 4.1). It lists ways to solve the task, and writes one program for each. If no
 program is accepted, the released code returns the last failing program. This module returns the program with the best
-value.
+value instead.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from adacoder.replies.listing import items
 from adacoder.strategies.strategy import Strategy
 
 MOST_STRATEGIES = 10
-"""Maximum number of strategies; longer lists are cut (released code)."""
+"""Maximum number of strategies. Longer lists are cut (released code)."""
 BEST_SCORE = 5
-"""Top of the critic's scale, which begins at 0 (released code)."""
+"""The best score. The critic's scale begins at 0 (released code)."""
 _REJECTED = "All examples pass, but the function may not hold for all inputs that the docstring allows."
 
 
@@ -44,13 +44,13 @@ def _accepted(reply: Reply, target: Target) -> tuple[bool, str] | None:
 THINKER: Role[tuple[str, ...]] = Role(
     "thinker", "list", "listing strategies", "codetree_list", _strategies, Limits(one_in=8, most=512), otherwise=("",)
 )
-"""Lists as many strategies as the task needs."""
+"""The Role that lists as many strategies as the task needs."""
 SOLVER = coder("solver", "writing the function by a strategy", "write_by_plan")
-"""Writes the function by one strategy, passed as `plan`."""
+"""The Role that writes the function by one strategy. It gets the strategy as `plan`."""
 REFLECTOR = replace(THINKER, action="reflect", doing="reflecting on the failure", prompt="codetree_reflect")
-"""Lists ways to fix `code` that follows a `strategy`. Its `error` includes the critic's reason."""
+"""The Role that lists ways to fix `code` that follows a `strategy`. The `error` includes the critic's reason."""
 DEBUGGER = coder("debugger", "revising the function by a reflection", "codetree_revise")
-"""Revises `code` by its `strategy` and one reflection, passed as `advice` (eq. 6)."""
+"""The Role that revises `code` by its `strategy` and one reflection. It gets the reflection as `advice` (eq. 6)."""
 CRITIC: Role[tuple[float | None, str]] = Role(
     "critic",
     "score",
@@ -61,7 +61,7 @@ CRITIC: Role[tuple[float | None, str]] = Role(
     otherwise=(None, ""),
     has_found=always,
 )
-"""Scores `code` that fails its examples and follows a `strategy`, from 0 to 5, with a reason."""
+"""The Role that scores `code` from 0 to 5, with a reason. The code follows a `strategy` and fails its examples."""
 VERIFIER: Role[tuple[bool, str]] = Role(
     "critic",
     "verify",
@@ -72,13 +72,14 @@ VERIFIER: Role[tuple[bool, str]] = Role(
     otherwise=(True, ""),
     has_found=always,
 )
-"""Judges whether `code` that passes its examples is right for all inputs, with a reason. The default answer is yes."""
+"""The Role that judges whether `code` is right for all inputs, with a reason. The code passes its examples, so the
+default answer is yes."""
 
 
 def _feedback(attempt: Attempt, reason: str) -> dict[str, Field]:
     """Return the prompt fields with the collective feedback F (eq. 3 and 4).
 
-    The feedback is the results of the examples and the critic's reason.
+    The feedback consists of the results of the examples and the critic's reason.
     """
     return told(attempt, _REJECTED, more=f"A critic says: {reason}" if reason else "")
 
@@ -88,11 +89,11 @@ _PAPER = "CodeTree: Agent-guided Tree Search for Code Generation with Large Lang
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A program to write, either by a strategy or by revising the parent's program."""
+    """A node of the tree: a program to write by a strategy, or by revising the parent's program."""
 
     path: tuple[str, ...]
     strategy: str
-    """The strategy; empty if the reply had none that could be read."""
+    """The strategy; empty if the reply had no readable strategy."""
     reflection: str = ""
     parent: dict[str, Field] | None = None
     """Prompt fields about the parent: its code and its feedback F (eq. 3 and 4)."""
@@ -108,14 +109,14 @@ class CodeTree:
     """
 
     programs: int = 20
-    """Budget: the number of programs to run (section 4.1)."""
+    """The budget: the number of programs that run (section 4.1)."""
     depth: int = 3
     """d: maximum depth of a node (Table 3; released code)."""
     width: int = 3
     """w: maximum number of reflections on a node (Table 3)."""
     strategies: int = MOST_STRATEGIES
-    """Maximum number of children of the root. The thinker decides how many there are (section 3.3), up to 10 (released
-    code). Without a critic, the maximum is w (section 4.3).
+    """Maximum number of children of the root. The thinker decides how many it lists (section 3.3), and 10 is the
+    maximum (released code). Without a critic, the maximum is w (section 4.3).
     """
     breadth_first: bool = False
     scores: bool = True
@@ -123,7 +124,7 @@ class CodeTree:
     aborts: bool = True
 
     async def run(self, request: Request) -> None:
-        """Expand one node after the other, and run its program, until one is accepted or the budget is spent."""
+        """Expand one node after the other and run its program. Stop if a program is accepted or the budget is spent."""
         await request.try_start()
         if not request.goes_on:
             return
@@ -142,7 +143,10 @@ class CodeTree:
                 pending.extendleft(reversed(children))
 
     async def _expanded(self, request: Request, node: _Node) -> list[_Node] | None:
-        """Run a node's program and return its children; None if it is accepted, or if no other program can help."""
+        """Run a node's program and return the node's children; None if the search ends.
+
+        The search ends if the program is accepted, or if no other program can help.
+        """
         attempt = await request.evaluate(await self._program(request, node))
         if attempt.verdict.final and not attempt.verdict.passed:
             return None
@@ -160,9 +164,9 @@ class CodeTree:
         ]
 
     async def _judged(self, request: Request, node: _Node, attempt: Attempt) -> tuple[bool, float | None, str]:
-        """Decide whether a program is accepted.
+        """Decide whether a program is accepted. Return the decision, the critic's mark, and the reason.
 
-        Return the decision, the critic's mark (the best mark for a pass; None without a mark), and the reason.
+        A program that passes its examples has the best mark. If the critic gave no mark, it is None.
         """
         if attempt.verdict.passed:
             accepts, reason = True, ""
@@ -174,9 +178,10 @@ class CodeTree:
         return False, *await request.ask(CRITIC, told(attempt), strategy=node.strategy or "any")
 
     def _stalls(self, node: _Node, value: float, mark: float | None) -> bool:
-        """Return whether a node is worse than its parent, or equally good and deeper than its mark (released code).
+        """Return whether a branch is given up because its node does not improve on the parent (released code).
 
-        The parent of a strategy's first program has the value 0. Without a mark only the value counts.
+        Such a node is worse than its parent, or it is equally good and its depth is greater than its mark. The parent
+        of a strategy's first program has the value 0. Without a mark, only the value counts.
         """
         is_below_mark = mark is not None and len(node.path) > mark
         return self.aborts and (value < node.value or (value == node.value and is_below_mark))
@@ -190,7 +195,7 @@ class CodeTree:
 def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Strategy:
     judges: list[Role[Any]] = [CRITIC] * search.scores + [VERIFIER] * search.verifies
     of_a_node = 2 + bool(judges)
-    # There is one program per round, plus the initial code and its repair by rule.
+    # There is one program per round. The initial code and its repair by rules are two more.
     return Strategy(
         name=f"codetree{suffix}",
         summary=summary,
@@ -207,7 +212,7 @@ def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Stra
 
 _UNLED = CodeTree(strategies=3, scores=False, verifies=False, aborts=False)
 _OTHER_SIZES = (("bfs", 2, 4), ("bfs", 2, 5), ("dfs", 4, 2), ("dfs", 5, 2))
-"""The other depths d and widths w of Table 3."""
+"""The other depths d and widths w in Table 3."""
 CODETREES = (
     _codetree("", "searches a tree of strategies and reflections, led by a critic", "", CodeTree()),
     _codetree(
@@ -232,7 +237,7 @@ CODETREES = (
     _codetree(":no-abort", "codetree that gives up no branch", ", Table 4", CodeTree(aborts=False)),
     _codetree(":no-scoring", "codetree that values nodes by examples alone", ", Table 4", CodeTree(scores=False)),
 )
-"""The full search first, then its variants without a critic and its ablations."""
+"""The full search, then its variants without a critic, then its ablations."""
 
 
 async def _each(request: Request) -> None:

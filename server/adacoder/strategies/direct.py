@@ -1,4 +1,4 @@
-"""Strategies without feedback: writing once, chain of thought, resampling, and Self-Planning (Jiang et al.)."""
+"""Strategies without feedback: direct writing, chain of thought, resampling, and Self-Planning (Jiang et al.)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from adacoder.models.base import Sampling
 from adacoder.strategies.strategy import Strategy
 
 THINKER = coder("programming_assistant", "thinking, then writing the function", "cot_write", thinks=True)
-"""Thinks before it writes."""
+"""The Role that thinks before it writes."""
 
 
 SAMPLES = 20
-"""k: maximum number of samples of `resample` (CodeTree, section 4.1: the same as CodeTree's budget of programs)."""
+"""k: maximum number of samples of `resample`. It equals CodeTree's budget of programs (CodeTree, section 4.1)."""
 CHANCE = Sampling(temperature=1.0)
 """Sampling of `resample` (CodeTree, section 4.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """Write and evaluate. In further rounds, write again without feedback on the previous attempt."""
+    """A loop that writes and evaluates. Further rounds get no feedback on earlier attempts."""
 
     writer: Role[Candidate] = WRITER
     sampling: Sampling | None = None
-    """Sampling parameters; None: as in the settings."""
+    """Sampling parameters; None for those in the settings."""
 
     async def run(self, request: Request) -> None:
         """Write until a candidate passes, without repairs or plans."""
@@ -75,13 +75,13 @@ RESAMPLE = Strategy(
 FIRST_PLANNER = replace(
     PLANNER, agent="planner", doing="planning", prompt="self_planning_plan", system="", otherwise=""
 )
-"""Plans from the docstring alone."""
+"""The Role that plans from the docstring alone."""
 BY_PLAN = coder("programming_assistant", "writing the function by the plan", "write_by_plan")
-"""Writes by a `plan` made before any attempt."""
+"""The Role that writes by a `plan` from before the first attempt."""
 
 
 async def _by_plan(request: Request) -> None:
-    """Plan; write by the plan; evaluate."""
+    """Plan, write by the plan, and evaluate."""
     await request.try_start()
     for _ in request.rounds():
         plan = await request.ask(FIRST_PLANNER)

@@ -1,9 +1,8 @@
 """LPW: Planning-Driven Programming (Lei et al., 2025).
 
-Verify a plan first, then write code and compare it with the plan.
-
-If no plan could be verified, the released code writes nothing. This module follows the last plan. No model has to add
-prints, because the trace is recorded at run time.
+LPW verifies a plan first. Then it writes code and compares the code's run with the plan. If no plan can be verified,
+the released code writes nothing, and this module follows the last plan. No model has to add prints, because the trace
+is recorded at run time.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from adacoder.strategies.strategy import Strategy
 
 PLANNER = replace(FIRST_PLANNER, otherwise="1. Do as the docstring says.")
 REPLANNER = replace(PLANNER, prompt="lpw_replan")
-"""Makes a new plan from a rejected `plan` and its `verification`."""
+"""The Role that makes a new plan from a rejected `plan` and its `verification`."""
 VERIFIER = advisor("verifier", "verify", "verifying the plan on the examples", "lpw_verify")
-"""Works through the docstring's examples by the `plan`, step by step."""
+"""The Role that works through the docstring's examples by the `plan`, step by step."""
 
 
 def _accepted(reply: Reply, target: Target) -> bool | None:
@@ -42,13 +41,13 @@ CHECKER: Role[bool] = Role(
     otherwise=True,
     has_found=always,
 )
-"""Judges whether the `verification` reaches the outputs that the examples show."""
+"""The Role that judges whether the `verification` reaches the outputs that the examples show."""
 CODER = coder("programming_assistant", "writing the function by the verified plan", "lpw_write")
-"""Writes by a `plan` and its `verification`."""
+"""The Role that writes by a `plan` and its `verification`."""
 EXPLAINER = advisor("explainer", "compare", "comparing the run with the verified plan", "lpw_compare")
-"""Compares a `trace` of `code` with the plan's `verification`."""
+"""The Role that compares a `trace` of `code` with the plan's `verification`."""
 FIXER = coder("fixer", "fixing the function by the comparison", "revise")
-"""Fixes `code` by the comparison, passed as `advice`."""
+"""The Role that fixes `code` by the comparison. It gets the comparison as `advice`."""
 VERIFICATIONS = 12
 """Maximum number of verifications of a plan (section 4; released code)."""
 FIXES = 12
@@ -56,7 +55,10 @@ FIXES = 12
 
 
 async def _run(request: Request) -> None:
-    """Plan until the verification succeeds, write by the plan, then compare runs with the verification."""
+    """Plan until the verification succeeds, and write by the plan.
+
+    Then compare runs with the verification and revise.
+    """
     await request.try_start()
     if not request.goes_on:
         return

@@ -1,4 +1,4 @@
-"""MapCoder: Multi-Agent Code Generation for Competitive Problem Solving (Islam et al., ACL 2024); its Algorithm 1."""
+"""MapCoder: Multi-Agent Code Generation for Competitive Problem Solving (Islam et al., ACL 2024), Algorithm 1."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from adacoder.replies.listing import items, sections
 from adacoder.strategies.strategy import Strategy
 
 RECALLED = 5
-"""k: number of similar problems to recall (section 4: 5 for HumanEval and MBPP)."""
+"""k: number of similar problems that are recalled (section 4: 5 for HumanEval and MBPP)."""
 REPAIRS = 5
-"""t: number of repairs of each plan's program (section 4: 5)."""
+"""t: maximum number of repairs of each plan's program (section 4: 5)."""
 _CERTAIN = 100
 
 
 def _problems(reply: Reply, target: Target) -> tuple[str, ...]:
-    """Read the problems from XML in a reply, even with unclosed tags, else from a list."""
+    """Read the problems in a reply. They are in XML, perhaps with unclosed tags, or else in a list."""
     return (sections(reply.text, "problem") or items(reply.text, RECALLED))[:RECALLED]
 
 
@@ -39,11 +39,11 @@ RETRIEVER: Role[tuple[str, ...]] = Role(
     limits=Limits(one_in=4, most=1536),
     otherwise=("",),
 )
-"""Recalls `count` similar problems, each with a plan of its solution."""
+"""The Role that recalls `count` similar problems, each with a plan of its solution."""
 PLANNER = advisor("planner", "plan", "planning as for a similar problem", "mapcoder_plan")
-"""Plans in the same way as a similar `problem` was solved."""
+"""The Role that plans in the same way as a similar `problem` was solved."""
 UNAIDED = replace(PLANNER, doing="planning", prompt="self_planning_plan")
-"""Plans if no similar problem was recalled."""
+"""The Role that plans if no similar problem was recalled."""
 VERIFIER: Role[float] = Role(
     agent="planner",
     action="trust",
@@ -54,11 +54,11 @@ VERIFIER: Role[float] = Role(
     otherwise=0.0,
     has_found=always,
 )
-"""Rates its confidence in a `plan` from 0 to 100."""
+"""The Role that rates its confidence in a `plan` from 0 to 100."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
-"""Writes by a `plan`."""
+"""The Role that writes by a `plan`."""
 DEBUGGER = coder("debugger", "repairing the function by its plan", "revise_by_plan")
-"""Repairs `code` by its `plan` and its `error`."""
+"""The Role that repairs `code` by its `plan` and its `error`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,10 @@ class MapCoder:
     recalled: int = RECALLED
 
     async def run(self, request: Request) -> None:
-        """Recall problems and plan after each. Then code and repair, and begin with the most trusted plan."""
+        """Recall problems, and make a plan from each.
+
+        Then code and repair by each plan, beginning with the most trusted one.
+        """
         await request.try_start()
         if not request.goes_on:
             return

@@ -1,8 +1,8 @@
-"""Workflows that write a function and, while examples fail, ask for advice on the failure and revise the function.
+"""Workflows that write a function, and ask for advice and revise it while examples fail.
 
-They differ in the adviser and in how it sees the failure: Self-Debugging explains the code, Reflexion remembers
-reflections, INTERVENOR teaches a method, and LDB judges the blocks of a trace. Traces are recorded at run time, with
-the values of locals. A block ends where the code branches, jumps back or calls itself.
+They differ in their advisers: Self-Debugging explains the code, Reflexion remembers reflections, INTERVENOR teaches a
+method, and LDB judges the blocks of a trace. Traces are recorded at run time, with the values of local variables. A
+block ends where the code branches, jumps back or calls itself.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from adacoder.traces import Trace
 
 @dataclass(frozen=True, slots=True)
 class Revising:
-    """A loop of advice and revision, used by several workflows."""
+    """A loop of advice and revision that several workflows use."""
 
     adviser: Role[str]
     reviser: Role[Candidate]
     writer: Role[Candidate] = WRITER
     memory: int = 0
-    """Maximum number of advices that the reviser gets together, as `memory`. If 0, the reviser gets the last advice, as
-    `advice`.
+    """Maximum number of pieces of advice that the reviser gets together, as `memory`. If 0, the reviser gets only the
+    last one, as `advice`.
     """
     shows: Callable[[Trace], Field] | None = None
-    """Form in which the adviser sees a `trace` of the failing example; None: the adviser sees no trace."""
+    """Describes the `trace` of the failing example for the adviser; None if the adviser sees no trace."""
 
     async def run(self, request: Request) -> None:
-        """Write. While examples fail, ask for advice and revise."""
+        """Write the function. While examples fail, ask for advice and revise."""
         await self.revise(request, await request.first(self.writer))
 
     async def revise(self, request: Request, candidate: Candidate, **fields: Field) -> None:
@@ -63,9 +63,9 @@ def _budget(t: int) -> Budget:
 
 
 EXPLAINER = advisor("self_debugger", "explain", "explaining the code", "self_debugging_explain")
-"""Explains `code` line by line, and against the `error`."""
+"""The Role that explains `code` line by line, and then the `error`."""
 REVISER = coder("self_debugger", "revising the function", "revise")
-"""Revises `code` by its `error` and an `advice`."""
+"""The Role that revises `code` by its `error` and an `advice`."""
 SELF_DEBUGGING = Strategy(
     name="self-debugging",
     summary="explains its code line by line after a failure, and revises it",
@@ -78,17 +78,17 @@ SELF_DEBUGGING = Strategy(
 )
 
 REFLECTOR = advisor("reflector", "reflect", "reflecting on the failure", "reflexion_reflect", most=256)
-"""Explains in a few sentences why `code` failed with its `error`, and what to do next time."""
+"""The Role that explains in a few sentences why `code` failed with its `error`, and what to do next time."""
 ACTOR = coder("actor", "writing the function", "write")
-"""Writes the function."""
+"""The Role that writes the function."""
 ACTOR_AGAIN = coder("actor", "revising the function by the reflections", "reflexion_revise")
-"""Revises `code` by its `error` and the `memory`."""
+"""The Role that revises `code` by its `error` and the `memory`."""
 MEMORY = 3
-"""Maximum number of reflections to remember (section 3: one to three)."""
+"""Maximum number of reflections in the memory (section 3: one to three)."""
 REFLEXION = Strategy(
     name="reflexion",
     summary="reflects on each failure in words, and remembers the last three reflections",
-    # The released code judges by one generated assert; here the docstring's Examples do.
+    # The released code judges by one generated assert. Here, the docstring's Examples judge.
     paper="Reflexion: Language Agents with Verbal Reinforcement Learning (Shinn et al., NeurIPS 2023)",
     roles=(ACTOR, REFLECTOR, ACTOR_AGAIN),
     iterations=10,  # section 4.3; the released script has 2 iterations
@@ -98,26 +98,26 @@ REFLEXION = Strategy(
 )
 
 LEARNER = coder("learner", "writing the function", "write")
-"""Writes the function."""
+"""The Role that writes the function."""
 LEARNER_AGAIN = coder("learner", "repairing the function by the method", "revise")
-"""Repairs `code` by the teacher's method, passed as `advice`."""
+"""The Role that repairs `code` by the teacher's method. It gets the method as `advice`."""
 TEACHER = advisor("teacher", "teach", "finding a method to repair the function", "intervenor_teach")
-"""Describes a method to repair `code` after its `error`, but writes no code."""
+"""The Role that describes a method to repair `code` after its `error`. It writes no code."""
 INTERVENOR = Strategy(
     name="intervenor",
     summary="a learner writes, and a teacher explains how to repair the failure",
     paper="INTERVENOR: Prompting the Coding Ability of LLMs with the Interactive Chain of Repair (Wang et al., 2024)",
     roles=(LEARNER, LEARNER_AGAIN, TEACHER),
-    iterations=5,  # the paper states none: as many as AdaCoder, for comparison
+    iterations=5,  # the paper states no number; AdaCoder has the same, for comparison
     budget=_budget,
     run=Revising(TEACHER, LEARNER_AGAIN, LEARNER).run,
     feedback="the error, and a method",
 )
 
 JUDGE = advisor("debugger", "judge blocks", "debugging block by block", "ldb_judge")
-"""Judges for each block of a `trace` whether it is correct."""
+"""The Role that judges for each block of a `trace` whether the block is correct."""
 REWRITER = coder("debugger", "rewriting the function by the debugging", "revise")
-"""Rewrites `code` by the judgements on its blocks, passed as `advice`."""
+"""The Role that rewrites `code` by the judgements on its blocks. It gets the judgements as `advice`."""
 LDB = Strategy(
     name="ldb",
     summary="debugs block by block with the values that were seen at run time",

@@ -13,21 +13,21 @@ from adacoder.strategies.agentcoder import DESIGNER
 from adacoder.strategies.strategy import Strategy
 
 ANALYST = advisor("analyst", "plan", "analysing the task", "self_collaboration_analyse")
-"""Decomposes the task and plans."""
+"""The Role that decomposes the task and plans."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
-"""Writes by the analyst's `plan`."""
+"""The Role that writes by the analyst's `plan`."""
 CODER_AGAIN = coder("coder", "revising the function by the report", "revise_by_plan")
-"""Revises `code` by the tester's report, its `error`, and the `plan`."""
+"""The Role that revises `code` by the `plan` and by its `error`, which includes the tester's report."""
 TESTER = replace(DESIGNER, agent="tester", doing="testing the code", prompt="self_collaboration_test")
-"""Designs tests for `code`. The released tester asserts nothing, so it finds only crashes."""
+"""The Role that designs tests for `code`. The paper's released tester asserts nothing, so it finds only crashes."""
 ROUNDS = 1
-"""Number of revisions. The released script has two rounds, and section 4.4 finds no gain beyond a few."""
+"""Number of revisions. The released script has two rounds. Section 4.4 finds that more than a few bring no gain."""
 
 
 async def _run(request: Request) -> None:
     """Let the analyst plan and the coder write.
 
-    Then revise by the results of the Examples and of the tester's tests.
+    The coder then revises by the results of the Examples and of the tester's tests.
     """
     plan = ""
     candidate = request.start

@@ -1,7 +1,7 @@
-"""SEMAG: Self-Evolutionary Multi-Agent Code Generation. Its Algorithm 1 and equations 9 to 11.
+"""SEMAG: Self-Evolutionary Multi-Agent Code Generation, Algorithm 1 and equations 9 to 11.
 
-The authors' code was never released. The web search and the choice of models are left out, because nothing leaves the
-machine. The Agent that adds prints to the code is also left out, because traces are recorded at run time.
+The authors' code was never released. The web search and the choice of models are left out, because nothing may leave
+the machine. The Agent that adds prints to the code is also left out, because traces are recorded at run time.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ PLAN_VERIFIER: Role[tuple[str, str]] = Role(
     Limits(one_in=8, most=768),
     otherwise=("", "It could not be verified."),
 )
-"""Works through the examples by the `plan`. Returns the corrected plan and the log of this work."""
+"""The Role that works through the examples by the `plan`. It gives the corrected plan and the log of this work."""
 EXPLAINER = advisor("explainer", "explain", "explaining the trace", "semag_explain")
-"""Explains a `trace` of `code` against its `error`."""
+"""The Role that explains a `trace` of `code` with its `error`."""
 SUGGESTER = advisor("suggester", "suggest", "suggesting a change", "semag_suggest")
-"""Suggests a change from the `trace`, the plan's `verification` and the `explanation` (eq. 6)."""
+"""The Role that suggests a change from the `trace`, the plan's `verification` and the `explanation` (eq. 6)."""
 DEBUGGER = coder("debugger", "debugging the function", "revise")
 DEBATER = advisor("debater", "propose", "discussing the failure", "semag_debate")
-"""Proposes another approach, given the `proposals` of the others."""
+"""The Role that proposes another approach. It sees the `proposals` of earlier debaters."""
 DISCRIMINATOR: Role[Mapping[int, float]] = Role(
     "discriminator",
     "weigh",
@@ -70,7 +70,7 @@ DISCRIMINATOR: Role[Mapping[int, float]] = Role(
     Limits(one_in=8, most=256),
     otherwise={},
 )
-"""Rates how promising each of the `proposals` is, from 0 to 100. This is φ of the decision."""
+"""The Role that gives each of the `proposals` a mark from 0 to 100. The mark is φ of the decision."""
 REFINER = coder("refiner", "refining the function by the decision", "revise")
 
 
@@ -81,12 +81,12 @@ class Discussion:
     debaters: int
     temper: float
     _gained: dict[int, float] = field(default_factory=dict)
-    """η, a debater's historical performance. The paper does not define it. Here it is the share of the examples that
-    the debater's proposals gained in this request.
+    """η, the historical performance of each debater. The paper does not define it. Here, it is the share of the
+    examples that newly passed in this request by the debater's proposals.
     """
 
     async def refined(self, request: Request, attempt: Attempt, trace: Field) -> Attempt:
-        """Let the debaters speak in turn, then follow the proposal with the greatest weight."""
+        """Let the debaters propose in turn. Then refine the code by the proposal with the greatest weight."""
         proposals: list[str] = []
         for _ in range(self.debaters):
             others = _numbered(proposals) or "None yet."
@@ -102,10 +102,11 @@ class Discussion:
 
 
 def weightiest(marks: Mapping[int, float], history: Sequence[float], temper: float) -> int:
-    """Return the number of the winning proposal by eq. 8: the greatest mark φ times debater's weight softmax(η/τ_w).
+    """Return the number of the winning proposal by eq. 8.
 
-    A mark rates a single proposal, so only one term of the sum is left. In a tie, the last proposal wins, because its
-    debater knew the others.
+    The winner has the greatest product of its mark φ and its debater's weight softmax(η/τ_w). A mark is for a single
+    proposal, so only one term of the sum is left. In a tie, the last proposal wins, because its debater knew the
+    others.
     """
     weighed = {
         number: math.exp(performance / temper) * marks.get(number, 0.0) for number, performance in enumerate(history, 1)
@@ -121,7 +122,7 @@ def _numbered(proposals: Sequence[str]) -> str:
 class Semag:
     """The four levels.
 
-    The first level is always used. Without the others, the strategy only writes directly (Table 4).
+    The first level is always used. If all others are off, the strategy only writes directly (Table 4).
     """
 
     verifies: bool = True
@@ -135,14 +136,15 @@ class Semag:
     debugs: int = 4
     """M_debug: number of debugging steps in a pass (section 4.3)."""
     verifications: int = 1
-    """M_plan: number of verifications. The paper does not state it. One is enough, because a small model seldom
+    """M_plan: number of verifications. The paper does not state a number. One is enough, because a small model seldom
     improves a plan twice.
     """
     debaters: int = 3
-    """N_debater: number of debaters. The paper does not state it. Three is the smallest number with a majority."""
+    """N_debater: number of debaters. The paper does not state a number. Three is the smallest number with a
+    majority."""
     temper: float = 1.0
-    """τ_w of the debaters' weights. The paper does not state it. With 1, a debater that gained all examples has e times
-    the weight of a debater that gained none.
+    """τ_w of the debaters' weights. The paper does not state a value. With 1, a debater that gained all examples has e
+    times the weight of a debater that gained none.
     """
     delta: float = 0.85
     """δ0 (eq. 11)."""
@@ -167,25 +169,25 @@ class Semag:
         return self.delta * math.exp(-self.decay * (step / self.debugs) * complexity)
 
     async def run(self, request: Request) -> None:
-        """Climb the levels for one request."""
+        """Climb the levels."""
         await _Climb(self, request, request.rounds(), Discussion(self.debaters, self.temper)).run()
 
 
 @dataclass(slots=True)
 class _Climb:
-    """State of one request that climbs the levels."""
+    """The state of one request while it climbs the levels."""
 
     which: Semag
     request: Request
     rounds: Iterator[int]
     discussion: Discussion
     log: str = "It was not verified."
-    """L of eq. 4: a log of the work through the examples by the plan."""
+    """L of eq. 4: the plan verifier's log of its work through the examples."""
 
     async def run(self) -> None:
-        """Climb from direct writing to a plan, then to debugging by trace and to discussion.
+        """Climb from direct writing to a plan, then to debugging by a trace, and then to a discussion.
 
-        Each level follows if the last failed.
+        A level is used only if the previous level failed.
         """
         request, which = self.request, self.which
         if not (which.verifies or which.rounds_of_a_pass):
@@ -204,7 +206,7 @@ class _Climb:
                     attempt = await self._pass(attempt)
 
     async def _plan(self) -> str:
-        """Perform level 2: make a plan, and correct it by working through the examples (eq. 3 and 4)."""
+        """Make the plan of level 2, and have it corrected by working through the examples (eq. 3 and 4)."""
         plan = await _ask(self.request, PLANNER)
         for _ in range(self.which.verifications):
             mended, self.log = await _ask(self.request, PLAN_VERIFIER, plan=plan)
@@ -214,7 +216,10 @@ class _Climb:
         return plan
 
     async def _pass(self, attempt: Attempt) -> Attempt:
-        """Run one pass of Algorithm 1's outer loop: level 3 until traces of an example stay alike, then level 4."""
+        """Run one pass of Algorithm 1's outer loop.
+
+        Level 3 repeats until a change hardly alters an example's trace. Level 4 follows.
+        """
         request, which = self.request, self.which
         seen = await observed(request, attempt)
         for step, _ in zip(range(1, which.debugs * which.suggests + 1), self.rounds, strict=False):
@@ -247,7 +252,7 @@ _FEEDBACK = {
     (False, True): "the error, a trace, and a discussion",
     (False, False): "none",
 }
-"""Descriptions of the feedback, by whether levels 3 and 4 are used."""
+"""Descriptions of the feedback. The keys say whether levels 3 and 4 are used."""
 
 
 def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:
@@ -271,4 +276,4 @@ def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:
 
 
 SEMAGS = tuple(_semag(*switches) for switches in product((True, False), repeat=3))
-"""The full strategy first, then its ablations (section 4.4): all eight combinations."""
+"""The full strategy, then its ablations (section 4.4). These are all eight combinations."""

@@ -1,4 +1,4 @@
-"""A strategy: the registry's entry for a published workflow."""
+"""The registry's entry for a published workflow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Strategy:
     """A workflow over Agents. It does no I/O and reads no clock. It only awaits the methods of its Request."""
 
     name: str
-    """Name that users give, such as `adacoder`."""
+    """The name that users give, such as `adacoder`."""
     summary: str
     """One-line description for users."""
     paper: str
@@ -24,22 +24,21 @@ class Strategy:
     roles: tuple[Role[Any], ...]
     """All Roles of the workflow. Their `system` parts form the system text of its prompts."""
     budget: Callable[[int], Budget]
-    """Returns the limits of the workflow for the bound t."""
+    """Returns the limits of the workflow for a bound t."""
     run: Callable[[Request], Awaitable[None]]
     iterations: int | None = 5
-    """The paper's bound t, which the setting `maxIterations` replaces. None: no bound, and one run.
-    """
+    """The paper's bound t; None if the workflow has no bound and runs once. The setting `maxIterations` replaces it."""
     best_calls: int = 1
     """Number of model calls in the best case."""
     feedback: str = "none"
-    """Feedback that the workflow gets on a failed attempt."""
+    """The feedback on a failed attempt, as a phrase."""
     tests: str = "docstring"
-    """Tests that the workflow runs. Designed tests never verify."""
+    """The tests that the workflow runs, as a phrase. Designed tests never verify a candidate."""
     selection: str = "the furthest"
-    """Rule that selects the attempt to return if none passes."""
+    """The rule that selects an attempt if none passes, as a phrase."""
 
     def spends(self, max_iterations: int | None) -> Budget:
-        """Return the budget for the user's `max_iterations`; None: use the paper's bound."""
+        """Return the budget for the user's `max_iterations`. If it is None, the paper's bound counts."""
         if self.iterations is None:
             return self.budget(0)
         return self.budget(self.iterations if max_iterations is None else max_iterations)

@@ -1,4 +1,4 @@
-"""Names bound by `import *` from the standard-library modules for which it is common."""
+"""List the names that `import *` binds, for those modules of the standard library that are often imported like this."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MODULES = words(
     " operator os random re statistics string sys threading time typing"
 )
 _LEFT_OUT = {"asyncio": {"TaskGroup"}, "os": {"PathLike"}}
-"""Names missing from the module's `__all__` in some Python versions."""
+"""Names that are missing from the module's `__all__` in some Python versions."""
 
 
 def exported(module: str) -> frozenset[str] | None:

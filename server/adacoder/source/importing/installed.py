@@ -55,7 +55,7 @@ MEMBERS = {
     "linspace": "numpy",
     "ndarray": "numpy",
 }
-"""Names that are often used without a module, and their modules."""
+"""Names that code often uses without naming their module, and their modules."""
 
 _ALL = re.compile(r"^__all__\b[^=\n]*=[ \t]*[\[(]([^\])]*)", re.MULTILINE)
 _QUOTED = re.compile(r"""["'](\w+)["']""")
@@ -111,7 +111,7 @@ class InstalledModules:
     def import_for(self, name: str, taken: frozenset[str] | None) -> str | None:
         """Return the statement that imports `name`, an installed module, a common alias or a well-known member.
 
-        `taken`: the dotted attributes of `name` that the code uses; None if unknown.
+        `taken` has the dotted attributes of `name` that the code uses; None if they are unknown.
         """
         found = [each for each in ALIASES.get(name, ()) if self._is_alias(each, taken)]
         if len(found) == 1:
@@ -147,7 +147,10 @@ class InstalledModules:
         return all(name in names or self.has(f"{module}.{name}") for name in first)
 
     def _needed(self, name: str, taken: frozenset[str]) -> list[str]:
-        """Return the submodules in `taken` that the module does not import itself; the module if there are none."""
+        """Return the submodules in `taken` that the module does not import itself.
+
+        If there are none, return the module.
+        """
         inside = {self._deepest(name, path) for path in taken if not self.offers(name, path.partition(".")[0])}
         inside = {each for each in inside if not any(other.startswith(f"{each}.") for other in inside)}
         return sorted(inside - {name}) or [name]

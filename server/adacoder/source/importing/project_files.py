@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _FILES = 2000
 _FILE_BYTES = 256 * 1024
-"""Longer files are skipped because they are data or generated."""
+"""Maximum bytes of a file. Longer files contain data or generated code, and are skipped."""
 _ALL_CHARACTERS = 16 * 1024 * 1024
 
 
 def project_files(own: Path, workspace: Path, access: Access) -> list[tuple[Path, str]]:
-    """Read the Python files of `workspace` except `own`, outwards from its directory.
+    """Read the Python files of `workspace` except `own`, outwards from the directory of `own`.
 
-    Stops after 2,000 files or about 16 million characters. Unreadable files are skipped.
+    Reading stops after 2,000 files or about 16 million characters. Unreadable files are skipped.
     """
     texts: list[tuple[Path, str]] = []
     room = _ALL_CHARACTERS

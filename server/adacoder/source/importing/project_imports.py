@@ -1,6 +1,6 @@
 """Find how the project's own files import names, and where they define them.
 
-The project's code is not run. Its files are read as text when a name is first looked up.
+The project's code is not run. Its files are read as text, when a name is looked up for the first time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adacoder.privacy.access import Access
 
 _ENOUGH = 20
-"""Stop the search for a name once this many files import it."""
+"""The search for a name stops once this many files import it."""
 _IMPORT = re.compile(r"^[ \t\f]*(?:from|import)\b[^\n(;#]*(?:\([^)]{0,4000}\))?", re.MULTILINE)
 _RELATIVE = re.compile(r"^[ \t\f]*from[ \t]*\.", re.MULTILINE)
 _LIBRARY = re.compile(r"^[ \t\f]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
@@ -97,7 +97,7 @@ class ProjectImports:
         return next((found for found in by_use if self._can_be_imported(found)), None)
 
     def _seen_from_target(self, path: Path, found: ImportedName) -> ImportedName | None:
-        """Make a relative import absolute; None if it leaves the root."""
+        """Make a relative import absolute; None if it leads out of the root."""
         if not found.module.startswith("."):
             return found
         module = self._module(path)
@@ -130,7 +130,10 @@ class ProjectImports:
                 yield module, text
 
     def _is_near(self, module: Module) -> bool:
-        """Return whether a module is in the target's top-level package, or else in the same folder."""
+        """Return whether a module is in the target's top-level package.
+
+        If the target has no package, the module must be in the same folder.
+        """
         own = self._target.module
         if "." in own.name or own.is_package:
             return module.name.partition(".")[0] == own.name.partition(".")[0]
@@ -150,7 +153,7 @@ class ProjectImports:
 
 
 def relative(name: str, module: Module) -> str:
-    """Return the module `name` as a relative import in `module`; unchanged if they share no package."""
+    """Return `name` relative to `module`, with dots. Return it unchanged if the two share no package."""
     package = module.name.split(".") if module.is_package else module.name.split(".")[:-1]
     parts = name.split(".")
     common = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(package, parts, strict=False)))
@@ -158,7 +161,7 @@ def relative(name: str, module: Module) -> str:
 
 
 def _only_defines(text: str) -> bool:
-    """Return whether a module has no call as a top-level statement, unlike a script."""
+    """Return whether a module only defines things. A script also has calls as top-level statements."""
     tree = parsed(text)
     return tree is not None and not any(
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) for statement in tree.body
@@ -179,14 +182,14 @@ def _imports_of(name: str, text: str) -> Iterator[_ProjectImport]:
 
 
 def _is_in_string(text: str, offset: int) -> bool:
-    # Reading the whole text is slow, and unnecessary if the triple quotes before the offset are in pairs.
+    # It is slow to read the whole text. This is not needed if the triple quotes before the offset are in pairs.
     if not any(text.count(quotes, 0, offset) % 2 for quotes in ('"""', "'''")):
         return False
     return Lines(text).line_at(offset) in string_interiors(text)
 
 
 def _above(text: str, match: re.Match[str]) -> Iterator[str]:
-    """Yield the first lines of the enclosing statements, innermost first."""
+    """Yield the first line of each enclosing statement, innermost first."""
     width = _width(match[0])
     end = match.start()
     while width and end > 0:

@@ -1,7 +1,7 @@
 """Replace unreadable code line for line, so that our own Python can parse the rest.
 
-The user's Python may be newer than ours, and a file may be broken in one place while it is edited. Neither matters for
-a function in another place. So statements that bind the same names take the place of the unreadable code.
+The user's Python may be newer than ours, and a file may be broken in one place while it is edited. A function in
+another place can still be checked. So unreadable code is replaced by statements that bind the same names.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _NO_CODE = re.compile(r"""#[^\n]*|("{3}|'{3})[\s\S]*?\1|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
-"""Comments and strings, approximately, since the text is broken."""
+"""Comments and strings. The pattern is approximate, because the text is broken."""
 _CONTINUED = (
     (re.compile(r"el(?:if|se)\b"), "if 0: pass\n"),
     (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
     (re.compile(r"case\b"), "match 0:\n "),
 )
-"""Text to put before a line that continues a statement, so that it can be parsed alone."""
+"""Patterns of lines that continue a statement. The text with the pattern goes before the line, so that the line can be
+parsed alone."""
 
 
 _MOST = 200
 """Maximum number of unreadable parts; a text with more is not Python."""
 _MOST_LINES = 20_000
-"""Maximum number of lines of a statement to parse singly."""
+"""Maximum number of lines of a statement that are parsed one by one."""
 
 
 def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
-    """Parse `text`, replacing code outside `within` that our own Python cannot read.
+    """Parse `text`. Code outside `within` that our own Python cannot read is replaced.
 
-    Return None if the code inside `within` is unreadable, or if replacing code does not help.
+    Return None if the code inside `within` is unreadable, or if the text does not parse after the replacement.
     """
     tree = parsed(text)
     if tree is not None:
@@ -53,7 +54,7 @@ def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
 
 
 def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
-    """Replace the unreadable statements of a module. If a statement contains `within`, replace only parts of it."""
+    """Replace the unreadable statements of a module. Of a statement that contains `within`, only parts are replaced."""
     ours: list[Span] = []
     for statement in _unreadable(text, statements(text)):
         if _apart(statement, within):
@@ -66,7 +67,7 @@ def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
 
 
 def _unreadable(text: str, found: Sequence[Span]) -> Iterator[Span]:
-    """Find the unreadable statements among `found` by bisection, since most are readable."""
+    """Find the unreadable statements among `found`. Bisection is fast here, because most statements are readable."""
     if not found or parsed(text[found[0].start : found[-1].end]) is not None:
         return
     if len(found) == 1:
@@ -122,7 +123,7 @@ def _binding(text: str) -> str:
 def _header(header: re.Match[str], text: str) -> str:
     """Return a `def` or `class` header of the same name that binds every other name in `text`.
 
-    A function header binds them inside the function, a class header around the class.
+    A function header binds them inside the function. A class header binds them outside the class.
     """
     names = [name for name in _names(text[header.end() - header.start() :]) if name != header["name"]]
     if header["kind"] == "class":
@@ -131,5 +132,5 @@ def _header(header: re.Match[str], text: str) -> str:
 
 
 def _edit(text: str, span: Span, stand_in: str) -> Edit:
-    """Replace `span` with `stand_in`, keeping the number of lines."""
+    """Replace `span` with `stand_in`, and keep the number of lines."""
     return Edit(span.start, span.end, stand_in + "\n" * (len(Lines(span.of(text))) - 1))

@@ -28,7 +28,7 @@ _DEEPEST = 8
 def standard_import(name: str, used_in: str = "") -> str | None:
     """Return the statement that imports `name` as the code `used_in` uses it; None if there is none.
 
-    If `used_in` is empty, the most common meaning of the name counts.
+    If `used_in` is empty, `name` has its most common meaning.
     """
     taken = attributes_of(name, used_in)
     if name in TWINS and taken is not None:

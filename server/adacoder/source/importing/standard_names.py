@@ -1,7 +1,6 @@
 """Names of the standard library that programs often use without importing them.
 
-Each name is listed under the module that people mean when they write it without one. Ambiguous names, such as `path` or
-`dumps`, are left out.
+Each name is listed under the module that people usually mean. Ambiguous names, such as `path` or `dumps`, are left out.
 """
 
 from __future__ import annotations
@@ -133,7 +132,7 @@ WITH_ATTRIBUTES = words(
 """Lower-case names that have attributes. The others are functions."""
 
 TWINS = words("bisect copy datetime fnmatch glob pprint random time")
-"""Modules with a member of the same name that is equally common."""
+"""Modules that have a member with the module's own name. The module and the member are equally common."""
 
 OF_DATETIME = words(
     "combine fromisocalendar fromisoformat fromordinal fromtimestamp max min now resolution strftime strptime today"

@@ -1,7 +1,7 @@
-"""Choose the imports and definitions that a function needs, and where each may go.
+"""Choose the imports and definitions that a function needs, and the place for each of them.
 
-The names that the module binds or uses keep their meaning. An import or definition that would mask such a name moves
-into the functions that need it.
+All names in the module keep their meaning. If an import or definition would mask one of them, it goes into the
+functions that need it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Dependencies:
     definitions: tuple[str, ...] = ()
     """Statements at column 0."""
     inside: tuple[str, ...] = ()
-    """Statements to put into the function's own body."""
+    """Statements that go into the function's own body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
 def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool:
     """Return whether the module already has this definition.
 
-    Also return True for a definition of the target, because the target never depends on itself.
+    The result is also True for a definition of the target, because the target never depends on itself.
     """
     names = offered.binds & module.bound.origins.keys()
     return target.qualname in offered.binds or any(
@@ -141,9 +141,8 @@ def _uses(
 ) -> frozenset[str]:
     """Return the names that `text` uses.
 
-    If the module imports a name only for type checkers, the name counts only where it is used at run time.
-
-    `statements`: the parsed `text`; for the target, only its body, because the module already has the header.
+    If the module imports a name only for type checkers, only uses of the name at run time count. `statements` is the
+    parsed `text`. For the target, it is only the body, because the module already has the header.
     """
     found = used_names(text) | (names_in_annotations(statements) if _QUOTED.search(text) else frozenset())
     for_typing = found & module.bound.for_typing
@@ -168,7 +167,7 @@ def _statements(names: Iterable[ImportedName], uses: frozenset[str]) -> tuple[st
 
 
 def _needed(offered: Sequence[_Needed], needed: frozenset[str]) -> list[_Needed]:
-    """Return the definitions, in their order, that the function uses directly or indirectly."""
+    """Return the definitions that the function uses directly or indirectly, in their order."""
     kept: set[int] = set()
     while True:
         uses = needed.union(*(offered[index].uses for index in kept))
@@ -187,7 +186,10 @@ def _offered(target: Target, candidate: Candidate, module: ModuleNames) -> list[
 
 
 def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
-    """Yield the names that no later import rebinds, last first. `import a.b` and `import a.c` bind the same `a`."""
+    """Yield the names that no later import rebinds, last first.
+
+    `import a.b` and `import a.c` do not rebind each other.
+    """
     later: set[tuple[str, bool]] = set()
     for name in reversed(names):
         is_whole = name.name is None and name.alias is None
@@ -198,7 +200,7 @@ def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
 
 
 def _is_own(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Return whether an import would import the module itself, or the target from some module."""
+    """Return whether an import loads the module itself, or the target from any module."""
     source = absolute(name.module, target.module)
     own = target.module.name
     if name.binds == target.qualname.partition(".")[0]:
@@ -223,9 +225,9 @@ def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Return whether importing the name at module level would mask another meaning there, or might be masked.
+    """Return whether an import at module level would mask another meaning of the name, or might itself be masked.
 
-    If an `import *` provides a name that the import binds to a module, both are assumed to be the same module.
+    An `import *` may also provide a name that the import binds to a module. Both are assumed to be the same module.
     """
     if name.origin(target.module) in module.bound.origins.get(name.binds, ()):
         return False
@@ -236,9 +238,9 @@ def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _narrowed(star: ImportedName, unknown: frozenset[str], *, only: bool) -> list[ImportedName]:
-    """Replace an `import *`, which could mask any name of the module, by the unknown names that it provides.
+    """Replace an `import *` by imports of the unknown names that it provides, because it could mask any name.
 
-    If its exports are not known, take all unknown names, provided that it is the only `import *`.
+    If its exports are not known, and it is the only `import *`, it is assumed to provide all unknown names.
     """
     known = surely_exported(star.module)
     if known is None:
@@ -251,7 +253,7 @@ def _futures(
 ) -> tuple[ImportedName, ...]:
     """Return `from __future__ import annotations` if an annotation in the added `statements` may need it.
 
-    It is not added otherwise, because it changes all annotations of the module at run time.
+    Otherwise it is not added, because it changes all annotations of the module at run time.
     """
     if _is_there(_ANNOTATIONS, target, module):
         return ()

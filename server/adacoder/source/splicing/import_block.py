@@ -1,6 +1,6 @@
-"""Add imports to the imports at the head of a module, in its groups and in the project's style.
+"""Add imports to the imports at the head of a module. They follow the module's groups and the project's style.
 
-New imports follow the style's order if the existing ones do. Otherwise they go to the end.
+New imports are sorted in the style's order if the existing imports are. Otherwise they go to the end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Statement:
     span: Span
     names: tuple[ImportedName, ...]
     first: int
-    """Its first line, 0-based."""
+    """The 0-based first line of the statements."""
     after: int
     """The line after the statements."""
 
@@ -52,7 +52,7 @@ class NewLine:
     text: str
     """The statements, with `\\n` line endings between them."""
     apart: bool
-    """True if they form a separate group, with blank lines around it."""
+    """True if the statements form a separate group, with blank lines around it."""
 
 
 _Names = tuple[ImportedName, ...]
@@ -96,7 +96,7 @@ class ImportBlock:
     def new_lines(self, names: Iterable[ImportedName], head: int) -> list[NewLine]:
         """Place new statements for `names`, in the order of the text.
 
-        In a module without imports, they go before the line `head`.
+        In a module without imports, the new statements go before the line `head`.
         """
         apart: dict[int, list[_Names]] = {}
         within: dict[int, list[_Names]] = {}
@@ -132,7 +132,7 @@ class ImportBlock:
         return Edit(start + head, start + len(old) - tail, new[head : len(new) - tail])
 
     def _statement_of(self, name: ImportedName) -> Statement | None:
-        """Find the last statement that imports from the same module as `name` and that `name` can join."""
+        """Find the last statement that imports from the same module as `name`, and that can import `name` as well."""
         if self._stands_alone(name):
             return None
         found = [
@@ -215,7 +215,7 @@ class ImportBlock:
         return max(index for index, each in enumerate(ranks) if each)
 
     def _line_of(self, rank: int, head: int) -> int:
-        """Choose the line to insert a new group before."""
+        """Return the line before which a new group of this rank goes."""
         before = [group for group in self._groups if min(self._ranks(group)) < rank]
         if before:
             return before[-1][-1].after
@@ -225,7 +225,7 @@ class ImportBlock:
         above = line
         while above > 0 and self._lines[above - 1].lstrip(" \t\f").startswith("#"):
             above -= 1
-        # A comment at the very top belongs to the file, unless it mentions imports. Other comments belong to the code
+        # A comment on the first line belongs to the file, unless it mentions imports. Other comments belong to the code
         # below them.
         is_heading = above > 0 or (line == 1 and _HEADING.search(self._lines[0]) is not None)
         return above if is_heading else line

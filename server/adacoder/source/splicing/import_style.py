@@ -1,4 +1,4 @@
-"""The order and layout of imports: from the formatter options in the project's pyproject.toml, else as in PEP 8."""
+"""The order and layout of imports. They come from the formatter options in pyproject.toml, or else from PEP 8."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ if TYPE_CHECKING:
     from adacoder.domain import Module
 
 _LONGEST_LINE = 320
-"""Maximum line length that formatters accept."""
+"""Maximum line length that a formatter accepts."""
 _Key = tuple[int, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportStyle:
-    """The options of ruff and isort that affect the place of an import, by isort's names. Defaults follow PEP 8."""
+    """The options of ruff and isort that affect the place of an import.
+
+    They have isort's names, and their defaults follow PEP 8.
+    """
 
     line_length: int = 79
     order_by_type: bool = True
-    """Sort the names in a statement as CONSTANTS, Classes, others."""
+    """Sort the names in a statement by kind: CONSTANTS, Classes, others."""
     case_sensitive: bool = False
     force_sort_within_sections: bool = False
-    """Sort statements only by module, not `import` before `from`."""
+    """Sort statements only by module. Otherwise, `import` comes before `from`."""
     from_first: bool = False
     force_single_line: bool = False
     combine_as_imports: bool = False
@@ -61,7 +64,7 @@ _PROFILES: Mapping[str, ImportStyle] = {
     "pycharm": ImportStyle(line_length=120),
     "wemake": ImportStyle(line_length=80),
 }
-"""The isort profiles that change any of these options."""
+"""The isort profiles that change an option of `ImportStyle`."""
 
 
 def import_style(module: Module) -> ImportStyle:

@@ -25,7 +25,7 @@ _IMPORT = re.compile(r"(?:import|from)\b")
 _STRING = re.compile(r"[rRuU]?['\"]")
 _BLOCK = re.compile(r"@|(?:(?:async[ \t]+)?def|class)\b")
 _COOKIE = re.compile(r"#(?:!|.*coding[:=])")
-"""A line that must stay at the top: a shebang or an encoding."""
+"""A line that must stay at the top, because it is a shebang or declares an encoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class _Addition:
     line: int
     statements: Sequence[str]
     before: int
-    """Minimum number of blank lines."""
+    """Minimum number of blank lines before the statements."""
     after: int
 
 
@@ -66,7 +66,7 @@ class Layout:
         added = [self._future(new_futures, head)] if new_futures else []
         added += [self._import(line) for line in block.new_lines(new_imports, head)]
         if definitions:
-            # If definitions directly follow the imports, they provide the blank lines in between.
+            # If definitions directly follow the imports, the definitions bring the blank lines between them.
             meets = self._code_line(own)
             added = [replace(each, after=0) if self._code_line(each.line) == meets else each for each in added]
             added.append(self._definitions([self._in_file(text) for text in definitions], own))
@@ -89,8 +89,8 @@ class Layout:
     def _definitions(self, texts: Sequence[str], own: int) -> _Addition:
         """Place definitions before the target's top-level statement.
 
-        There are two blank lines above them, but one if neither the first definition nor the statement above is a
-        function or class.
+        Two blank lines go above the definitions. One blank line is enough if neither the first definition nor the
+        statement above is a function or class.
         """
         before = self._statements[-2:-1]
         blocks = [_BLOCK.match(texts[0]), *(_BLOCK.match(self._text, span.start) for span in before)]
@@ -106,7 +106,7 @@ class Layout:
 
     @cached_property
     def _statements(self) -> list[Span]:
-        """The top-level statements up to the target's own, which is the last."""
+        """The top-level statements up to the target's own, which is the last element."""
         return [span for span in statements(self._text) if span.start < self._target.definition.end]
 
     @cached_property

@@ -36,8 +36,9 @@ class ModuleNames:
     def has_same(self, name: str, node: ast.stmt) -> bool:
         """Return whether the module's own `name` can replace the definition `node` of `name`.
 
-        It can if both are classes, functions with the same parameters, or equal code, since the model has seen the
-        module. It also can if the module imports the name from outside the standard library, or if `node` is empty.
+        The model has seen the module, so two classes count as the same, and so do functions with the same parameters.
+        Other statements must be equal. The module's own `name` also counts if the module imports it from outside the
+        standard library, or if `node` is empty.
         """
         if name not in bound([node]):
             return False

@@ -1,8 +1,8 @@
 """Rename the parameters of a function, and the function itself, throughout its text.
 
 Every variable with an old name is renamed, regardless of its scope. This is safe because the new names are not in use.
-The result is verified: only these names may have changed in the syntax tree. If verification fails, `with_names`
-returns None.
+The result is verified: only these names may differ in the syntax tree. If anything else differs, `with_names` returns
+None.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _FIELD = re.compile(r"\{\{|\{[^{}]*")
-"""A field of a formatted string, up to the next brace, or an escaped brace."""
+"""An escaped brace, or a field of a formatted string up to the next brace."""
 _SEEING_NAMES = frozenset({"dir", "eval", "exec", "locals", "vars"})
 """Builtins that can see the names of local variables."""
 
@@ -50,7 +50,7 @@ def with_names(text: str, names: Mapping[str, str], function: str, *, method: bo
 
 
 def _is_safe(root: ast.FunctionDef | ast.AsyncFunctionDef, names: Mapping[str, str]) -> bool:
-    """Return whether a function behaves the same with all variables of these names renamed."""
+    """Return whether a function behaves the same after all variables with these names are renamed."""
     nodes = [node for statement in root.body for node in ast.walk(statement)]
     known, new = set(all_names(root)), list(names.values())
     parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}
@@ -77,7 +77,7 @@ def _means_otherwise(node: ast.AST, names: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Renaming(ast.NodeTransformer):
-    """Renames variables in the syntax tree of one function. `edits` are the same changes to its text."""
+    """Renames variables in the syntax tree of one function. `edits` make the same changes in its text."""
 
     text: str
     names: Mapping[str, str]
@@ -96,7 +96,7 @@ class _Renaming(ast.NodeTransformer):
             self.edits.add(Edit(start, start + len(old), self.names[old]))
 
     def _edit_all(self, node: ast.expr | ast.stmt, pattern: re.Pattern[str]) -> None:
-        """Rename the words in the parts of a node's text that match `pattern`."""
+        """Rename the words in a node's text where it matches `pattern`."""
         start = self._offset(node.lineno, node.col_offset)
         end = self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
         for part in pattern.finditer(self.text, start, end):

@@ -16,14 +16,15 @@ _SECRET_NAME = re.compile(
     r"['\"]?\s*(?::[^=\n]*)?[=:]\s*[rRbBuUfF]*\Z",
     re.IGNORECASE,
 )
-"""Text before a string whose name suggests a secret: `password = `, `"api_key": `."""
+"""Text before a string that names it as a secret, such as `password = ` or `"api_key": `."""
 _CREDENTIALS_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 _RANDOM = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~-]{20,}")
 """A long run of letters and digits without spaces, like a key or token."""
 _LONGEST_NAMING = 400
-"""Maximum characters before a string on its line to search for its name."""
+"""Maximum characters before a string that are searched for its name."""
 _LONGEST_STRING = 80
-"""Maximum characters of a string to show. A longer one does not explain a constant's use and may be a secret."""
+"""Maximum characters of a string that is shown. A longer string may be a secret, and rarely explains a constant's
+use."""
 
 
 def masked(text: str) -> str:
@@ -58,7 +59,7 @@ def _is_to_mask(literal: str, before: str) -> bool:
 
 
 def without_strings(text: str) -> str:
-    """Blank out the comments and strings of `text`, to search only code."""
+    """Blank out the comments and strings of `text`, so that only code can be searched."""
     blank = list(text)
     for literal in string_literals(text, 0, len(text)):
         blank[literal.start : literal.end] = _blanked(literal.of(text))

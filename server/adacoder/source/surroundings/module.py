@@ -34,7 +34,7 @@ class ModuleText:
 
     @cached_property
     def lines(self) -> list[LogicalLine]:
-        """Its logical lines."""
+        """The logical lines of the text."""
         return list(logical_lines(self.text))
 
     @cached_property
@@ -45,7 +45,7 @@ class ModuleText:
 
     @cached_property
     def for_annotations(self) -> frozenset[int]:
-        """Starts of the lines under `if TYPE_CHECKING:`, whose imports do not exist at run time."""
+        """The starts of the lines under `if TYPE_CHECKING:`. Their imports do not exist at run time."""
         found: set[int] = set()
         guard: int | None = None
         for line in self.lines:
@@ -96,7 +96,7 @@ class Symbol:
 
     module: ModuleText
     name: str
-    """Dotted for a member of a class."""
+    """The name in the module. For a member of a class, it is dotted."""
     span: Span
     definition: Definition | None = None
     """The definition; None for a constant or an alias."""
@@ -108,10 +108,10 @@ class Symbol:
 
     @property
     def is_alias(self) -> bool:
-        """True if it is spelt like a class, as type aliases usually are."""
+        """True if the name is spelt like a class. Type aliases usually are."""
         return self.definition is None and self.name[:1].isupper() and not self.name.isupper()
 
     @property
     def text(self) -> str:
-        """Its statement."""
+        """The whole statement of the symbol."""
         return self.span.of(self.module.text)

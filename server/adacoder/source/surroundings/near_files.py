@@ -1,7 +1,7 @@
 """Find definitions of names in the files of the user's project.
 
-Files are read as text, each at most once. The limit is in bytes and not in seconds, so that the same texts always give
-the same results.
+Files are read as text, each at most once. The limit counts bytes, not seconds. So the same texts always give the same
+results.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from adacoder.source.text import decoded
 _MOST_NAMES = 24
 """Maximum number of names of a module to look up in other files."""
 _LONGEST_FILE = 200_000
-"""Maximum bytes of a file to read. Longer files are data or generated."""
+"""Maximum bytes of a file. Longer files contain data or generated code, and are skipped."""
 _ALL_FILES = 300_000
-"""Maximum bytes to read for one target, which takes about a third of a second."""
+"""Maximum bytes that are read for one target. This takes about a third of a second."""
 _EVERYWHERE = frozenset({*keyword.kwlist, *vars(builtins)})
 
 
@@ -35,12 +35,12 @@ class DefinedAt:
 
     path: Path
     module: str
-    """Its dotted name."""
+    """The dotted name of the module."""
     qualname: str
 
 
 Follow: TypeAlias = "Callable[[Sequence[str], Sequence[str], Path, NearFiles], Sequence[tuple[str, DefinedAt]]]"
-"""Finds the definitions of names, in order, for a module with these import statements and this path."""
+"""A function that finds the definitions of names, in order, for a module with these import statements and this path."""
 
 
 class NearFiles:
@@ -49,7 +49,10 @@ class NearFiles:
     def __init__(
         self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
     ) -> None:
-        """`root`: the folder that `module` is imported from; `overlays`: texts of open files that `access` allows."""
+        """`root` is the folder that `module` is imported from.
+
+        `overlays` has the texts of open files that `access` allows.
+        """
         self.root = root
         self._follow = follow
         self._access = access
@@ -59,7 +62,7 @@ class NearFiles:
         self._room = _ALL_FILES
 
     def find(self, names: Iterable[str], module: ModuleText) -> list[Symbol]:
-        """Resolve the `names` used in `module` that the project defines, in order."""
+        """Return the project's definitions of the `names` that `module` uses, in order."""
         found: list[Symbol] = []
         names = list(dict.fromkeys(names))
         imports = [each for each in module.imports if self._is_own(each)]
@@ -112,11 +115,11 @@ class NearFiles:
                 if path in self._overlays or path.is_file():
                     return path
             return package if package.parent.is_dir() else None
-        except OSError:  # a folder that may not be entered, or too long a name
+        except OSError:  # the folder may not be entered, or the name is too long
             return None
 
     def text(self, path: Path) -> str:
-        """Read a file of the project from the editor if it is open there, else from disk.
+        """Read a file of the project. If the file is open in the editor, the editor's text counts.
 
         Raises:
             OSError: the file is too long, not part of the project, or not Python text.

@@ -1,4 +1,4 @@
-"""Outlines of definitions and constants for a model: how to use them and their data, without their bodies.
+"""Outline definitions and constants for a model. An outline shows how to use them, without their bodies.
 
 Everything is read from lines, so that the intact parts of a broken file can be shown.
 """
@@ -22,28 +22,28 @@ _FIRST_PARAMETER = re.compile(r"[^(]*\(\s*(?P<name>[^\W\d]\w*)")
 _EXAMPLE = re.compile(r"^[ \t]*>>>", re.MULTILINE)
 _UNDERLINE = re.compile(r"^[=~*#^-]{3,}$", re.MULTILINE)
 _LONGEST_VALUE = 400
-"""Maximum characters of a constant's statement. Longer ones are cut."""
+"""Maximum characters of a constant's statement. A longer statement is cut."""
 _LONGEST_FIELD = 80
-"""Maximum characters of a statement that sets a field or attribute. Longer ones lose their value."""
+"""Maximum characters of a statement that sets a field or attribute. A longer statement is shown without its value."""
 _MOST_FIELDS = 40
-"""Maximum lines of fields for one class. An enumeration of all countries is clear from fewer."""
+"""Maximum lines of fields for one class. An enumeration of all countries has more lines, but fewer make it clear."""
 SUMMARY = 200
-"""Maximum characters of a docstring that shows only the purpose."""
+"""Maximum characters of a docstring that is shown to state the purpose."""
 PROSE = 800
-"""Maximum characters of a docstring that also shows the behaviour."""
+"""Maximum characters of a docstring that is shown to explain the behaviour as well."""
 LONGEST_CLASS = 4000
-"""Maximum characters of the class around a method. A longer class is listed with less of each method."""
+"""Maximum characters of the class around a method. In a longer class, each method is shown with less detail."""
 
 
 class _Detail(Enum):
-    """Amount shown of each method in a listing."""
+    """The detail of each method in a listing, most first."""
 
     SUMMARIES = auto()
     SIGNATURES = auto()
     NAMES = auto()
 
 
-@lru_cache(maxsize=64)  # called for every name that a statement binds
+@lru_cache(maxsize=64)  # the function is called for every name that a statement binds
 def constant(text: str) -> str:
     """Return a constant's statement, masked and shortened."""
     text = masked(text)
@@ -67,9 +67,9 @@ def listing(
 ) -> str:
     """Show how a class is used: decorators, header, fields, method signatures, and attributes that methods set.
 
-    The method `own`, which is to be written, and members in `hidden` are left out. If the result is longer than
-    `characters`, the methods' docstrings go first. Next, methods that set no attributes are only named. Finally, the
-    text is cut. Methods in `mentioned` keep their details until then.
+    The method `own`, which is still to be written, and members in `hidden` are left out. If the result is longer than
+    `characters`, docstrings of methods are removed first. Next, methods that set no attributes are only named. Methods
+    in `mentioned` keep their details in both steps. Finally, the text is cut.
     """
     members = [
         each
@@ -187,9 +187,10 @@ def _header(definition: Definition) -> list[str]:
 
 
 def docstring(literal: str, characters: int, *, examples: bool = False) -> list[str]:
-    """Return the lines of a docstring to show: the first paragraph, or more prose if `characters` exceeds `SUMMARY`.
+    """Return the lines of a docstring that are shown.
 
-    Return an empty list if `literal` is not a string.
+    They are the first paragraph, or all prose if `characters` is more than `SUMMARY`. The list is empty if `literal` is
+    not a string.
     """
     try:
         whole = inspect.cleandoc(read_literal(literal).value)
