@@ -34,7 +34,7 @@ class Inserting(JobWork):
 
     def __init__(self, job: Job) -> None:
         server = create()
-        about = {"processId": None, "rootUri": None, "capabilities": {}}
+        about: dict[str, JSON] = {"processId": None, "rootUri": None, "capabilities": {}}
         Peer(server).receive(id=0, method="initialize", params=about)
         super().__init__(job, server, server.state.results)
         self.closing = asyncio.Event()
