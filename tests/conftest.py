@@ -17,6 +17,7 @@ import pytest
 from support.commandline import new_desk
 from support.evaluating import Workspace, workspace
 from support.levels import skip_what_needs_more
+from support.paths import TESTS
 
 pytest.register_assert_rewrite(
     *("adversarial.isolated", "protocol.flows"),
@@ -24,13 +25,30 @@ pytest.register_assert_rewrite(
 )
 
 
+SLOW = frozenset(
+    {
+        *(f"integration/lsp/test_{name}.py" for name in ("restart", "large", "fuzz", "schedules", "sample_client")),
+        *(f"integration/arena/test_{name}.py" for name in ("cluster", "killed", "own_code")),
+        *(f"integration/test_{name}.py" for name in ("nothing_leaves", "round_trip", "fixtures_record", "stubs")),
+        *(f"integration/benchmarks/test_{name}.py" for name in ("rescue", "tokens", "strategies")),
+        *("integration/cli/test_interrupt.py", "integration/editors/test_editors.py"),
+        *("integration/service/test_crowd.py", "observing/test_ways.py", "observing/test_undisturbed.py"),
+        "unit/replies/test_fuzz.py",
+    }
+)
+"""Files that take a third of the time of all tests. They kill, flood and restart processes, start real editors, and
+compare with recordings. They run with `--slow`, as in `.ci/run`, or if they are named."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="also run the files that take longest")
     parser.addoption("--all", action="store_true", help="try all there is where a sample is tried otherwise")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "isolation: runs candidates, at the strongest level there is here")
     config.addinivalue_line("markers", "isolation(level): is about candidates that run at this very level")
+    config.addinivalue_line("markers", "slow: in a file that takes long, and is run with --slow")
     config.addinivalue_line("markers", "rest: takes long, and is tried with --all only")
     # No deadline, because the speed of a machine proves nothing.
     hypothesis.settings.register_profile("sample", deadline=None, max_examples=25)
@@ -59,10 +77,20 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     skip_what_needs_more(items)
-    rest = [] if config.getoption("all") else [each for each in items if each.get_closest_marker("rest")]
-    if rest:
-        config.hook.pytest_deselected(items=rest)
-        items[:] = [each for each in items if each not in rest]
+    named = {Path(arg.partition("::")[0]).resolve() for arg in config.args}
+    for item in items:
+        if item.path not in named and item.path.relative_to(TESTS).as_posix() in SLOW:
+            item.add_marker(pytest.mark.slow)
+    is_slow, is_all = config.getoption("slow"), config.getoption("all")
+    left_out = {
+        item
+        for item in items
+        if (item.get_closest_marker("slow") and not (is_slow or is_all))
+        or (item.get_closest_marker("rest") and not is_all)
+    }
+    if left_out:
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [each for each in items if each not in left_out]
 
 
 desk = pytest.fixture(new_desk)

@@ -87,6 +87,8 @@ class Shown:
         self._client = client
         self._publisher = Publisher(client)
         self._settings: dict[Uri, _RecentSettings] = {}
+        self._change = 0
+        """Number of the latest change of the editor's settings."""
         self._refreshing = False
         self._again = False
 
@@ -98,13 +100,16 @@ class Shown:
     async def settings(self, uri: Uri) -> Settings:
         """The settings for a document, at most `_LIFETIME` seconds old."""
         known = self._settings.get(uri)
-        if known is None or time.monotonic() > known.until:
-            known = _RecentSettings(await self._asked(uri), time.monotonic() + _LIFETIME)
-            self._settings[uri] = known
+        while known is None or time.monotonic() > known.until:
+            change = self._change
+            found = _RecentSettings(await self._asked(uri), time.monotonic() + _LIFETIME)
+            if change == self._change:  # else these settings may be older than the change
+                self._settings[uri] = known = found
         return known.settings
 
     def configured(self) -> None:
         """Update everything after a change of the editor's settings."""
+        self._change += 1
         uris = list(self._settings)
         self._settings.clear()
         for uri in uris:
