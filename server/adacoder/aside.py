@@ -1,12 +1,12 @@
 """Run work off the event loop if its time grows with the length of a text.
 
-The command line uses a thread. For the language server, a thread is not enough, because an editor is waiting. Python's
-parser lets no other thread run until it has finished, and the same is true of the garbage collection of its syntax
-tree. This takes 100 ms for a module of 5,000 lines. So the server uses a second process of the same program, which
-starts with the first such work and ends with the server.
+The command line runs such work in a thread. That is not enough for the language server, because an editor is waiting.
+While Python parses a text, or collects its syntax tree as garbage, no other thread can run. For a module of 5,000
+lines, this takes 100 ms. So the server runs the work in a second process of the same program. That process starts with
+the first such work and ends with the server.
 
-The thread and the process each do one job at a time, in order. So no text is read twice at the same time, and jobs
-share the caches of their functions.
+The thread and the process do their jobs one at a time, in order. So two jobs never read the same text at once, and all
+jobs share the caches of their functions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 _LENGTH = struct.Struct("!Q")
 _MAIN = "import sys; sys.path[:] = sys.argv[1:]; from adacoder.aside import _serve; _serve()"
-"""The program of the second process. It has the same `sys.path` as this process, and nothing else."""
+"""The program of the second process. It gets only the `sys.path` of this process."""
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-aside")
 
 
@@ -110,7 +110,7 @@ class _Helper:
 
 
 async def _started() -> Process:
-    """Start the second process. If the caller is cancelled, it still waits for the start, to kill the process."""
+    """Start the second process. If this is cancelled, wait until the process has started, then kill it."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-c", _MAIN, *sys.path),

@@ -100,8 +100,9 @@ class OpenStep:
 
 
 Listener = Callable[["OpenStep | Step | Waiting"], None]
-"""Called with an `OpenStep` when a step begins and each time that it progresses, with the `Step` when it has ended, and
-with a `Waiting` while a request has to wait. A listener shows an unknown step by its `doing`.
+"""A function that receives the events of a request. It gets an `OpenStep` when a step begins and whenever the step
+makes progress, the `Step` when it has ended, and a `Waiting` when the request has to wait. A listener that does not
+know a step shows the step's `doing`.
 """
 
 
@@ -145,7 +146,7 @@ class Journal:
         self._round += 1
 
     def waiting(self, message: str) -> None:
-        """Report to the listeners that the request waits, and for what."""
+        """Report to the listeners that the request waits, with `message` as the reason."""
         self._tell(Waiting(message))
 
     @contextmanager

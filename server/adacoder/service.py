@@ -57,7 +57,7 @@ _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcom
 
 
 _WORTH_A_WORD = 20
-"""Announce the cost of a request from this many model calls on."""
+"""Smallest number of model calls for which the cost of a request is announced."""
 
 
 class Service(Checks):
@@ -71,7 +71,7 @@ class Service(Checks):
 
     @staticmethod
     def most_rounds(mode: Mode, settings: Settings) -> int:
-        """See `strategies.most_rounds`."""
+        """Return the maximum number of rounds of a request; see `strategies.most_rounds`."""
         return most_rounds(mode, settings)
 
     async def perform(self, mode: Mode, task: Task) -> Outcome:
@@ -86,25 +86,25 @@ class Service(Checks):
         return _different(outcome, task.others) if mode is Mode.ANOTHER else outcome
 
     async def run(self, task: Task) -> Outcome:
-        """Run the strategy on the target, from `task.start` if there is one.
+        """Run the strategy on the target. If there is a `task.start`, begin with it.
 
-        No model is called if there is a `start` and `max_iterations` is 0.
+        If there is a `start` and `max_iterations` is 0, no model is called.
         """
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
         return replace(outcome, strategy=task.settings.strategy)
 
     async def recheck(self, task: Task) -> Outcome:
-        """Evaluate only the candidate `task.start`, in a text other than the one that it was written for."""
+        """Evaluate the candidate `task.start` once more, because the text has changed since it was written."""
         task.journal.begin_round()
         return await self._outcome(task, self._evaluate)
 
     async def suggest(self, task: Task) -> Outcome:
         """Let a model suggest examples for the docstring.
 
-        At best, the Outcome is `unverified`, and its Edits add the examples.
+        The best possible Outcome is `unverified`, with Edits that add the examples.
 
-        Suggested examples must run the function, and must pass if the function is already written.
+        Each suggested example must run the function. If the function is already written, the example must also pass.
         """
         task.journal.begin_round()
         return await self._outcome(
@@ -114,7 +114,7 @@ class Service(Checks):
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
         """Do `work` on the target with the examples of its class.
 
-        An AdaCoderError becomes an Outcome. A cancellation propagates.
+        An AdaCoderError becomes an Outcome. A cancellation is not caught.
         """
         try:
             await asyncio.to_thread(task.require_access)
@@ -255,12 +255,12 @@ def _conversation(
 
 
 def from_reply(text: str, target: Target) -> Candidate:
-    """Read the Candidate in a reply, whatever its source."""
+    """Return the Candidate in a reply from any source."""
     return extract(Reply(text), target)
 
 
 def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
-    """Return `outcome`. Change it to failed if its candidate is already in the text or among `others`."""
+    """Return `outcome`, or a failed Outcome if its candidate is already in the text or among `others`."""
     candidate = outcome.candidate
     if candidate is None or not (outcome.stands or any(candidate.function == other.function for other in others)):
         return outcome
@@ -269,8 +269,8 @@ def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:
-    """Return the progress of an Outcome's candidate, for comparison.
+    """Return a rank that says how far an Outcome got, for comparison.
 
-    For suggested examples, it is 1 if there are any, else 0.
+    For suggested examples, the rank only says whether there are any.
     """
     return outcome.verdict.reach if outcome.verdict else (bool(outcome.edits),)
