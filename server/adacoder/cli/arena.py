@@ -30,7 +30,7 @@ from adacoder.settings import Settings
 from adacoder.strategies import strategy_named
 
 _EVERY_SECONDS = 30.0
-"""Seconds between two lines of progress if the output is not a terminal."""
+"""If the output is not a terminal, a line of progress is printed after this many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class Wanted:
     slots: int | None
     patience: float
     downloads: bool
-    """True if `tasks` is a name on the dataset hub, and the tasks are downloaded from there."""
+    """True if `tasks` is a name on the dataset hub. The tasks are then downloaded from there."""
     dask: str | None
-    """Address of a cluster's scheduler; None to run the cells on this machine."""
+    """The address of a cluster's scheduler; None to run the cells on this machine."""
     dask_without_tls: bool
-    """True to accept a scheduler on another machine without encryption."""
+    """True to accept a scheduler on another machine even if the connection is not encrypted."""
 
 
 def compare(wanted: Wanted, values: Mapping[str, object]) -> int:
@@ -88,7 +88,7 @@ class _Comparison:
 
     @property
     def kept(self) -> str:
-        """A sentence about the rows that were kept and how to continue; empty before the first cell."""
+        """A sentence that says how many rows were kept, and how to continue; empty before the first cell."""
         progress = self._progress
         if progress is None:
             return ""
@@ -164,7 +164,7 @@ def _downloaded(name: Path) -> Path:
 
 
 async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) -> TaskSet:
-    """Load the tasks at `path` that match `only`. `folder` is the workspace of tasks that have none of their own.
+    """Load the tasks at `path` that match `only`. `folder` is the workspace of tasks without their own workspace.
 
     Raises:
         TasksError: no task matches, or two tasks have the same name.
@@ -237,7 +237,7 @@ class _ProgressLine:
 
 
 def told(progress: RunProgress) -> Sequence[str]:
-    """Return lines about the progress of a comparison. Urgent information is never at the end of a long line."""
+    """Return lines about the progress of a comparison. The urgent parts never come at the end of a long line."""
     parts = [f"{progress.done:,} of {counted(progress.total, 'cell')}"]
     if progress.eta is not None:
         parts.append(f"{_duration(progress.eta)} left")

@@ -34,7 +34,7 @@ _COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 class JUnit:
-    """A report that is written atomically: the file appears completely or not at all."""
+    """A report that appears completely or not at all, because it is first written to a draft."""
 
     def __init__(self, path: Path) -> None:
         """Create a draft next to `path`.
@@ -52,7 +52,7 @@ class JUnit:
             raise self._refusal(error) from None
 
     def write(self, all_found: Sequence[Checked], left: Sequence[NotChecked], seconds: float) -> None:
-        """Write the results of docstrings, and the files and folders that were not checked.
+        """Write the report, with the results of docstrings and with the files and folders that were not checked.
 
         Raises:
             AdaCoderError: the report cannot be written.

@@ -39,9 +39,9 @@ class Contest:
     """Options of a ranking."""
 
     tasks: Path | None
-    """None for the current folder."""
+    """A folder of code or a file of tasks; None for the current folder."""
     models: tuple[str, ...]
-    """Models to rank; empty: the installed models."""
+    """The models to rank; empty for all installed models."""
     strategies: tuple[str, ...]
     minutes: float
     rows: Path | None
@@ -92,14 +92,14 @@ async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
 
 
 async def _models(settings: Settings) -> Sequence[catalog.InstalledModel]:
-    """Models of the OpenAI-compatible server in the settings, or else of the Ollama server."""
+    """Return the models of the OpenAI-compatible server if the settings name one, else of the Ollama server."""
     if settings.base_url is None:
         return await catalog.installed(settings.host)
     return await catalog.served(settings.base_url)
 
 
 async def _ids(settings: Settings) -> Sequence[str]:
-    """Ids of the server's models that fit this machine, the best for code first.
+    """Return the ids of the server's models that fit this machine, the best for code first.
 
     Raises:
         AdaCoderError: no such model is installed.
@@ -167,7 +167,7 @@ def _parts(arm: Arm) -> tuple[str, str]:
 
 
 def _shuffled(name: str) -> str:
-    """Return a sort key that puts names into an arbitrary order, which is the same each time."""
+    """Return a sort key that puts names into an arbitrary order. The order is the same in every run."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 
@@ -215,7 +215,7 @@ def _write(arm: Arm) -> None:
     """Write the winner into the settings of the current project.
 
     Raises:
-        AdaCoderError: the settings cannot be written, and the file is unchanged.
+        AdaCoderError: the settings cannot be written. The file is then unchanged.
     """
     values = {"model": arm.model, "strategy": arm.strategy}
     path = pyproject_file(Path.cwd())
