@@ -106,7 +106,7 @@ class Demo:
 
     @contextmanager
     def _workspace(self) -> Iterator[Path]:
-        """Yield a copy of the demonstration's workspace. Remove the copy afterwards, unless the user wants to keep it."""
+        """Yield a copy of the demonstration's workspace. Remove it afterwards, unless the user asked to keep it."""
         parent = Path(tempfile.mkdtemp(prefix="adacoder-demo-")).resolve()
         folder = parent / PROJECT
         try:
