@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_in_good_order() -> None:
-    """Make SIGTERM act like Ctrl-C: cancel running work and clean up. Only the main thread may handle signals."""
+    """Make SIGTERM act like Ctrl-C: cancel running work and clean up. Only the main thread may set a handler."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)
 

@@ -38,8 +38,8 @@ _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-aside")
 async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
     """Call `work` with `arguments` off the event loop.
 
-    `work` must be a module-level function without side effects, because it may run in another process. It also must not
-    change its arguments.
+    `work` must be a module-level function without side effects, because it may run in another process. For the same
+    reason, it must not change its arguments.
     """
     helper = _helper.get()
     if helper is None:

@@ -37,7 +37,8 @@ try:
 except Exception as error:
     print(getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or type(error).__name__)
 """
-"""Source of an example that prints the line and message of a syntax error. It compiles the text but does not run it."""
+"""The source of an example that compiles a text and does not run it. It prints the line and message of a syntax error.
+"""
 _TOGETHER = 200_000
 """Maximum number of characters that one process parses. A single file may be longer."""
 _MOMENT_SECONDS = 1.0
@@ -175,7 +176,7 @@ def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
 
 
 async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
-    """Do the work of `Checks.unparsed` for the texts of one process."""
+    """Do the work of `Checks.unparsed` for texts that are parsed in one process."""
     module = Module(project.folder / "adacoder_parses.py", "adacoder_parses", project.folder)
     asked = {
         path: Example(_PARSES.format(text=text.removeprefix("\ufeff"), path=str(path)), "", number)

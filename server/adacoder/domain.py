@@ -21,7 +21,9 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 
 
 class TargetError(AdaCoderError):
-    """The requested function was not found: the file is missing or not Python, or has no such function or docstring."""
+    """The requested function was not found. The file may be missing or not Python, or have no such function or
+    docstring.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +129,13 @@ class Target:
     """The whitespace before `def`."""
     examples: tuple[Example, ...]
     is_stub: bool
-    """True if the body has only `pass`, `...`, a bare `raise NotImplementedError` or comments."""
+    """True if the body has nothing but `pass`, `...`, `raise NotImplementedError` or comments."""
     in_class: bool = False
     """True if the function is directly in a class body: a method, property, classmethod, …"""
     is_function: bool = True
     """False if the target is a class or module whose docstring is checked."""
     of_class: tuple[Example, ...] = ()
-    """Examples of the enclosing class. Only a run shows which of them exercise this function."""
+    """The examples of the enclosing class. Only a run shows which of them call this function."""
 
     @property
     def name(self) -> str:
@@ -218,7 +220,7 @@ class Timing:
     """Times of a reply, in seconds."""
 
     queue: float = 0.0
-    """Time spent waiting for other requests, of AdaCoder or of other programs."""
+    """Time spent waiting for other requests. They may come from AdaCoder or from other programs."""
     load: float = 0.0
     """Time for loading the model."""
     prompt: float = 0.0
@@ -280,7 +282,7 @@ class FailureKind(StrEnum):
     NO_FUNCTION = "no_function"
     UNDEFINED_NAME = "undefined_name"
     IMPORT_ERROR = "import_error"
-    """Importing the module with the candidate in place raised an exception."""
+    """The import of the module, with the candidate in place, raised an exception."""
     WRONG_OUTPUT = "wrong_output"
     EXCEPTION = "exception"
     BROKEN_EXAMPLE = "broken_example"
@@ -321,7 +323,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The part of the target's code that was reached.
+    """The lines and branches of the target's code that were reached.
 
     Lines are 1-based in the module's text with the candidate in place.
     """
@@ -378,7 +380,7 @@ class ExampleResult:
     reached: Reached = NOTHING
     """The part of the target's code that the example reached, if requested."""
     hint: str = ""
-    """One sentence on why the example did not match and what to do; empty if the outputs are clear enough."""
+    """A sentence that says why the example did not match and what to do; empty if the outputs show this already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +392,7 @@ class Verdict:
     defines: bool = False
     """True if the module defines the target with the candidate in place."""
     undefined: tuple[str, ...] = ()
-    """Names that the candidate uses but that are not defined anywhere."""
+    """Names that the candidate uses although they are not defined anywhere."""
     imports: bool = False
     """True if the module could be imported with the candidate in place."""
     results: tuple[ExampleResult, ...] = ()
@@ -400,7 +402,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     """Notes on the evidence, such as a part of the module that had to be left out."""
     reachable: Reached = NOTHING
-    """All of the target's code, if requested."""
+    """All lines and branches of the target's code, if requested."""
     coverage: Coverage | None = None
     """Coverage of a pass; None if it was not requested or is not available."""
     edits: tuple[Edit, ...] = ()
@@ -413,7 +415,7 @@ class Verdict:
 
     @property
     def final(self) -> bool:
-        """True if no other candidate can help: this one passed, or the cause of its failure is outside of it."""
+        """True if no other candidate can help, because this one passed or because its failure has another cause."""
         return self.failure is None or self.failure.kind in _OUTSIDE_THE_CANDIDATE
 
     @property
@@ -442,7 +444,7 @@ class Verdict:
     def total(self, target: Target) -> int:
         """Return the number of examples of `target` that show an output.
 
-        Examples that were found not to run the target do not count.
+        Examples that were found to run other code do not count.
         """
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
         return sum(example.has_want for example in target.examples) - not_counting
@@ -554,7 +556,7 @@ class Details:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action of an Agent: an entry of the Journal."""
+    """One action of an Agent. The Journal has an entry for each."""
 
     agent: str
     """The Agent's name, such as `programming_assistant` or `code_evaluator`."""
@@ -565,7 +567,7 @@ class Step:
     seconds: float
     tokens: Tokens = Tokens()
     details: Details | None = None
-    """Input and result of the action; None if the step ended before it had any."""
+    """The input and the result of the action; None if the step ended before it had any."""
     time: Timing | None = None
     """Times of a model's reply, if the step asked a model."""
     doing: str = ""

@@ -36,7 +36,7 @@ class Remedy:
     """An action as part of a message. An editor may offer to carry it out."""
 
     kind: str
-    """`pull`: make Ollama download a model. `start`: start Ollama."""
+    """`pull` to make Ollama download a model, or `start` to start Ollama."""
     words: str
     """The action in words, as in the message."""
     model: str = ""
@@ -96,7 +96,7 @@ class AdaCoderError(Exception):
 
 
 def joined(separator: str, texts: Iterable[str]) -> Text:
-    """Join texts like `separator.join(texts)`, but keep the parts of each text."""
+    """Join texts as `separator.join(texts)` does, but keep the parts of each text."""
     parts = list(chain.from_iterable((separator, text) for text in texts))
     return Text(*parts[1:])
 

@@ -24,7 +24,7 @@ class PrivateFolder:
     """
 
     def __init__(self, around: Path, *names: str) -> None:
-        """`around`: a folder of the user. AdaCoder creates the nested folders `names` in it."""
+        """`around` is a folder of the user. AdaCoder creates nested folders with these `names` in it."""
         self._around = around
         self._names = names
 

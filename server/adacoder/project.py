@@ -16,22 +16,22 @@ from adacoder.privacy.access import leads_out
 from adacoder.pytext import starts_logical_line
 
 BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-"""Files that make a folder installable."""
+"""A folder with one of these files can be installed."""
 MARKS = (*BUILD_FILES, ".git")
-"""Entries that make a folder a project."""
+"""A folder with one of these entries is a project."""
 FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
 """Names of folders with installed or generated files. These folders are not searched for secrets, so no other names
 belong here.
 """
 _OUTPUT = frozenset({"venv", "build", "dist"})
-"""Folders that tools create. If such a folder is a package, it belongs to the project."""
+"""Names of folders that tools create. If such a folder is a package, it belongs to the project."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
-"""Folders without the project's own code. Hidden folders and environments are also skipped."""
+"""Names of folders without the project's own code. Hidden folders and environments are also skipped."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
 """Maximum number of folders listed by `nearest_files`."""
 _MOST_COUNTED = 20_000
-"""Maximum number of entries to examine when counting the Python files of a skipped folder."""
+"""Maximum number of entries that are examined to count the Python files of a skipped folder."""
 _RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 
 
@@ -46,14 +46,14 @@ class Project:
 
 
 def project_around(folder: Path) -> Path | None:
-    """Return the nearest folder at or above `folder` that has an entry of `MARKS`; None if there is none."""
+    """Return the nearest folder at or above `folder` that has one of the `MARKS`; None if there is none."""
     return next(filter(_is_project, (folder, *folder.parents)), None)
 
 
 def folder_of(path: Path, text: str) -> Path:
     """Return the project folder of a file.
 
-    It is the nearest folder with an entry of `MARKS`, else the folder that the file's module is imported from.
+    It is the nearest folder with one of the `MARKS`, else the folder from which the file's module is imported.
     """
     found = project_around(path.parent)
     if found is None:
@@ -154,7 +154,7 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
-    """Return the description of a skipped entry; None if it has no Python file."""
+    """Return a description of a skipped entry; None if the entry is not a Python file and has none."""
     is_python = path.suffix == ".py"
     if is_link:
         return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise
@@ -265,7 +265,7 @@ def _importable(stem: str, folder: Path) -> str:
 
 
 def below(folder: Path, path: Path) -> Path:
-    """Return `path` relative to `folder` if it lies below, else unchanged."""
+    """Return `path` relative to `folder` if it is below `folder`, else return it unchanged."""
     return path.relative_to(folder) if path.is_relative_to(folder) else path
 
 

@@ -1,4 +1,4 @@
-"""Run requests: a Task in, an Outcome with its Edits out.
+"""Run requests. A request takes a Task and returns an Outcome with Edits.
 
 Only this module combines models, sandbox, agents and strategies. The command line and the language server use it.
 """
@@ -53,7 +53,7 @@ from adacoder.task import Mode, Task, current
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
 
 _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcome]]
-"""A function that works on a task with one model. The number is the maximum number of rounds after the first."""
+"""A function that works on a task with one model. The number limits the rounds after the first; None for no limit."""
 
 
 _WORTH_A_WORD = 20
@@ -61,7 +61,7 @@ _WORTH_A_WORD = 20
 
 
 class Service(Checks):
-    """Runs requests. Between requests, it keeps a `Session` of models and the state of Checks."""
+    """Runs requests. It keeps a `Session` of models and the state of Checks for later requests."""
 
     def __init__(self, open_model: OpenModel = open_model, session: Session | None = None) -> None:
         """`open_model` opens a model by name. Tests pass their own."""
@@ -145,7 +145,7 @@ class Service(Checks):
     async def _climb(self, work: _OfModel, rungs: Iterable[tuple[str | None, int | None]], task: Task) -> Outcome:
         """Do `work` with each model of the ladder in turn.
 
-        Stop when an Outcome has edits, or when no other model could help.
+        Stop when an Outcome has edits, or when no other model can help.
 
         Return the Outcome that got furthest, with the name of its model.
         """

@@ -27,7 +27,7 @@ class Mode(StrEnum):
     REPAIR = "repair"
     """Start from a candidate. Fix it only by rules."""
     ANOTHER = "another"
-    """Write a version that differs from all earlier versions."""
+    """Write a version that differs from all earlier ones."""
     SUGGEST_EXAMPLES = "suggestExamples"
     """Let a model suggest examples for the docstring."""
 
@@ -43,7 +43,7 @@ class Task:
     start: Candidate | None = None
     """The first candidate. If None, a model writes it."""
     others: tuple[Candidate, ...] = ()
-    """Earlier candidates. The model is asked for a different one."""
+    """Earlier candidates. The model is asked for a candidate that differs from them."""
 
     def in_mode(self, mode: Mode) -> Task:
         """Return this task, adapted to `mode`.
@@ -77,5 +77,5 @@ class Task:
 
 
 def current(target: Target) -> Candidate:
-    """Return the function currently in the text, as a Candidate."""
+    """Return the function that is now in the text, as a Candidate."""
     return Candidate(function=dedent(normalize(target.source)))

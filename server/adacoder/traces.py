@@ -1,4 +1,5 @@
-"""The lines of the target that an Example executed. A trace is only for models and people to read, and decides nothing.
+"""Traces: the lines of the target that an Example executed. Models and people read them, but no verdict depends on
+them.
 
 The process of the traced code reports the trace, so hostile code can report anything. Only its form and size are
 checked.

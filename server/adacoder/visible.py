@@ -59,7 +59,7 @@ def _shortened(text: str) -> str:
 
 
 class Visible:
-    """A text stream that makes everything visible. Otherwise it acts like the stream that it wraps."""
+    """A text stream that makes all characters visible. Otherwise it acts like the stream that it wraps."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

@@ -183,7 +183,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
 
 
 async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
-    """Return `tasks` without the tasks whose own solution fails here."""
+    """Return `tasks` without the tasks whose own solution fails on this machine. Print the reason for each omission."""
     out = console(stderr=True)
     for why in tasks.left_out:
         out.print(f"Left out: {why}")
@@ -195,7 +195,7 @@ async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
 
 
 def _is_folder(path: Path) -> bool:
-    """Return whether the tasks are a folder of the user's code.
+    """Return whether `path` is a folder of the user's code and not a file of tasks.
 
     Raises:
         TasksError: `path` does not exist.
@@ -213,7 +213,7 @@ def _real(path: Path) -> Path:
 
 
 class _ProgressLine:
-    """Shows a comparison's progress: a moving line on a terminal, else an occasional line."""
+    """Shows the progress of a comparison: as a moving line on a terminal, else as a new line from time to time."""
 
     def __init__(self) -> None:
         self._console = console(stderr=True)

@@ -87,11 +87,11 @@ class Checking:
         self._allows_empty = allows_empty
         self._found: list[Checked] = []
         self._shown: list[Checked] = []
-        """All results, including docstrings that could not run."""
+        """The results of all docstrings, even if their examples could not run."""
         self._left: list[NotChecked] = []
         self._skipped: list[Skipped] = []
         self._silent: dict[Path, dict[Path, str]] = {}
-        """Texts of files in which no example runs, by workspace and path. These files still have to parse."""
+        """The texts of files in which no example runs, by workspace and path. These files must still parse."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
         """Check all docstrings at `places`. If there are none, check the workspace around the current folder.
@@ -238,7 +238,7 @@ class Checking:
         self._could_not_run(message)
 
     def _name_left(self) -> None:
-        """Show the files and folders that were not checked, and name the skipped folders and links in one line."""
+        """Report the files and folders that were not checked. One line names all skipped folders and links."""
         skipped = sorted(set(self._skipped), key=lambda each: each.path)
         for each in skipped:
             reason = f"Skipped ({each.why}): name it to check it."

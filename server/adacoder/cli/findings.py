@@ -39,16 +39,16 @@ class NotChecked:
     reason: str
     """One sentence that says why."""
     path: Path | None = None
-    """The file or folder; None if the reason concerns no single file or folder."""
+    """The file or folder; None if the reason is not about a single file or folder."""
     is_skipped: bool = False
-    """True if it was skipped on purpose. False means an error."""
+    """True if the file or folder was skipped on purpose. False if there was an error."""
 
 
 class View(Protocol):
     """Shows the Outcomes of a check, one docstring after the other. Errors are reported by the caller."""
 
     def waits_for(self, target: Target) -> None:
-        """Show that the docstring of `target` comes next."""
+        """Show that the run waits for the result of `target`."""
 
     def show(self, found: Checked) -> None:
         """Show one Outcome."""
@@ -57,17 +57,17 @@ class View(Protocol):
         """Show a file or a folder that was not checked."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
-        """Show the summary of all Outcomes, which took `seconds`.
+        """Show the summary of all Outcomes. The whole run took `seconds`.
 
         `unread` is the number of files or folders that could not be checked.
         """
 
     def close(self) -> None:
-        """End the view, even after an interruption."""
+        """End the display. This is called even after an interruption."""
 
 
 class CheckedObjects:
-    """`--json`: only objects on stdout, one per line."""
+    """`--json`: prints only objects to stdout, one in each line."""
 
     def waits_for(self, target: Target) -> None:
         """Implement `View.waits_for`."""
@@ -89,7 +89,7 @@ class CheckedObjects:
 
 
 class Findings:
-    """Failures and a summary line on stdout. On a terminal, a moving line shows the progress."""
+    """Prints failures and a summary line to stdout. On a terminal, a moving line shows the progress."""
 
     def __init__(self, *, verbose: bool) -> None:
         """`verbose` is True to show a line for each docstring, even if it passed."""
@@ -118,7 +118,7 @@ class Findings:
             self._print_summary(found)
 
     def leave_out(self, left: NotChecked) -> None:
-        """Implement `View.leave_out`. This prints nothing on stdout, because stderr has the reason."""
+        """Implement `View.leave_out`. Nothing is printed to stdout, because the reason is already on stderr."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
         """Implement `View.end`."""
@@ -211,7 +211,7 @@ def module_and_name(target: Target) -> tuple[str, str]:
 
 
 def _line_of(found: Checked) -> str:
-    """Return the summary's line for a docstring that failed."""
+    """Return the line of the summary for a docstring that failed."""
     return f"{_named(found)}  {_score(found.outcome)}"
 
 

@@ -1,7 +1,8 @@
 """`adacoder check --junit FILE`: write the results in the XML format that continuous integration systems read.
 
-Each file is a suite, and each docstring is a case. A docstring that proves nothing, or whose examples are all skipped,
-counts as skipped, with the reason. If the user asked for it by name, it counts as a failure.
+Each file is a suite, and each docstring is a case. If a docstring proves nothing, or if all its examples are skipped,
+its case counts as skipped and has the reason. But if the user asked for the docstring by name, the case counts as a
+failure.
 """
 
 from __future__ import annotations

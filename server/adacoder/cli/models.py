@@ -1,6 +1,6 @@
 """`adacoder models`: list installed models, or rank them.
 
-With `--rank`, find the model and workflow that are right most often on the user's own functions.
+With `--rank`, find the model and the workflow that write the user's own functions correctly most often.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Contest:
 
 
 async def list_models(values: Mapping[str, object], *, as_json: bool) -> int:
-    """Show the models of the server in the settings, the best for code first. Return the exit code."""
+    """List the models of the server that the settings name, the best for code first. Return the exit code."""
     settings = Choices(values, Told()).settings(Path.cwd())
     found = await _models(settings)
     prefix = "openai:" if settings.base_url else ""
@@ -124,7 +124,7 @@ class _RankingRun:
         self._told = Told()
 
     async def rank(self, arms: Sequence[Arm]) -> Ranking:
-        """Rank `arms` on the contest's functions."""
+        """Rank `arms` by their results for the functions of the contest."""
         contest, settings = self._contest, self._settings
         judge, service = HiddenJudge(settings), Service()
         try:

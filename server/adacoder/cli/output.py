@@ -44,7 +44,7 @@ class Output(ABC):
 
 
 class Proposal(Output):
-    """`--diff`: the change as a unified diff on stdout, everything else on stderr."""
+    """`--diff`: print the change as a unified diff to stdout, and everything else to stderr."""
 
     def __init__(self) -> None:
         self._out = console()
@@ -98,7 +98,7 @@ class Writing(Proposal):
 
 
 class Objects(Output):
-    """`--json`: one object per line on stdout."""
+    """`--json`: print one object per line to stdout."""
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
         """Implement `Output.watch`. Only long waits are reported, because the JSON has the journal."""

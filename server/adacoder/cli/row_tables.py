@@ -22,7 +22,7 @@ TERMINAL, MARKDOWN, CSV = "terminal", "markdown", "csv"
 _WIDEST = 10_000
 """Number of columns to use if the output is not a terminal. It is large, so that no line is folded."""
 _BETWEEN = 3
-"""Terminal columns between two columns of a table."""
+"""Number of spaces between two columns of a table."""
 _EDGES = 2
 _LONGEST_WORD = 24
 """Number of characters up to which a word is never broken in a narrow table."""
@@ -36,10 +36,10 @@ class TableOptions:
     """Keys of `papers.SETS`; empty for all."""
     form: str = TERMINAL
     ks: tuple[int, ...] = ()
-    """Values of k for pass@k, in addition to 1."""
+    """The values of k for which pass@k is shown, in addition to 1."""
     html: Path | None = None
     plots: Path | None = None
-    """Folder for the files of figures."""
+    """The folder for the figures; None for no figures."""
     kind: str = "svg"
     """Format of the figures, such as `svg`."""
 

@@ -44,7 +44,7 @@ class Story:
             console.soft_wrap = False
         self._round = 0
         self._colours: dict[str, str] = {}
-        """Colours of the Agents so far."""
+        """The colours of the Agents that have appeared so far."""
         self._code = ""
         """The most recently evaluated code."""
 
@@ -137,7 +137,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class _Barred:
-    """Content with a coloured bar on its left."""
+    """Content that is drawn with a coloured bar on its left."""
 
     content: RenderableType
     colour: str

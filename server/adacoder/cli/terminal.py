@@ -34,7 +34,7 @@ def complain(message: str) -> None:
 
 
 class Plain:
-    """A console for plain lines, without a terminal."""
+    """A console that prints plain lines, for output that is not a terminal."""
 
     is_terminal = False
 

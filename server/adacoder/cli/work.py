@@ -33,7 +33,7 @@ class Command:
     reply: str | None = None
     """Text with the first candidate. Only one function can begin with it."""
     passes_over: bool = False
-    """True to skip functions that need no fix, if the user names no function."""
+    """True to skip functions that need no fix. This applies only if the user names no function."""
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list
     """Function that puts the functions in order if the user names none."""
 
@@ -72,7 +72,8 @@ class Work:
     async def carry_out(self, place: Place) -> int:
         """Work on all functions at `place`, in order. Return the exit code.
 
-        Each request uses the current text of its file, which includes the earlier functions if they are verified.
+        Each request uses the current text of its file. This text includes the functions of earlier requests that are
+        verified.
         """
         service = Service()
         try:

@@ -71,7 +71,7 @@ class RunParams(FunctionPlace):
     mode: Mode
     apply: bool
     candidate: str | None = None
-    """The candidate to begin with instead of the current function."""
+    """The text of a candidate. The job begins with it instead of the current function."""
     work_done_token: types.ProgressToken | None = None
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class RunParams(FunctionPlace):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckParams:
-    """Docstrings of one document, or docstrings and examples by id."""
+    """The docstrings to check: all of one document, or those with the given ids."""
 
     uri: Uri | None = None
     ids: Ids | None = None

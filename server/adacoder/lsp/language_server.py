@@ -98,7 +98,7 @@ class ClientState:
         await asyncio.wait({self.restore()}, timeout=seconds)
 
     async def _restore(self) -> None:
-        """Read the results kept on disk. In an untrusted workspace nothing is read or written."""
+        """Read the results that are kept on disk. If the workspace is not trusted, nothing is read or written."""
         from adacoder.lsp.jobs.kept_files import KeptFiles
         from adacoder.lsp.snapshot import first_folder
         from adacoder.settings import Unverified

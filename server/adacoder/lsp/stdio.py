@@ -37,7 +37,7 @@ _CLEARING_SECONDS = 3.0
 
 
 def serve() -> int:
-    """Speak LSP over stdin and stdout until the client leaves. Return the exit code."""
+    """Run a language server over stdin and stdout until the client leaves. Return the exit code."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     clearing = threading.Timer(_CLEARING_SECONDS, _clear)
     clearing.daemon = True  # so that exit does not wait for it

@@ -1,4 +1,4 @@
-"""The JSON object of `--json` and `adacoder/run`, with all its parts."""
+"""Make the JSON object that `--json` prints and `adacoder/run` returns."""
 
 from __future__ import annotations
 

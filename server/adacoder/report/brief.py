@@ -18,7 +18,7 @@ def brief_score(passed: int, total: int) -> str:
 def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
     """Describe the lines that no example reached, such as "line 14 not reached"; empty if there are none.
 
-    `more`: number of lines by which the function has moved down since the run.
+    `more` is the number of lines by which the function has moved down since the run.
     """
     if coverage is None or not coverage.unreached:
         return ""

@@ -155,7 +155,7 @@ class _Branch:
 
     @property
     def result(self) -> str:
-        """Best score of the branch's evaluations; empty if there are none."""
+        """The best score among the evaluations of the branch; empty if there are none."""
         found = [step.details for step in self.steps if isinstance(step.details, Evaluated)]
         if not found:
             return ""

@@ -34,7 +34,7 @@ def _names_no_file(models: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of a request. The key in section `adacoder` is the field's name in camel case, unless `key` is given."""
+    """The settings of a request. If a field has no `key`, its key in section `adacoder` is its name in camel case."""
 
     models: tuple[str, ...] = setting(
         (),
@@ -224,7 +224,8 @@ class Settings:
         is_offered=False,
     )
     record: Path | None = None
-    """File that records the conversation with the model (`--record`). Settings files and projects cannot set it."""
+    """The file in which the conversation with the model is recorded (`--record`). Editors and projects cannot set it.
+    """
 
     @property
     def wishes(self) -> Wishes:

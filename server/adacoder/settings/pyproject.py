@@ -25,7 +25,7 @@ _STRING_OR_COMMENT = re.compile(
 """Strings and comments of TOML. An unclosed string extends as far as possible."""
 _NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
 _DECLARES = re.compile(r".*dependencies|dependency-groups")
-"""Keys of tables and lists of dependencies, as used by the standard, Poetry, uv, PDM, Hatch and Pixi."""
+"""The keys that the standard, Poetry, uv, PDM, Hatch and Pixi use for tables and lists of dependencies."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:$|[\[(;<>=!~@])")
 """The name at the start of a PEP 508 requirement."""
 _DECLARES_TOO = re.compile(r"requirements|setup\.(?:py|cfg)$|pipfile|environment.*\.ya?ml$|pixi\.toml$", re.IGNORECASE)
@@ -113,7 +113,8 @@ def _read(path: Path) -> str:
 def _readable(text: str) -> str:
     """Return `text` if tomllib can parse it in linear time and memory.
 
-    For every part of a dotted key, tomllib keeps all earlier parts. For every bracket, it calls itself.
+    There are limits because tomllib keeps, for every part of a dotted key, all earlier parts, and calls itself for
+    every bracket.
 
     Raises:
         ValueError: a key has too many parts, or brackets are nested too deeply.

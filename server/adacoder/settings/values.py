@@ -1,4 +1,4 @@
-"""Building blocks of setting definitions: a setting's metadata, and the kinds of values."""
+"""Building blocks for the definitions of settings: the metadata of a setting, and the kinds of values."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Setting:
     unset.
     """
     key: str
-    """The key in section `adacoder`; empty for the field's name in camel case."""
+    """The key in section `adacoder`. If it is empty, the key is the field's name in camel case."""
     option: str | None
     """Name of the value in the command line's help; None if there is no option for the setting."""
     by_project: Callable[[object], bool] | bool
-    """True for values that a project may set. A project may not choose where code runs, which data leaves the machine,
-    or which file is read.
+    """Whether a project may set the setting, or a function that returns this for a value. A project may not choose
+    where code runs, which data leaves the machine, or which file is read.
     """
     is_offered: bool
     """False if editors do not offer the setting."""

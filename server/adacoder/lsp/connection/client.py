@@ -37,7 +37,7 @@ _MOST_NOTICES = 50
 _SHOWING = 10.0
 """Seconds to wait for an editor to show a document."""
 _PATIENCE = 5.0
-"""Seconds to wait for an editor's settings, or for a token for progress that the server begins."""
+"""Seconds to wait until an editor sends its settings, or accepts a token for progress."""
 _PAUSE = 0.1
 """Seconds between two progress messages. There is a pause because a model writes faster than a person reads."""
 _LONG = 10.0
@@ -68,7 +68,7 @@ class Habits:
     """The behaviour of one client that its capabilities do not show. Only this class looks at the names of clients."""
 
     asks_beside_text: bool = False
-    """True if the client shows questions where they cannot be answered by accident."""
+    """True if the client shows questions in a place where the user cannot answer them by accident."""
     shows_endings: bool = False
     """True if the client declares that it shows ended jobs and kept results itself."""
     pause: float = 0.0
@@ -363,7 +363,7 @@ async def new_token(client: Client, title: str) -> types.ProgressToken | None:
 
 
 class _Messages:
-    """Sends the first message at once, then only the latest message after each pause."""
+    """Sends the first message at once. After that, it sends only the latest message after each pause."""
 
     def __init__(self, send: Callable[[str], None]) -> None:
         self._send = send

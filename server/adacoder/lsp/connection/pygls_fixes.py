@@ -69,7 +69,7 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.stopping = threading.Event()
-        """Set when the main loop must end."""
+        """Event that is set when the main loop must end."""
         self.pause = 0.0
         """Seconds to wait after an answer before the client gets a request."""
         self._answered_at = 0.0
@@ -280,7 +280,7 @@ class Protocol(LanguageServerProtocol):
             self._request_futures.pop(message_id, None)
 
     def after_answer(self, begin: Callable[[bool], None]) -> None:
-        """Call `begin` once the current request has been answered, with True if the answer is an error."""
+        """Call `begin` after the current request was answered. It receives True if the answer is an error."""
         if self.msg_id is not None:
             self._after[self.msg_id] = begin
 
@@ -340,7 +340,7 @@ class _ClientsFaults(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return False to drop a record. Remove the traceback of error answers."""
+        """Return False if a record must be dropped. Remove the traceback of a record about an error answer."""
         if record.exc_info and isinstance(record.exc_info[1], JsonRpcException):
             record.exc_info = None
         return not record.getMessage().startswith("Unable to deserialize message")

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 MODE = "generateAll"
 _PATIENCE = 5.0
-"""Seconds to wait for a client to report an edit that it has made."""
+"""Seconds to wait until a client reports an edit that it has made."""
 _PAUSE = 0.02
 
 
@@ -184,7 +184,7 @@ class Batches:
                 batch.jobs.append(job.ended)
 
     async def _after(self, before: Snapshot, *, is_edited: bool) -> Snapshot:
-        """Return the text for the next stub. If the last one was inserted, wait for the editor to report that edit."""
+        """Return the text for the next stub. If the last stub was written, wait until the editor reports that edit."""
         until = time.monotonic() + _PATIENCE
         now = take(self._client.workspace, before.uri)
         while is_edited and now.text == before.text and time.monotonic() < until:

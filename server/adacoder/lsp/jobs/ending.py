@@ -21,7 +21,9 @@ class Ending:
     applied: bool = False
     """True if the edit was made. For a client that does not answer, it is enough that the edit was sent."""
     obstacle: str | None = None
-    """Reason why an edit was not made, as a clause that follows "Not inserted: ": `'f' was edited meanwhile`."""
+    """The reason why an edit was not made. It is a clause that follows "Not inserted: ", such as `'f' was edited
+    meanwhile`.
+    """
     kept: bool = False
     """True if the result is kept, so that it can still be inserted."""
     is_wanted: bool = False
@@ -36,7 +38,7 @@ class Ending:
 
     @property
     def failure_reason(self) -> str | None:
-        """Reason why an edit was not made, as a sentence."""
+        """A sentence that says why an edit was not made."""
         return None if self.obstacle is None else Text("Not inserted: ", self.obstacle, self._and_kept, ".")
 
     @property

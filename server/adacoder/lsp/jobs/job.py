@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _EDITING = 60.0
-"""Seconds to wait for a client to make an edit. Some clients ask the user first."""
+"""Seconds to wait until a client has made an edit. Some clients ask the user first."""
 _ATTEMPTS = 3
 """Number of attempts to make an edit while the text keeps changing."""
 _HELD = frozenset({Status.VERIFIED, Status.PARTIAL, Status.UNVERIFIED})
@@ -54,7 +54,7 @@ _DOING = {
 
 
 class NotInsertedError(AdaCoderError):
-    """An edit was not made. The message gives the reason as a clause: `'f' was edited meanwhile`."""
+    """An edit was not made. The message is a clause with the reason, such as `'f' was edited meanwhile`."""
 
 
 @dataclass(eq=False, kw_only=True)

@@ -71,7 +71,7 @@ class EndedBatch:
 
 
 class ResultFiles(Protocol):
-    """Files that let kept results outlive the server."""
+    """Files in which kept results outlive the server."""
 
     def save(self, result: KeptResult) -> None:
         """Write a result."""
@@ -207,7 +207,7 @@ class KeptResult:
     candidate: Candidate | None
     """The candidate; None if the result consists of examples for the docstring."""
     additions: tuple[Edit, ...]
-    """The edits that add such examples, as offsets in `source`."""
+    """The edits that add such examples. Their offsets are offsets in `source`."""
     score: str
     """The evidence in a few words, such as `2/2 examples` or `unverified`."""
     reach: tuple[int, ...]

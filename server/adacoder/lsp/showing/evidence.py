@@ -130,7 +130,7 @@ class Placed:
 
     @property
     def header(self) -> int:
-        """The line of its `def`, below its decorators."""
+        """The line of the function's `def`, below its decorators."""
         return self.first + self.evidence.header
 
     def line_of_example(self, line: int) -> int:

@@ -28,7 +28,7 @@ _QUIET = 1.0
 
 
 class Saving:
-    """The checks of one client's files, at most one at a time for each file."""
+    """The checks of one client's files. There is at most one running check for each file."""
 
     def __init__(self, client: Client, shown: Shown, jobs: Jobs) -> None:
         self._client = client
