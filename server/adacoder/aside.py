@@ -116,7 +116,7 @@ async def _started() -> Process:
             *(sys.executable, "-I", "-c", _MAIN, *sys.path),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C goes to the server only; this process ends with the server
+            start_new_session=True,  # Ctrl-C must reach only the server, and this process ends with the server
         )
     )
     try:
@@ -132,7 +132,7 @@ _helper: ContextVar[_Helper | None] = ContextVar("_helper", default=None)
 
 
 def _serve() -> None:
-    """Answer requests from stdin until it is closed. It is closed when the parent process ends."""
+    """Answer requests from stdin until stdin is closed. This happens at the latest when the parent process ends."""
     asked, answered = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # printed text must not be mixed with answers
     while header := asked.read(_LENGTH.size):

@@ -98,7 +98,7 @@ class Checks:
             settings: as in a Task.
             project: as in a Task.
 
-        Returns: a sentence by path, for each file that does not parse or may not be read.
+        Returns: the files that do not parse or may not be read, each with a sentence that says why.
 
         Raises:
             AdaCoderError: nothing could be run.

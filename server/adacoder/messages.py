@@ -92,7 +92,7 @@ class AdaCoderError(Exception):
         super().__init__(*parts)
 
     def __str__(self) -> Text:
-        return Text(*self.args)  # `str(error)` returns this object, so it keeps its parts
+        return Text(*self.args)  # `str(error)` returns this Text itself, so the parts are kept
 
 
 def joined(separator: str, texts: Iterable[str]) -> Text:

@@ -245,7 +245,7 @@ def _levels(text: str, at_least: int) -> int:
     """
     imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
     deeper = (match for match in imports if len(match["dots"]) > at_least)
-    # An import inside a string does not count.
+    # An import in a string does not start a logical line, so it does not count.
     return next((len(match["dots"]) for match in deeper if starts_logical_line(text, match.start())), at_least)
 
 

@@ -198,7 +198,7 @@ class Service(Checks):
         )
         await evaluator.ready(target)
         if start is None:
-            await model.window()  # fail before the first round if the model cannot be asked
+            await model.window()  # if the model cannot be asked, this fails before the first round
         calls = ceiling.most_calls(budget.calls, task.journal)
         if calls >= _WORTH_A_WORD:
             task.journal.waiting(self.session.announced(strategy.name, calls, model.name))

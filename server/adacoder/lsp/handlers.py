@@ -201,7 +201,7 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
     qualname = place.qualname if line is None else None
     definition = undocumented(snapshot.text, snapshot.path, line=line, qualname=qualname)
     if definition is None:
-        target = _function_at(place, snapshot)  # raises if there is none
+        target = _function_at(place, snapshot)  # raises if there is no such function
         raise TargetError(f"'{target.name}' has a docstring already.")
     return definition.name, skeleton(definition)
 

@@ -149,7 +149,9 @@ def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
 def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
     """`initialized`: prepare for the most frequent messages, and ask the client to announce changes of its settings."""
     ls.begin(ls.configuration.follow())
-    threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # a daemon, so that exit does not wait for it
+    threading.Thread(
+        target=_prepare, args=(ls,), daemon=True
+    ).start()  # a daemon thread, for which the exit does not wait
 
 
 async def on_shutdown(ls: AdaCoderServer, params: object) -> None:

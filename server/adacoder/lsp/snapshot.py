@@ -73,10 +73,11 @@ class Document(TextDocument):
 
     def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
         lines = self.lines
-        # VS Code swaps the ends of a reversed range.
+        # If a range is reversed, swap its ends, as VS Code does.
         ends = self._place(lines, change.range.start), self._place(lines, change.range.end)
         (start_line, start), (end_line, end) = sorted(ends)
-        # Include one more line on either side: a `\r` before the change and a `\n` after it may now be one line end.
+        # Include one more line before and after the change: a `\r` before it and a `\n` after it may now form one line
+        # end.
         first, last = max(start_line - 1, 0), min(end_line + 2, len(lines))
         before = "".join(lines[first:start_line]) + lines[start_line][:start]
         after = lines[end_line][end:] + "".join(lines[end_line + 1 : last])

@@ -40,7 +40,7 @@ def serve() -> int:
     """Run a language server over stdin and stdout until the client leaves. Return the exit code."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     clearing = threading.Timer(_CLEARING_SECONDS, _clear)
-    clearing.daemon = True  # so that exit does not wait for it
+    clearing.daemon = True  # the exit must not wait for this thread
     clearing.start()
     return serve_stdio(create())
 

@@ -64,7 +64,9 @@ def _evidence(outcome: Outcome) -> str:
         examples.append(score(outcome.passed, outcome.total))
     if outcome.strategy:
         parts.append(counted(outcome.rounds, "round"))
-    if outcome.model and not outcome.model.startswith("replay:"):  # a recording is not a model, and its path is long
+    if outcome.model and not outcome.model.startswith(
+        "replay:"
+    ):  # a recording is not a model, and its path would be long
         parts.append(outcome.model.removeprefix("ollama:"))
     if tokens.completion:
         about = "about " if tokens.estimated else ""

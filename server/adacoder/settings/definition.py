@@ -27,7 +27,7 @@ class Unverified(StrEnum):
 
 
 def _names_no_file(models: object) -> bool:
-    """Return False if `models` names a recorded conversation. The name of a recording contains a path."""
+    """Return False if `models` names a recorded conversation, because a recording is a file."""
     names = models if isinstance(models, list) else [models]
     return not any(isinstance(name, str) and name.startswith("replay:") for name in names)
 

@@ -191,7 +191,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _text(value: object) -> str:
     text = _of(value, str)
-    text.encode()  # raises for half a surrogate pair
+    text.encode()  # raises ValueError for half of a surrogate pair
     return text
 
 
