@@ -154,7 +154,7 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
-    """Return a description of a skipped entry; None if the entry is not a Python file and has none."""
+    """Return a description of a skipped entry; None if no Python file is skipped."""
     is_python = path.suffix == ".py"
     if is_link:
         return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise

@@ -113,8 +113,8 @@ def _read(path: Path) -> str:
 def _readable(text: str) -> str:
     """Return `text` if tomllib can parse it in linear time and memory.
 
-    There are limits because tomllib keeps, for every part of a dotted key, all earlier parts, and calls itself for
-    every bracket.
+    For every part of a dotted key, tomllib stores all earlier parts once more. For every bracket, it calls itself. So
+    both numbers are limited.
 
     Raises:
         ValueError: a key has too many parts, or brackets are nested too deeply.

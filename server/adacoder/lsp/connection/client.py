@@ -187,9 +187,9 @@ class Configuration:
     """The editor's values of section `adacoder`.
 
     If an editor answers `workspace/configuration`, it is asked before each job. So jobs do not depend on announcements
-    of changes. But the display of evidence does, so editors that announce changes on request are asked for that. An
-    editor that has pushed its settings also pushes their changes, and its values are the same for all folders. It is
-    not asked, because jobs would wait for an answer with nothing new.
+    of changes. The display of evidence depends on them. So editors that announce changes only on request are asked to
+    do so. If an editor has pushed its settings, it also pushes changes, and its values are the same for all folders.
+    Such an editor is not asked before jobs: they would wait for an answer that contains nothing new.
     """
 
     def __init__(self, client: Client) -> None:

@@ -291,7 +291,7 @@ class Protocol(LanguageServerProtocol):
             begin(error is not None)
 
     def cancel_with_request(self, task: asyncio.Task[Any]) -> None:
-        """Cancel `task`, which answers the current command, when the client cancels the command's request.
+        """Cancel `task` when the client cancels the current command. The task answers that command.
 
         For `workspace/executeCommand`, pygls cancels only its own Future, and the handler continues to run.
         """

@@ -64,9 +64,9 @@ def code_actions(
 ) -> list[types.CodeAction | types.Command]:
     """Return the actions for the function around `line`. The action that the user most likely needs is the first.
 
-    If the editor asks without the user, only urgent actions are returned, because they cause a light bulb. These
-    generate a stub, fix a function that is known to fail, or concern its running job and its kept results. Unavailable
-    actions are returned only if the client asked for their kind and can show the reason.
+    If the editor asks by itself, only urgent actions are returned, because the editor shows a light bulb for them.
+    Urgent actions generate a stub, fix a function that is known to fail, or concern a running job or a kept result.
+    Unavailable actions are returned only if the client asked for their kind and can show the reason.
     """
     state = state or FileState()
     target, obstacle = _function_around(snapshot, line)
