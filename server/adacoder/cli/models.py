@@ -92,7 +92,7 @@ async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
 
 
 async def _models(settings: Settings) -> Sequence[catalog.InstalledModel]:
-    """Return the models of the OpenAI-compatible server if the settings name one, else of the Ollama server."""
+    """Models of the OpenAI-compatible server in the settings, or else of the Ollama server."""
     if settings.base_url is None:
         return await catalog.installed(settings.host)
     return await catalog.served(settings.base_url)

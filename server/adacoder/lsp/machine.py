@@ -177,7 +177,7 @@ async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
 
 
 async def _interpreter_of(ls: AdaCoderServer, uri: Uri) -> dict[str, JSON]:
-    """Return the finding about the Python that runs a document's examples. It says why that Python was chosen."""
+    """The finding about the Python that runs a document's examples, including why it was chosen."""
     try:
         snapshot = take(ls.workspace, uri)
     except AdaCoderError as error:

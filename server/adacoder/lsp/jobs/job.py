@@ -109,7 +109,7 @@ class Job(Activity):
     moved: Callable[[], None] = lambda: None
     """Function that is called at each new round."""
     is_sent: bool = False
-    """True while the edit is on its way to the editor. It cannot be recalled then."""
+    """True while the edit is on its way and cannot be recalled."""
     ending: Ending | None = None
     ended: EndedJob | None = None
     """The entry for this job in the store of results."""

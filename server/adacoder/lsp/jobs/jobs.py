@@ -124,7 +124,7 @@ class Jobs:
         ending = job.ending
         if ending is not None and not self._closing:
             self._client.log(joined(" ", [ending.message, report.summary(ending.outcome)]))
-            if job.announced:  # otherwise a request waits for the job, and its answer reports the end
+            if job.announced:  # otherwise a request waits for it
                 self._tell(job, ending)
             # Show no evidence for a candidate that the user cannot read, because it was discarded or came from a
             # client.
