@@ -16,9 +16,9 @@ from adacoder.privacy.access import leads_out
 from adacoder.pytext import starts_logical_line
 
 BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-"""A folder with one of these files can be installed."""
+"""A folder with any of these files can be installed."""
 MARKS = (*BUILD_FILES, ".git")
-"""A folder with one of these entries is a project."""
+"""A folder with any of these entries is a project."""
 FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
 """Names of folders with installed or generated files. These folders are not searched for secrets, so no other names
 belong here.
@@ -46,14 +46,14 @@ class Project:
 
 
 def project_around(folder: Path) -> Path | None:
-    """Return the nearest folder at or above `folder` that has one of the `MARKS`; None if there is none."""
+    """Return the nearest folder at or above `folder` that has any of the `MARKS`; None if no folder has."""
     return next(filter(_is_project, (folder, *folder.parents)), None)
 
 
 def folder_of(path: Path, text: str) -> Path:
     """Return the project folder of a file.
 
-    It is the nearest folder with one of the `MARKS`, else the folder from which the file's module is imported.
+    It is the nearest folder with any of the `MARKS`, else the folder from which the file's module is imported.
     """
     found = project_around(path.parent)
     if found is None:
@@ -67,7 +67,7 @@ def folder_of(path: Path, text: str) -> Path:
 def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
     """Return the nearest entry named pyproject.toml at or above `folder`.
 
-    The search ends at `top`. The entry need not be a regular file. Return None if there is no such entry.
+    The search ends at `top`. The entry need not be a regular file. Return None if nothing is found.
     """
     folders = [folder, *folder.parents]
     if top in folders:

@@ -48,9 +48,9 @@ class Setting:
     key: str
     """The key in section `adacoder`. If it is empty, the key is the field's name in camel case."""
     option: str | None
-    """Name of the value in the command line's help; None if there is no option for the setting."""
+    """Name of the value in the command line's help; None if the setting has no option."""
     by_project: Callable[[object], bool] | bool
-    """Whether a project may set the setting, or a function that returns this for a value. A project may not choose
+    """True if a project may set the setting, or a function that returns this for a value. A project may not choose
     where code runs, which data leaves the machine, or which file is read.
     """
     is_offered: bool
