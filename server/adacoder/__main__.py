@@ -1,6 +1,6 @@
-"""Entry point: `adacoder serve` starts the language server, anything else runs the command line.
+"""Entry point: `adacoder serve` starts the language server, and other arguments run the command line.
 
-No other module knows both of them. `serve` loads no library of the command line.
+No other module imports both. `serve` loads no library of the command line.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from collections.abc import Sequence
 from types import FrameType
 
 _STDIO = ["--stdio"]
-"""Option that language clients may add. Standard input and output are the only transport."""
+"""An option that some language clients add. It changes nothing, because standard input and output are the only
+transport.
+"""
 _WHILE_IMPORTING = 5000
-"""Garbage collection threshold while the server is imported, because an editor waits for the import. With a fifth of
-the usual collections, memory stays just as small. With no collection, the server would take ten megabytes more.
+"""Threshold of the garbage collector while the server is imported. An editor waits for this import, so the collector
+runs only a fifth as often as usual. That takes no more memory. Without any collection, the server would take ten
+megabytes more.
 """
 
 
@@ -45,13 +48,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_in_good_order() -> None:
-    """Make SIGTERM act like Ctrl-C: cancel running work and clean up. Only the main thread may handle signals."""
+    """Make SIGTERM act like Ctrl-C: cancel running work and clean up. Only the main thread may set a handler."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Act like SIGINT. If SIGINT is ignored, as in background processes of a shell, raise KeyboardInterrupt."""
+    """Call the handler of SIGINT. If SIGINT is ignored, as in background jobs of a shell, raise KeyboardInterrupt."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
@@ -63,7 +66,7 @@ def _show_visibly() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
-            # Write characters that the stream's encoding lacks as escapes.
+            # If the stream's encoding lacks a character, write the character as an escape.
             stream.reconfigure(errors="backslashreplace")
             setattr(sys, name, Visible(stream))
 

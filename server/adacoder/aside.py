@@ -1,12 +1,12 @@
 """Run work off the event loop if its time grows with the length of a text.
 
-The command line uses a thread. For the language server, a thread is not enough, because an editor is waiting. Python's
-parser lets no other thread run until it has finished, and the same is true of the garbage collection of its syntax
-tree. This takes 100 ms for a module of 5,000 lines. So the server uses a second process of the same program, which
-starts with the first such work and ends with the server.
+The command line runs such work in a thread. That is not enough for the language server, because an editor is waiting.
+While Python parses a text, or collects its syntax tree as garbage, no other thread can run. For a module of 5,000
+lines, this takes 100 ms. So the server runs the work in a second process of the same program. That process starts with
+the first such work and ends with the server.
 
-The thread and the process each do one job at a time, in order. So no text is read twice at the same time, and jobs
-share the caches of their functions.
+The thread and the process do their jobs one at a time, in order. So two jobs never read the same text at once, and all
+jobs share the caches of their functions.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ T = TypeVar("T")
 
 _LENGTH = struct.Struct("!Q")
 _MAIN = "import sys; sys.path[:] = sys.argv[1:]; from adacoder.aside import _serve; _serve()"
-"""The program of the second process. It has the same `sys.path` as this process, and nothing else."""
+"""The program of the second process. It gets only the `sys.path` of this process."""
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-aside")
 
 
 async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
     """Call `work` with `arguments` off the event loop.
 
-    `work` must be a module-level function without side effects, because it may run in another process. It also must not
-    change its arguments.
+    `work` must be a module-level function without side effects, because it may run in another process. For the same
+    reason, it must not change its arguments.
     """
     helper = _helper.get()
     if helper is None:
@@ -110,13 +110,13 @@ class _Helper:
 
 
 async def _started() -> Process:
-    """Start the second process. If the caller is cancelled, it still waits for the start, to kill the process."""
+    """Start the second process. If this is cancelled, wait until the process has started, then kill it."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-c", _MAIN, *sys.path),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C goes to the server only; this process ends with the server
+            start_new_session=True,  # Ctrl-C must reach only the server, and this process ends with the server
         )
     )
     try:
@@ -132,7 +132,7 @@ _helper: ContextVar[_Helper | None] = ContextVar("_helper", default=None)
 
 
 def _serve() -> None:
-    """Answer requests from stdin until it is closed. It is closed when the parent process ends."""
+    """Answer requests from stdin until stdin is closed. This happens at the latest when the parent process ends."""
     asked, answered = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # printed text must not be mixed with answers
     while header := asked.read(_LENGTH.size):

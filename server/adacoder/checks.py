@@ -1,6 +1,6 @@
 """Run the examples of docstrings on unchanged text, without a model.
 
-This module is separate from `service`, so that a check need not wait for the imports that handle a model's replies.
+This module is separate from `service`, so that a check does not import the modules for a model's replies.
 """
 
 from __future__ import annotations
@@ -37,24 +37,27 @@ try:
 except Exception as error:
     print(getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or type(error).__name__)
 """
-"""Source of an example that prints the line and message of a syntax error. It compiles the text but does not run it."""
+"""The source of an example that compiles a text and does not run it. It prints the line and message of a syntax error.
+"""
 _TOGETHER = 200_000
 """Maximum number of characters that one process parses. A single file may be longer."""
 _MOMENT_SECONDS = 1.0
-"""Seconds for which the interpreter that was found for a folder is reused."""
+"""Seconds for which the interpreter of a folder is reused."""
 
 
 class Checks:
-    """Runs checks, and keeps the hosts that evaluate between them."""
+    """Runs checks. It keeps the hosts of earlier checks for later ones."""
 
     def __init__(self) -> None:
         self._hosts: dict[tuple[Interpreter, Path, object, Wishes], Host] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
-        """Files that may certainly be read, each with its workspace and its wishes."""
+        """Files that were already found to be readable, each with its workspace and the user's wishes about private
+        files.
+        """
         self._preparing = asyncio.Lock()
-        """Keeps checks in the order of their requests, so that no check waits for a later one."""
+        """Prepares checks in the order of their requests. So an earlier check never waits for a later check."""
 
     async def check(
         self, task: Task, unreadable: UnreadableExample | None = None, *, once: bool = False, covers: bool = False
@@ -65,10 +68,10 @@ class Checks:
 
         Args:
             task: the task, whose target has the docstring.
-            unreadable: reason why doctest cannot read the examples.
-            once: True if the project's modules no longer change, so that each is imported once for all of its
-                docstrings.
-            covers: if all examples pass, run them again and report the code that no example reached.
+            unreadable: the reason why doctest cannot read the examples; None if it can.
+            once: True if the project's modules do not change any more. Each module is then imported only once for all
+                its docstrings.
+            covers: True to run the examples again if all of them pass, and to report the code that no example reached.
         """
         target, journal = task.target, task.journal
         journal.begin_round()
@@ -95,7 +98,7 @@ class Checks:
             settings: as in a Task.
             project: as in a Task.
 
-        Returns: a sentence for each file that does not parse, or may not be read.
+        Returns: the files that do not parse or may not be read, each with a sentence that says why.
 
         Raises:
             AdaCoderError: nothing could be run.
@@ -118,7 +121,7 @@ class Checks:
         return found
 
     async def begin(self, module: Module, settings: Settings, project: Project) -> None:
-        """Start a process for a module's examples before they are read. `check` reports any errors."""
+        """Start a process for a module before its examples are read. Errors are left for `check` to report."""
         with suppress(AdaCoderError):
             interpreter = await self._interpreter_for(module, settings, project)
             await self._host(interpreter, settings, project).begin(module)
@@ -146,9 +149,9 @@ class Checks:
         return await self._interpreter_for(task.target.module, task.settings, task.project)
 
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
-        """Find the interpreter like `find`, but with a cache and off the event loop.
+        """Return the interpreter that `find` finds.
 
-        `find` looks at many files.
+        `find` examines many files. So it runs in a thread, and its result is reused for a moment.
         """
         if not settings.trusted:
             raise AdaCoderError("This workspace is not trusted, so none of its code runs: trust it in the editor.")
@@ -173,7 +176,7 @@ def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
 
 
 async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
-    """Do the work of `Checks.unparsed` for the texts of one process."""
+    """Do the work of `Checks.unparsed` for texts that are parsed in one process."""
     module = Module(project.folder / "adacoder_parses.py", "adacoder_parses", project.folder)
     asked = {
         path: Example(_PARSES.format(text=text.removeprefix("\ufeff"), path=str(path)), "", number)

@@ -1,4 +1,4 @@
-"""Conclude a request: find the status and the reason that follow from a verdict."""
+"""Conclude a request: derive its status and its reason from a verdict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
 
     `verified` needs at least one Example that has a `want` and was observed to run the target. All such Examples must
     pass, and the candidate must not have memorised them. Every Example that is not skipped needs a result. For a class
-    or a module, every Example that doctest runs counts.
+    or a module, an Example that passes counts whatever code it ran.
     """
     verdict = attempt.verdict
     passed, total = verdict.examples_passed, verdict.total(target)
@@ -36,8 +36,8 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
 def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     """Turn a check of the current text into an Outcome.
 
-    This works like `conclude`, with two exceptions. A file that does not parse is an error, and a resource that
-    isolation denies is not a failure of the code.
+    This works like `conclude`, with two exceptions. If the file does not parse, the status is `error`. If isolation
+    denies a resource to an example, the status is `denied`, because the code has not failed.
     """
     outcome = conclude(target, attempt, rounds)
     failure = attempt.verdict.failure

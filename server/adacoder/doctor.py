@@ -1,7 +1,7 @@
 """Diagnose this installation and suggest fixes, for `adacoder doctor` and for editors.
 
-The checks look at AdaCoder, the project, the isolation and the interpreter. Then, for each model of the ladder, they
-look at its server, its presence, its context length, whether it is loaded, and its speed.
+It examines AdaCoder, the project, the isolation, the interpreter and the private files. Then it examines each model of
+the ladder: its server, its context length, its speed, and whether it is installed and loaded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from adacoder.settings import SETTINGS, Settings, from_project
 _MOST_MODELS = 10
 """Maximum number of models of a ladder to examine."""
 _MEASURING = 300.0
-"""Seconds after which the speed of further models is not measured."""
+"""Seconds after which no more speeds are measured."""
 _PRIVATE_SHOWN = 20
 
 
@@ -47,12 +47,12 @@ async def examine(
     session: Session | None = None,
     on_wait: OnWait = lambda _: None,
 ) -> AsyncGenerator[Finding]:
-    """Yield the findings for files in `folder`. The project's own settings are already part of `settings`.
+    """Yield the findings for files in `folder`. `settings` must already include the project's own settings.
 
-    With `probes_speed`, each model writes some tokens, and is loaded as for a request. `on_wait` receives the reason
-    for each wait, such as a request that holds the model. `session` is the caller's own session, if it has one.
+    With `probes_speed`, each model is loaded as for a request, and writes some tokens. `on_wait` receives the reason
+    for each wait, such as another request that uses the model. `session` is the caller's own session, if there is one.
 
-    One usable model of a ladder is enough: a model's failure is only advice while another model is usable.
+    One usable model of a ladder is enough. So a model's failure is only advice as long as another model is usable.
     """
     session = session or Session()
     yield _adacoder(folder)
@@ -86,7 +86,7 @@ async def examine(
 
 
 def _weighed(finding: Finding, others: set[int]) -> Finding:
-    """Return a model's `finding`. If the models `others` can be asked instead, the finding is only advice."""
+    """Return a model's `finding`. A failure becomes advice if there are `others`, the other usable models."""
     return replace(finding, ok=None) if finding.ok is False and others else finding
 
 

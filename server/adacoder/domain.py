@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
-"""A value in `--json`, the Journal and `adacoder/run`."""
+"""A value of JSON, as in `--json`, the Journal and `adacoder/run`."""
 
 
 class TargetError(AdaCoderError):
-    """The requested function was not found: the file is missing or not Python, or has no such function or docstring."""
+    """The requested function was not found. The file may be missing or not Python, or have no such function or
+    docstring.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A replacement of `start:end` (code-point offsets of one text) by `text`."""
+    """An edit that replaces the code points from `start` to `end` of one text by `text`."""
 
     start: int
     end: int
@@ -47,7 +49,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A statement in the docstring and its expected output. It is read as `doctest` does, or from prose."""
+    """A statement in the docstring and its expected output. It is read as `doctest` reads it, or from prose."""
 
     source: str
     """The statement, ending in a newline."""
@@ -60,8 +62,8 @@ class Example:
     exception: str | None = None
     """The last part of an expected traceback, such as `"ValueError: no\\n"`."""
     informal: bool = False
-    """True if the example was read from prose, such as `f(1) == 2`. It is compared by value, and no output counts as
-    None.
+    """True if the example was read from prose, such as `f(1) == 2`. Its result is compared by value. A call that
+    returns nothing has the value None.
     """
 
     @property
@@ -116,22 +118,24 @@ class Target:
     header: Span
     """The span from `def` or `async def` to the colon, inclusive."""
     docstring_span: Span
-    """The docstring's string literal with its quotes. It includes brackets and further parts if there are any."""
+    """The span of the docstring's string literal, with its quotes. It includes all parts of a literal that has several,
+    and brackets around the literal.
+    """
     docstring: str
     """The docstring's value, as cleaned by `inspect.cleandoc`."""
     body: Span
-    """The range that a new body replaces. It begins after the docstring's logical line with its comment."""
+    """The span that a new body replaces. It begins after the docstring's logical line, which may end in a comment."""
     indent: str
     """The whitespace before `def`."""
     examples: tuple[Example, ...]
     is_stub: bool
-    """True if the body has only `pass`, `...`, a bare `raise NotImplementedError` or comments."""
+    """True if the body has nothing but `pass`, `...`, `raise NotImplementedError` or comments."""
     in_class: bool = False
     """True if the function is directly in a class body: a method, property, classmethod, …"""
     is_function: bool = True
     """False if the target is a class or module whose docstring is checked."""
     of_class: tuple[Example, ...] = ()
-    """Examples of the enclosing class. Only a run shows which of them exercise this function."""
+    """The examples of the enclosing class. Only a run shows which of them call this function."""
 
     @property
     def name(self) -> str:
@@ -156,9 +160,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The target function as a model or a person wrote it, with its dependencies. It may not parse.
+    """The target function as a model or a person wrote it, with the definitions and imports that it needs. Perhaps it
+    does not parse.
 
-    All packages use this form. Lines end in `\\n`, the code starts at column 0, and no part ends in a newline.
+    Lines end in `\\n`, the code starts at column 0, and no part ends in a newline.
     """
 
     function: str
@@ -172,7 +177,7 @@ class Candidate:
     decorators: tuple[str, ...] = ()
     """Decorators of `function` to insert above the target, one per string. Other decorators are dropped."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Sentences about the reply, such as the parts that are left out, or the reason why it has no function."""
+    """Sentences about the reply. They say, for example, which parts were left out or why it has no function."""
     others: tuple[Candidate, ...] = field(default=(), compare=False)
     """Other versions in the same reply. If this version fails, they are tried in this order."""
 
@@ -201,7 +206,8 @@ class Tokens:
     estimated: bool = False
     """True if any count is an estimate, because a stream was closed before the server's counts arrived."""
     cached: int = 0
-    """Tokens of `prompt` that the server had cached, never overestimated. For Ollama, inferred from the time.
+    """Number of tokens of `prompt` that the server had in its cache. An estimate is never too high. For Ollama, it is
+    made from the time for reading the prompt.
     """
 
     def __add__(self, other: Tokens) -> Tokens:
@@ -214,11 +220,12 @@ class Timing:
     """Times of a reply, in seconds."""
 
     queue: float = 0.0
-    """Time spent waiting for other requests, of AdaCoder or of other programs."""
+    """Time spent waiting for other requests. They may come from AdaCoder or from other programs."""
     load: float = 0.0
     """Time for loading the model."""
     prompt: float = 0.0
-    """Time for reading the prompt. If the server reports no separate times, all time before the first token.
+    """Time for reading the prompt. If the server reports no separate times, this is all the time before the first
+    token.
     """
     generation: float = 0.0
     """Time for writing the reply."""
@@ -275,13 +282,13 @@ class FailureKind(StrEnum):
     NO_FUNCTION = "no_function"
     UNDEFINED_NAME = "undefined_name"
     IMPORT_ERROR = "import_error"
-    """Importing the module with the candidate in place raised an exception."""
+    """The import of the module, with the candidate in place, raised an exception."""
     WRONG_OUTPUT = "wrong_output"
     EXCEPTION = "exception"
     BROKEN_EXAMPLE = "broken_example"
-    """The example itself fails with any candidate."""
+    """The example itself is wrong, so it fails with every candidate."""
     BROKEN_MODULE = "broken_module"
-    """The module cannot be imported, whatever the candidate."""
+    """The module cannot be imported with any candidate."""
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
     KILLED = "killed"
@@ -294,7 +301,7 @@ class FailureKind(StrEnum):
 
 
 UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
-"""Failures of text that does not parse, if the interpreter received the text."""
+"""Kinds of failure for a text that the interpreter received but could not parse."""
 _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROKEN_MODULE})
 
 
@@ -307,7 +314,7 @@ class Failure:
     """One sentence for the user."""
     example: Example | None = None
     got: str | None = None
-    """The actual output, in contrast to `example.want`."""
+    """The actual output. The expected output is `example.want`."""
     error: str | None = None
     """The exception, as `Type: message`."""
     line: int | None = None
@@ -316,14 +323,16 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The part of the target's code that was reached.
+    """The lines and branches of the target's code that were reached.
 
     Lines are 1-based in the module's text with the candidate in place.
     """
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
-    """Pairs of a test's line and the line that the test led to; empty if the interpreter does not report branches."""
+    """The branches, each as the line of a test and the line to which the test led. Empty if the interpreter does not
+    report branches.
+    """
 
 
 NOTHING = Reached()
@@ -347,8 +356,8 @@ class Coverage:
     lines: tuple[int, ...]
     unreached: tuple[SourceLine, ...] = ()
     branches: tuple[tuple[SourceLine, bool], ...] = ()
-    """Lines of conditions with only one result, each with the result that never occurred; empty if the interpreter does
-    not report branches.
+    """Lines whose condition always had the same result, each with the result that never occurred. Empty if the
+    interpreter does not report branches.
     """
 
 
@@ -363,13 +372,15 @@ class ExampleResult:
     entered: bool = False
     """True if the example was observed to run the target's code, or used the result of such an example."""
     ran: str = ""
-    """The code that ran instead, as in "`b.f` is `a.c.f`", if known. "`f` is a …" may still be the target's code."""
+    """The code that ran instead of the target, if known, as in "`b.f` is `a.c.f`". If it is "`f` is a …", that may
+    still be the target's code.
+    """
     counts: bool = True
     """True if the example had to match."""
     reached: Reached = NOTHING
     """The part of the target's code that the example reached, if requested."""
     hint: str = ""
-    """One sentence on why the example did not match and what to do; empty if the outputs are clear enough."""
+    """A sentence that says why the example did not match and what to do; empty if the outputs show this already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +392,7 @@ class Verdict:
     defines: bool = False
     """True if the module defines the target with the candidate in place."""
     undefined: tuple[str, ...] = ()
-    """Names that the candidate uses but that are not defined anywhere."""
+    """Names that the candidate uses although they are not defined anywhere."""
     imports: bool = False
     """True if the module could be imported with the candidate in place."""
     results: tuple[ExampleResult, ...] = ()
@@ -391,11 +402,11 @@ class Verdict:
     notes: tuple[str, ...] = ()
     """Notes on the evidence, such as a part of the module that had to be left out."""
     reachable: Reached = NOTHING
-    """All of the target's code, if requested."""
+    """All lines and branches of the target's code, if requested."""
     coverage: Coverage | None = None
     """Coverage of a pass; None if it was not requested or is not available."""
     edits: tuple[Edit, ...] = ()
-    """Edits that put the candidate in place, relative to the text in which it was evaluated."""
+    """Edits that put the candidate into the text in which it was evaluated."""
 
     @property
     def passed(self) -> bool:
@@ -404,12 +415,12 @@ class Verdict:
 
     @property
     def final(self) -> bool:
-        """True if no other candidate can help: this one passed, or the cause of its failure is outside of it."""
+        """True if no other candidate can help, because this one passed or because its failure has another cause."""
         return self.failure is None or self.failure.kind in _OUTSIDE_THE_CANDIDATE
 
     @property
     def examples_passed(self) -> int:
-        """Number of matching examples that count and show an output."""
+        """Number of examples that matched. Only examples that count and show an output are included."""
         return sum(result.matched for result in self._counting)
 
     @property
@@ -433,7 +444,7 @@ class Verdict:
     def total(self, target: Target) -> int:
         """Return the number of examples of `target` that show an output.
 
-        Examples that were found not to run the target do not count.
+        Examples that were found to run other code do not count.
         """
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
         return sum(example.has_want for example in target.examples) - not_counting
@@ -442,7 +453,7 @@ class Verdict:
     def reach(self) -> tuple[bool, bool, int, bool, int, bool]:
         """Rank of a candidate. A greater rank means that the candidate got further.
 
-        Memorised answers prove nothing, so such a candidate only outranks candidates that pass no example.
+        Memorised answers prove nothing. So a candidate that has them outranks only candidates that pass no example.
         """
         return (
             self.parses,
@@ -482,7 +493,7 @@ class Status(StrEnum):
 
     VERIFIED = "verified"
     PARTIAL = "partial"
-    """Some of the examples that decide passed, but not all."""
+    """Some examples passed, but not all."""
     UNVERIFIED = "unverified"
     """Nothing failed, but no example could verify the candidate."""
     FAILED = "failed"
@@ -510,7 +521,7 @@ class Outcome:
     verdict: Verdict | None = None
     rounds: int = 0
     edits: tuple[Edit, ...] = ()
-    """Edits that put the candidate into `target.text`; empty if it may not be offered."""
+    """Edits that put the candidate into `target.text`; empty if the candidate may not be offered."""
     model: str | None = None
     strategy: str | None = None
     steps: tuple[Step, ...] = ()
@@ -545,7 +556,7 @@ class Details:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action of an Agent: an entry of the Journal."""
+    """One action of an Agent. The Journal has an entry for each."""
 
     agent: str
     """The Agent's name, such as `programming_assistant` or `code_evaluator`."""
@@ -556,7 +567,7 @@ class Step:
     seconds: float
     tokens: Tokens = Tokens()
     details: Details | None = None
-    """Input and result of the action; None if the step ended before it had any."""
+    """The input and the result of the action; None if the step ended before it had any."""
     time: Timing | None = None
     """Times of a model's reply, if the step asked a model."""
     doing: str = ""

@@ -11,7 +11,8 @@ from adacoder.domain import JSON
 T = TypeVar("T")
 
 _MOST_VALUES = 4_000_000
-"""Maximum number of values in a text. Each needs about 100 bytes of memory. Brackets and commas in strings count.
+"""Maximum number of values in a text. A value needs about 100 bytes of memory. Values are counted by their brackets and
+commas, including those in strings.
 """
 
 

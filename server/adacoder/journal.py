@@ -1,7 +1,7 @@
 """The Journal: the ordered record of each Agent's input and result.
 
-Editor progress, command line output and `--json` are views of it. It is the only module on the lowest floor of the
-import order that reads a clock.
+The progress in editors, the output of the command line and `--json` show the Journal. On the lowest floor of the import
+order, this is the only module that reads a clock.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Asked(Details):
     again: str = ""
     """Reason for asking the model once more."""
     unread: bool = False
-    """True if the reply could not be read and the Role's default was used."""
+    """True if the reply could not be read, so that the Role's default was used."""
     designed: tuple[Example, ...] | None = None
-    """Tests that were read from the reply, in the form that people see; None if the Role designs no tests."""
+    """The tests that were read from the reply, in the form that people see; None if the Role designs no tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Traced(Details):
 
 @dataclass(frozen=True, slots=True)
 class Noted(Details):
-    """A strategy's own decision, such as to set a test aside."""
+    """A strategy has made a decision, for example not to use a test."""
 
     note: str
 
@@ -100,8 +100,9 @@ class OpenStep:
 
 
 Listener = Callable[["OpenStep | Step | Waiting"], None]
-"""Called with an `OpenStep` when a step begins and each time that it progresses, with the `Step` when it has ended, and
-with a `Waiting` while a request has to wait. A listener shows an unknown step by its `doing`.
+"""A function that receives the events of a request. It gets an `OpenStep` when a step begins and whenever the step
+makes progress, the `Step` when it has ended, and a `Waiting` when the request has to wait. A listener that does not
+know a step shows the step's `doing`.
 """
 
 
@@ -145,14 +146,14 @@ class Journal:
         self._round += 1
 
     def waiting(self, message: str) -> None:
-        """Report to the listeners that the request waits, and for what."""
+        """Report to the listeners that the request waits, with `message` as the reason."""
         self._tell(Waiting(message))
 
     @contextmanager
     def branch(self, *names: str) -> Iterator[None]:
-        """Record the steps inside the `with` block as a branch of a search.
+        """Record the steps in the `with` block as a branch of a search.
 
-        Steps in tasks that begin inside the block are included.
+        This includes the steps of tasks that are started in the block.
         """
         token = _branch.set((*_branch.get(), *names))
         try:

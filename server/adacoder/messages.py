@@ -1,4 +1,4 @@
-"""Messages that name settings. The command line and editors each spell settings in the way of their users.
+"""Messages that name settings. The command line and editors spell settings differently.
 
 A setting is a separate part of such a message. It is never recognised by its spelling. So text from a model, a server
 or a project stays unchanged, even if it looks like an option.
@@ -36,7 +36,7 @@ class Remedy:
     """An action as part of a message. An editor may offer to carry it out."""
 
     kind: str
-    """`pull`: make Ollama download a model. `start`: start Ollama."""
+    """`pull` to make Ollama download a model, or `start` to start Ollama."""
     words: str
     """The action in words, as in the message."""
     model: str = ""
@@ -46,7 +46,7 @@ class Remedy:
 
     @property
     def in_editor(self) -> str:
-        """The action in an editor, which has the same words."""
+        """The action in words. An editor shows the same words as the command line."""
         return self.words
 
 
@@ -62,7 +62,7 @@ class Text(str):
     parts: tuple[Part, ...]
 
     def __new__(cls, *parts: Part) -> Self:
-        """Create a message from `parts`. Parts that are Texts keep their own parts."""
+        """Create a message from `parts`. A part that is itself a Text contributes its own parts."""
         text = super().__new__(cls, "".join(map(str, parts)))
         text.parts = tuple(chain.from_iterable(part.parts if isinstance(part, Text) else (part,) for part in parts))
         return text
@@ -86,17 +86,17 @@ class Text(str):
 
 
 class AdaCoderError(Exception):
-    """A problem that the user can fix. One sentence says what to do. It is given in parts if it names settings."""
+    """A problem that the user can fix. The message says what to do. It is passed in parts if it names settings."""
 
     def __init__(self, *parts: Part) -> None:
         super().__init__(*parts)
 
     def __str__(self) -> Text:
-        return Text(*self.args)  # `str(error)` returns this object, so it keeps its parts
+        return Text(*self.args)  # `str(error)` returns this Text itself, so the parts are kept
 
 
 def joined(separator: str, texts: Iterable[str]) -> Text:
-    """Join texts like `separator.join(texts)`, but keep the parts of each text."""
+    """Join texts as `separator.join(texts)` does, but keep the parts of each text."""
     parts = list(chain.from_iterable((separator, text) for text in texts))
     return Text(*parts[1:])
 

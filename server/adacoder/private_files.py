@@ -1,6 +1,6 @@
 """Store files that only this user can have written, in folders that AdaCoder creates.
 
-All checks are made on open files and folders, so that nothing can replace them in between. Links are not followed.
+A file or a folder is opened first and checked then, so that nothing can replace it in between. Links are not followed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 class PrivateFolder:
     """A folder that only this user can access.
 
-    Its mode is 0700, and its files have 0600. Methods raise OSError otherwise.
+    The folder has the mode 0700, and its files have 0600. Methods raise OSError if a mode or an owner is different.
     """
 
     def __init__(self, around: Path, *names: str) -> None:
-        """`around`: a folder of the user. AdaCoder creates the nested folders `names` in it."""
+        """`around` is a folder of the user. AdaCoder creates nested folders with these `names` in it."""
         self._around = around
         self._names = names
 
@@ -74,7 +74,7 @@ class PrivateFolder:
             self._around.mkdir(0o700, parents=True, exist_ok=True)
         folder = os.open(self._around, flags)
         try:
-            # for example under sudo, where root's files would block the user
+            # This fails under sudo, for example: files that root creates here would lock out the user.
             if os.fstat(folder).st_uid != os.geteuid():
                 raise PermissionError(f"{self._around} is another user's")
             for name in self._names:

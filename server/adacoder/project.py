@@ -16,20 +16,22 @@ from adacoder.privacy.access import leads_out
 from adacoder.pytext import starts_logical_line
 
 BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-"""Files that make a folder installable."""
+"""A folder with any of these files can be installed."""
 MARKS = (*BUILD_FILES, ".git")
-"""Entries that make a folder a project."""
+"""A folder with any of these entries is a project."""
 FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
-"""Folders of installed or generated files. They are not searched for secrets, so add no other folders here."""
+"""Names of folders with installed or generated files. These folders are not searched for secrets, so no other names
+belong here.
+"""
 _OUTPUT = frozenset({"venv", "build", "dist"})
-"""Folders that tools create. If such a folder is a package, it belongs to the project."""
+"""Names of folders that tools create. If such a folder is a package, it belongs to the project."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
-"""Folders without the project's own code. Hidden folders and environments are also skipped."""
+"""Names of folders without the project's own code. Hidden folders and environments are also skipped."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
 """Maximum number of folders listed by `nearest_files`."""
 _MOST_COUNTED = 20_000
-"""Maximum number of entries to examine when counting the Python files of a skipped folder."""
+"""Maximum number of entries that are examined to count the Python files of a skipped folder."""
 _RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 
 
@@ -44,19 +46,20 @@ class Project:
 
 
 def project_around(folder: Path) -> Path | None:
-    """Return the nearest folder at or above `folder` that has an entry of `MARKS`; None if there is none."""
+    """Return the nearest folder at or above `folder` that has any of the `MARKS`; None if no folder has."""
     return next(filter(_is_project, (folder, *folder.parents)), None)
 
 
 def folder_of(path: Path, text: str) -> Path:
     """Return the project folder of a file.
 
-    It is the nearest folder with an entry of `MARKS`, else the folder that the file's module is imported from.
+    It is the nearest folder with any of the `MARKS`, else the folder from which the file's module is imported.
     """
     found = project_around(path.parent)
     if found is None:
         return module_of(path, text, Path(path.anchor)).root
-    # A link does not make its target part of the project that contains the link. Users can name the target itself.
+    # If the path leaves an outer project through a link, that project is returned, and the file counts as outside of
+    # it. Users can name the file by its real path instead.
     above = [folder for folder in found.parents if _is_project(folder) and not is_wide(folder)]
     return next((folder for folder in above if leads_out(found, folder)), found)
 
@@ -64,7 +67,7 @@ def folder_of(path: Path, text: str) -> Path:
 def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
     """Return the nearest entry named pyproject.toml at or above `folder`.
 
-    The entry may be of any kind. Return None if there is none up to `top`.
+    The search ends at `top`. The entry need not be a regular file. Return None if nothing is found.
     """
     folders = [folder, *folder.parents]
     if top in folders:
@@ -78,7 +81,7 @@ class Skipped:
 
     path: Path
     why: str
-    """A noun phrase that describes it, such as `12 files`."""
+    """A noun phrase that describes the entry, such as `12 files`."""
 
 
 def python_files(
@@ -91,12 +94,13 @@ def python_files(
 ) -> Iterator[Path]:
     """Yield the project's own Python files below `folder`, depth first and sorted in each folder.
 
-    Links are skipped. So are folders that are hidden, installed, vendored or built. `tell` receives a message for each
-    unreadable folder. `skip` receives each skipped entry that has a reason. Folders in `seen` are not listed again.
-    Each listed folder is added to `seen`. Once it contains `most` folders, no more folders are listed.
+    Links and folders that are hidden, installed, vendored or built are skipped. `skip` receives each skipped link, and
+    each skipped folder with Python files. `tell` receives a message for each unreadable folder. Each listed folder is
+    added to `seen`, and folders in `seen` are not listed again. Once `seen` has `most` folders, no more folders are
+    listed.
     """
     seen = set() if seen is None else seen
-    pending = [iter([(folder, True)])]  # folders may be nested deeper than generators may be
+    pending = [iter([(folder, True)])]  # folders can be nested more deeply than generators
     while pending:
         path, is_folder = next(pending[-1], (None, False))
         if path is None:
@@ -112,9 +116,9 @@ def python_files(
 
 
 def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
-    """Yield the Python files of `workspace` except `own`, outwards from its folder.
+    """Yield the Python files of `workspace` except `own`, beginning with the folder of `own`.
 
-    The number of folders is limited.
+    The files of each parent folder follow. The number of folders is limited.
     """
     seen = set[Path]()
     for top in [folder for folder in own.parents if folder.is_relative_to(workspace)] or [own.parent]:
@@ -124,7 +128,7 @@ def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
 
 
 def _own_entries(folder: Path, skip: Callable[[Skipped], object] | None) -> Iterator[tuple[Path, bool]]:
-    """Yield the project's own folders and Python files directly in `folder`, each with whether it is a folder."""
+    """Yield the project's own folders and Python files directly in `folder`. The second item is True for a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = folder / entry.name
@@ -138,7 +142,7 @@ def _own_entries(folder: Path, skip: Callable[[Skipped], object] | None) -> Iter
 
 
 def _is_own(folder: Path) -> bool:
-    """Return whether `folder`, which must not be a link, has the project's own code."""
+    """Return whether `folder` has the project's own code. `folder` must not be a link."""
     name = folder.name
     if name.startswith(".") or _is_environment(folder):
         return False
@@ -150,7 +154,7 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
-    """Return the description of a skipped entry; None if it has no Python file."""
+    """Return a description of a skipped entry; None if no Python file is skipped."""
     is_python = path.suffix == ".py"
     if is_link:
         return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise
@@ -164,7 +168,7 @@ def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
 
 
 def _count(top: Path) -> tuple[int, bool]:
-    """Return the number of Python files below a folder, and whether all of the folder was examined."""
+    """Return the number of Python files below a folder, and True if the whole folder was examined."""
     files = looked = 0
     waiting = [top]
     while waiting:
@@ -184,10 +188,10 @@ def _count(top: Path) -> tuple[int, bool]:
 
 
 def is_wide(folder: Path) -> bool:
-    """Return whether a folder is more than one project.
+    """Return whether a folder is too wide to be one project.
 
-    Such folders are the home folder, a folder there that programs share, the folder for temporary files, and any parent
-    of these.
+    Such folders are the home folder, the folders in it that programs share, the folder for temporary files, and all
+    parents of these.
     """
     shared = (*(home() / name for name in (".local/share", ".config", ".cache")), _temporary())
     folder = Path(os.path.realpath(folder))
@@ -237,18 +241,19 @@ def _depth(folder: Path, root: Path) -> int:
 def _levels(text: str, at_least: int) -> int:
     """Return the number of packages that must enclose `text` for its relative imports to work.
 
-    Return `at_least` if that is more.
+    The result is never less than `at_least`.
     """
     imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
     deeper = (match for match in imports if len(match["dots"]) > at_least)
-    # An import inside a string does not count.
+    # An import in a string does not start a logical line, so it does not count.
     return next((len(match["dots"]) for match in deeper if starts_logical_line(text, match.start())), at_least)
 
 
 def _importable(stem: str, folder: Path) -> str:
-    """Return `stem` if it is a module name, else a name that no file in `folder` has, as for `my-script`.
+    """Return `stem` if it is a module name, else a similar name that no file in `folder` has.
 
-    `__main__` is also renamed: under its own name, the module would act as a program.
+    For example, `my-script` becomes `my_script`. `__main__` is also renamed, because under its own name the module
+    would act as a program.
     """
     if stem.isidentifier() and stem != "__main__":
         return stem
@@ -260,7 +265,7 @@ def _importable(stem: str, folder: Path) -> str:
 
 
 def below(folder: Path, path: Path) -> Path:
-    """Return `path` relative to `folder` if it lies below, else unchanged."""
+    """Return `path` relative to `folder` if it is below `folder`, else return it unchanged."""
     return path.relative_to(folder) if path.is_relative_to(folder) else path
 
 
@@ -269,4 +274,4 @@ def _is_project(folder: Path) -> bool:
 
 
 def _exists(path: Path) -> bool:
-    return os.path.exists(path)  # noqa: PTH110  # Path.exists() raises where we may not look
+    return os.path.exists(path)  # noqa: PTH110  # Path.exists() raises in folders that we may not search

@@ -1,4 +1,4 @@
-"""Run requests: a Task in, an Outcome with its Edits out.
+"""Run requests. A request takes a Task and returns an Outcome with Edits.
 
 Only this module combines models, sandbox, agents and strategies. The command line and the language server use it.
 """
@@ -53,15 +53,15 @@ from adacoder.task import Mode, Task, current
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
 
 _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcome]]
-"""A function that works on a task with one model. The number is the maximum number of rounds after the first."""
+"""A function that works on a task with one model. The number limits the rounds after the first; None for no limit."""
 
 
 _WORTH_A_WORD = 20
-"""Announce the cost of a request from this many model calls on."""
+"""Smallest number of model calls for which the cost of a request is announced."""
 
 
 class Service(Checks):
-    """Runs requests. Between requests, it keeps a `Session` of models and the state of Checks."""
+    """Runs requests. It keeps a `Session` of models and the state of Checks for later requests."""
 
     def __init__(self, open_model: OpenModel = open_model, session: Session | None = None) -> None:
         """`open_model` opens a model by name. Tests pass their own."""
@@ -71,7 +71,7 @@ class Service(Checks):
 
     @staticmethod
     def most_rounds(mode: Mode, settings: Settings) -> int:
-        """See `strategies.most_rounds`."""
+        """Return the maximum number of rounds of a request; see `strategies.most_rounds`."""
         return most_rounds(mode, settings)
 
     async def perform(self, mode: Mode, task: Task) -> Outcome:
@@ -86,25 +86,25 @@ class Service(Checks):
         return _different(outcome, task.others) if mode is Mode.ANOTHER else outcome
 
     async def run(self, task: Task) -> Outcome:
-        """Run the strategy on the target, from `task.start` if there is one.
+        """Run the strategy on the target. If there is a `task.start`, begin with it.
 
-        No model is called if there is a `start` and `max_iterations` is 0.
+        If there is a `start` and `max_iterations` is 0, no model is called.
         """
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
         return replace(outcome, strategy=task.settings.strategy)
 
     async def recheck(self, task: Task) -> Outcome:
-        """Evaluate only the candidate `task.start`, in a text other than the one that it was written for."""
+        """Evaluate the candidate `task.start` once more, because the text has changed since it was written."""
         task.journal.begin_round()
         return await self._outcome(task, self._evaluate)
 
     async def suggest(self, task: Task) -> Outcome:
         """Let a model suggest examples for the docstring.
 
-        At best, the Outcome is `unverified`, and its Edits add the examples.
+        The best possible Outcome is `unverified`, with Edits that add the examples.
 
-        Suggested examples must run the function, and must pass if the function is already written.
+        Each suggested example must run the function. If the function is already written, the example must also pass.
         """
         task.journal.begin_round()
         return await self._outcome(
@@ -114,7 +114,7 @@ class Service(Checks):
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
         """Do `work` on the target with the examples of its class.
 
-        An AdaCoderError becomes an Outcome. A cancellation propagates.
+        An AdaCoderError becomes an Outcome. A cancellation is not caught.
         """
         try:
             await asyncio.to_thread(task.require_access)
@@ -145,7 +145,7 @@ class Service(Checks):
     async def _climb(self, work: _OfModel, rungs: Iterable[tuple[str | None, int | None]], task: Task) -> Outcome:
         """Do `work` with each model of the ladder in turn.
 
-        Stop when an Outcome has edits, or when no other model could help.
+        Stop when an Outcome has edits, or when no other model can help.
 
         Return the Outcome that got furthest, with the name of its model.
         """
@@ -198,7 +198,7 @@ class Service(Checks):
         )
         await evaluator.ready(target)
         if start is None:
-            await model.window()  # fail before the first round if the model cannot be asked
+            await model.window()  # if the model cannot be asked, this fails before the first round
         calls = ceiling.most_calls(budget.calls, task.journal)
         if calls >= _WORTH_A_WORD:
             task.journal.waiting(self.session.announced(strategy.name, calls, model.name))
@@ -255,12 +255,12 @@ def _conversation(
 
 
 def from_reply(text: str, target: Target) -> Candidate:
-    """Read the Candidate in a reply, whatever its source."""
+    """Return the Candidate in a reply from any source."""
     return extract(Reply(text), target)
 
 
 def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
-    """Return `outcome`. Change it to failed if its candidate is already in the text or among `others`."""
+    """Return `outcome`, or a failed Outcome if its candidate is already in the text or among `others`."""
     candidate = outcome.candidate
     if candidate is None or not (outcome.stands or any(candidate.function == other.function for other in others)):
         return outcome
@@ -269,8 +269,8 @@ def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:
-    """Return the progress of an Outcome's candidate, for comparison.
+    """Return a rank that says how far an Outcome got, for comparison.
 
-    For suggested examples, it is 1 if there are any, else 0.
+    For suggested examples, the rank only says whether there are any.
     """
     return outcome.verdict.reach if outcome.verdict else (bool(outcome.edits),)

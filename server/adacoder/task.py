@@ -27,7 +27,7 @@ class Mode(StrEnum):
     REPAIR = "repair"
     """Start from a candidate. Fix it only by rules."""
     ANOTHER = "another"
-    """Write a version that differs from all earlier versions."""
+    """Write a version that differs from all earlier ones."""
     SUGGEST_EXAMPLES = "suggestExamples"
     """Let a model suggest examples for the docstring."""
 
@@ -43,16 +43,16 @@ class Task:
     start: Candidate | None = None
     """The first candidate. If None, a model writes it."""
     others: tuple[Candidate, ...] = ()
-    """Earlier candidates. The model is asked for a different one."""
+    """Earlier candidates. The model is asked for a candidate that differs from them."""
 
     def in_mode(self, mode: Mode) -> Task:
-        """Adapt this task to `mode`.
+        """Return this task, adapted to `mode`.
 
         Fixing and repairing start from the current function, unless `start` is given. For `Mode.ANOTHER` the candidate
         must differ from the current function.
         """
         settings = self.settings
-        if mode is Mode.REPAIR:  # this only needs a workflow's rules, and the default workflow has them
+        if mode is Mode.REPAIR:  # a repair needs only rules, and the default workflow has them
             settings = replace(settings, max_iterations=0, strategy=Settings().strategy)
         if mode is Mode.ANOTHER and not self.target.is_stub:
             return replace(self, others=(current(self.target), *self.others))
@@ -60,7 +60,7 @@ class Task:
         return replace(self, settings=settings, start=current(self.target) if begins else self.start)
 
     def access(self, *others: Path) -> Access:
-        """Return the permission to read files for this task, including files in the folders `others`."""
+        """Return the access that this task has to files, including files in the folders `others`."""
         return Access.around(self.target.module, self.project.folder, self.settings.wishes, *others)
 
     def require_access(self) -> None:
@@ -68,14 +68,14 @@ class Task:
         self.access().require(self.target.module.path)
 
     def overlays(self, *others: Path) -> Mapping[Path, str]:
-        """Return the texts of open files that `access` allows to be read.
+        """Return the texts of the open files that this task may read.
 
-        A private file remains private while it is open.
+        A private file stays private even while it is open in an editor.
         """
         allowed = self.access(*others)
         return {path: text for path, text in self.project.overlays.items() if allowed.refusal(path) is None}
 
 
 def current(target: Target) -> Candidate:
-    """Return the function currently in the text, as a Candidate."""
+    """Return the function that is now in the text, as a Candidate."""
     return Candidate(function=dedent(normalize(target.source)))

@@ -1,4 +1,5 @@
-"""The lines of the target that an Example executed. A trace is only for models and people to read, and decides nothing.
+"""Traces: the lines of the target that an Example executed. Models and people read them, but no verdict depends on
+them.
 
 The process of the traced code reports the trace, so hostile code can report anything. Only its form and size are
 checked.
@@ -13,17 +14,19 @@ from adacoder.domain import SourceLine
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A line of the target just before it ran, or how that line ended or interrupted its call."""
+    """An entry of a trace: a line of the target just before it ran, or the way in which it ended or interrupted its
+    call.
+    """
 
     call: int
-    """1-based number of the call of the target's code, in the order in which calls began. Each nested function,
-    comprehension and recursive call has its own number. A resumed generator keeps its number.
+    """1-based number of the call. The calls of the target's code are numbered in the order in which they began. Nested
+    functions, comprehensions and recursive calls have their own numbers. A generator that continues keeps its number.
     """
     line: int
     """1-based line in the module's text with the candidate in place, as in `Reached`."""
     values: tuple[tuple[str, str], ...] = ()
     """Name and representation of each local that is new or changed since the call's previous entry. The first entry of
-    a call has the call's arguments. The changes that a line makes are in the next entry.
+    a call has the call's arguments. The changes that a line makes appear in the next entry.
     """
     gave: str = ""
     """Representation of the value that the line returned or yielded; empty if it did neither."""
@@ -41,8 +44,8 @@ class Trace:
     left_out: int = 0
     """Number of omitted entries between `first` and `last`."""
     ended: bool = False
-    """True if the trace continues to the Example's end. It does not if the Example ran too long, if the process ended,
-    or if the code sets its own tracers or reached the recursion limit.
+    """True if the trace reaches the end of the Example. It stops earlier if the Example runs too long, if the process
+    ends, or if the code sets its own tracer or reaches the recursion limit.
     """
 
     code: tuple[SourceLine, ...] = ()
@@ -50,10 +53,10 @@ class Trace:
 
     @property
     def executed(self) -> tuple[Executed, ...]:
-        """All entries that are not omitted."""
+        """The entries that were kept, in order."""
         return self.first + self.last
 
     @property
     def is_complete(self) -> bool:
-        """True if the trace is complete."""
+        """True if the trace has all entries up to the end of the Example."""
         return self.ended and not self.left_out

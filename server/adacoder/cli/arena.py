@@ -30,7 +30,7 @@ from adacoder.settings import Settings
 from adacoder.strategies import strategy_named
 
 _EVERY_SECONDS = 30.0
-"""Seconds between two lines of progress if the output is not a terminal."""
+"""If the output is not a terminal, a line of progress is printed after this many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class Wanted:
     slots: int | None
     patience: float
     downloads: bool
-    """True if `tasks` is a name on the dataset hub, and the tasks are downloaded from there."""
+    """True if `tasks` is a name on the dataset hub. The tasks are then downloaded from there."""
     dask: str | None
-    """Address of a cluster's scheduler; None to run the cells on this machine."""
+    """The address of a cluster's scheduler; None to run the cells on this machine."""
     dask_without_tls: bool
-    """True to accept a scheduler on another machine without encryption."""
+    """True to accept a scheduler on another machine even if the connection is not encrypted."""
 
 
 def compare(wanted: Wanted, values: Mapping[str, object]) -> int:
@@ -88,7 +88,7 @@ class _Comparison:
 
     @property
     def kept(self) -> str:
-        """A sentence about the rows that were kept and how to continue; empty before the first cell."""
+        """A sentence that says how many rows were kept, and how to continue; empty before the first cell."""
         progress = self._progress
         if progress is None:
             return ""
@@ -164,7 +164,7 @@ def _downloaded(name: Path) -> Path:
 
 
 async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) -> TaskSet:
-    """Load the tasks at `path` that match `only`. `folder` is the workspace of tasks that have none of their own.
+    """Load the tasks at `path` that match `only`. `folder` is the workspace of tasks without their own workspace.
 
     Raises:
         TasksError: no task matches, or two tasks have the same name.
@@ -183,7 +183,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
 
 
 async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
-    """Return `tasks` without the tasks whose own solution fails here."""
+    """Return `tasks` without the tasks whose own solution fails on this machine. Print the reason for each omission."""
     out = console(stderr=True)
     for why in tasks.left_out:
         out.print(f"Left out: {why}")
@@ -195,7 +195,7 @@ async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
 
 
 def _is_folder(path: Path) -> bool:
-    """Return whether the tasks are a folder of the user's code.
+    """Return whether `path` is a folder of the user's code and not a file of tasks.
 
     Raises:
         TasksError: `path` does not exist.
@@ -213,7 +213,7 @@ def _real(path: Path) -> Path:
 
 
 class _ProgressLine:
-    """Shows a comparison's progress: a moving line on a terminal, else an occasional line."""
+    """Shows the progress of a comparison: as a moving line on a terminal, else as a new line from time to time."""
 
     def __init__(self) -> None:
         self._console = console(stderr=True)
@@ -237,7 +237,7 @@ class _ProgressLine:
 
 
 def told(progress: RunProgress) -> Sequence[str]:
-    """Return lines about the progress of a comparison. Urgent information is never at the end of a long line."""
+    """Return lines about the progress of a comparison. The urgent parts never come at the end of a long line."""
     parts = [f"{progress.done:,} of {counted(progress.total, 'cell')}"]
     if progress.eta is not None:
         parts.append(f"{_duration(progress.eta)} left")

@@ -1,7 +1,7 @@
 """`adacoder check`: run the examples of a workspace, of folders, of files or of single functions.
 
-The text, docstrings and settings of a file are read once. Several docstrings are evaluated at a time, and their results
-are shown in file order.
+The text, the docstrings and the settings of a file are read only once. Several docstrings are evaluated at a time.
+Their results are shown in the order of the file.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _AHEAD = 32 + 4 * (os.cpu_count() or 1)
 
 
 _PYTHON = frozenset({"", ".py", ".pyi", ".pyw"})
-"""Suffixes of files that may be Python. The interpreter decides about files without a suffix."""
+"""Suffixes of Python files. A file without a suffix may be Python, and the interpreter decides whether it is."""
 _MOST_NAMED = 8
 """Maximum number of skipped folders and links to name in one line."""
 _SWITCH_SECONDS = 0.0005
-"""Thread switch interval in seconds. It is short because the event loop answers many short messages."""
+"""Seconds after which a thread lets others run. They are few because the event loop answers many short messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class _Unit:
     """The workspace of the docstring."""
     settings: Settings
     is_named: bool
-    """True if the user asked for the docstring by name. Then it must prove something."""
+    """True if the user asked for the docstring by name. Then at least one of its examples must prove something."""
 
 
 class Checking:
@@ -71,8 +71,8 @@ class Checking:
         """Args:
         values: option values by field of Settings; None for options that are not given.
         view: shows the results.
-        covers: as for `Checks.check`.
-        junit: file for a report.
+        covers: passed on to `Checks.check`.
+        junit: the file for a JUnit report; None for no report.
         allows_empty: True to accept files and folders without examples.
         """
         self._tell = Told()
@@ -87,14 +87,14 @@ class Checking:
         self._allows_empty = allows_empty
         self._found: list[Checked] = []
         self._shown: list[Checked] = []
-        """All results, including docstrings that could not run."""
+        """The results of all docstrings, even if their examples could not run."""
         self._left: list[NotChecked] = []
         self._skipped: list[Skipped] = []
         self._silent: dict[Path, dict[Path, str]] = {}
-        """Texts of files in which no example runs, by workspace and path. These files still have to parse."""
+        """The texts of files in which no example runs, by workspace and path. These files must still parse."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
-        """Check all docstrings at `places`, by default in the workspace around the current folder.
+        """Check all docstrings at `places`. If there are none, check the workspace around the current folder.
 
         Return the exit code.
         """
@@ -122,7 +122,7 @@ class Checking:
             if junit is not None:
                 junit.close()
         if self._found:
-            await probe(keeps=True)  # save the result for later starts, because `check` is the most frequent command
+            await probe(keeps=True)  # save the result for later runs, because `check` is the most frequent command
             unread = {each.path for each in self._left if not each.is_skipped}
             unread |= {each.outcome.target.module.path for each in self._shown if each.outcome.status is Status.ERROR}
             self._view.end(self._found, time.monotonic() - began, len(unread))
@@ -163,7 +163,7 @@ class Checking:
             self._codes.append(report.exit_code([outcome]))
 
     async def _units(self, places: Sequence[Place]) -> AsyncIterator[_Unit]:
-        """Yield the docstrings to check, each once. Unreadable files are reported and left out."""
+        """Yield each docstring to check once. Files that cannot be read are reported and left out."""
         seen: set[tuple[Path, int]] = set()
         for place in places:
             files, troubles = 0, len(self._left)
@@ -194,7 +194,7 @@ class Checking:
         settings = self._choices.settings(folder)
         units = await self._units_of(file, place, folder, settings)
         if any(_runs(unit.documented) for unit in units):
-            return units  # running them shows syntax errors in the file
+            return units  # a run of the examples also reports syntax errors in the file
         if _is_folder(place):
             self._silent.setdefault(folder, {})[path] = file.text
         elif await self._must_parse({path: file.text}, folder) and not (units or self._allows_empty):
@@ -238,7 +238,7 @@ class Checking:
         self._could_not_run(message)
 
     def _name_left(self) -> None:
-        """Show the files and folders that were not checked, and name the skipped folders and links in one line."""
+        """Report the files and folders that were not checked. One line names all skipped folders and links."""
         skipped = sorted(set(self._skipped), key=lambda each: each.path)
         for each in skipped:
             reason = f"Skipped ({each.why}): name it to check it."
@@ -272,7 +272,7 @@ def _read(path: Path) -> SourceFile:
 
 
 def _runs(one: Documented) -> bool:
-    """Return whether checking `one` passes the file's text to the interpreter."""
+    """Return whether the interpreter receives the text of the file when `one` is checked."""
     return one.unreadable is None and any(not example.skipped for example in one.target.examples)
 
 
@@ -284,7 +284,7 @@ def _with_examples(file: SourceFile, folder: Path) -> list[Documented]:
 def _named(place: Place, file: SourceFile, folder: Path) -> Documented:
     """Return the docstring at a place.
 
-    It belongs to the function that `locate` finds, else to a class or to the module.
+    It is the docstring of the function that `locate` finds, or else of a class or of the module.
 
     Raises:
         TargetError: no docstring was found.

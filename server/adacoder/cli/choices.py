@@ -1,4 +1,4 @@
-"""The Settings of a command: its options, else the project's settings, else the defaults.
+"""Find the Settings of a command: the defaults, overridden by the project's settings, then by the command's options.
 
 Each notice is printed once.
 """
@@ -13,7 +13,7 @@ from adacoder.settings import Settings, from_project, merge
 
 
 class Told:
-    """Prints each complaint once, even if it concerns several functions."""
+    """Prints each message only once, even if it concerns several functions."""
 
     def __init__(self) -> None:
         self._messages: set[str] = set()

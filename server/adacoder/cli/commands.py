@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command that `arguments` name. Return the exit code.
+    """Run the command that `arguments` begin with. Return the exit code.
 
     Raises:
         KeyboardInterrupt: the command was interrupted before it began.
@@ -49,7 +49,8 @@ def run(arguments: Sequence[str]) -> int:
     except AdaCoderError as error:
         complain(str(error))
     except BrokenPipeError:
-        # The reader is gone, so report nothing, and keep Python from writing the rest at exit.
+        # The reader is gone, so nothing can be reported. Discard the rest of the output, so that Python does not fail
+        # at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return COULD_NOT_RUN
 
@@ -59,7 +60,7 @@ def _one_line(message: str) -> str:
 
 
 def _await(work: Coroutine[object, object, int], written: Callable[[], int] = lambda: 0) -> int:
-    """Run `work` and return its exit code. If it is interrupted, report how many functions `written` returns."""
+    """Run `work` and return its exit code. After an interruption, report the number of functions from `written`."""
     try:
         return asyncio.run(work)
     except KeyboardInterrupt:
@@ -70,7 +71,7 @@ def _await(work: Coroutine[object, object, int], written: Callable[[], int] = la
 
 
 def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
-    """Combine options into one decorator. The help lists them in this order."""
+    """Combine options into one decorator. The help lists the options in the given order."""
 
     def decorate(function: F) -> F:
         for option in reversed(added):
@@ -81,17 +82,17 @@ def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def _with(function: Callable[..., T], values: dict[str, object]) -> T:
-    """Call `function` with the options that are named as its parameters, and remove them from `values`."""
+    """Call `function` with the options that have the names of its parameters. Remove these options from `values`."""
     return function(**{name: values.pop(name) for name in inspect.signature(function).parameters})
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    """Read `A,B` as distinct names."""
+    """Return the distinct names in a value such as `A,B`."""
     return tuple(dict.fromkeys(filter(None, value.split(","))))
 
 
 def _read(context: click.Context, parameter: click.Parameter, value: object) -> object:
-    """Check the value of a setting's option with the reader that all sources of settings share."""
+    """Return the value of a setting's option. Check it with the reader that all sources of settings share."""
     if value is None or value == ():
         return None
     name = field_name(str(parameter.name))
@@ -107,7 +108,7 @@ def _read(context: click.Context, parameter: click.Parameter, value: object) -> 
 
 
 class _StrategyOption(click.Option):
-    """An option that lists the registered strategies. It imports the registry, which is slow, only for help."""
+    """An option that lists the registered strategies. It imports their registry only for help, because that is slow."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from adacoder.strategies import LISTED
@@ -118,7 +119,7 @@ class _StrategyOption(click.Option):
 
 
 def _option(name: str, unset: str = "") -> Callable[[F], F]:
-    """Return the option of a setting. `unset` describes its default if this command has another."""
+    """Return the option of a setting. `unset` describes the default if it is different for this command."""
     setting = SETTINGS[name]
     values, default = setting.values, getattr(Settings(), name)
     notes = ["May be given several times."] if values.is_list else []
@@ -464,7 +465,7 @@ adacoder.add_command(
         help="Start a language server for editors, over stdin and stdout.",
     )
 )
-# The server command is only for the help: `__main__` starts the server before it imports any library of the command
+# This command only makes the help complete. `__main__` starts the server itself, without any library of the command
 # line.
 
 

@@ -1,6 +1,6 @@
 """`adacoder demo`: run the whole loop on a small project in a temporary folder.
 
-By default, the replies are recorded.
+By default, the model's replies come from a recording.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from adacoder.source.text import apply_edits, read
 from adacoder.task import Task
 
 PROJECT = "project"
-"""Folder of the demonstration's workspace, relative to `fixture()`."""
+"""The demonstration's workspace, as a folder in `fixture()`."""
 MODULE = Path("subtitles") / "cues.py"
 FUNCTION = "timestamp"
 RECORDING = "timestamp.conversation"
@@ -106,7 +106,7 @@ class Demo:
 
     @contextmanager
     def _workspace(self) -> Iterator[Path]:
-        """Yield a copy of the demonstration's workspace. It is removed afterwards, unless the user asked to keep it."""
+        """Yield a copy of the demonstration's workspace. Remove it afterwards, unless the user asked to keep it."""
         parent = Path(tempfile.mkdtemp(prefix="adacoder-demo-")).resolve()
         folder = parent / PROJECT
         try:

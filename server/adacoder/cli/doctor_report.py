@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _MARKS = {True: ("✓", "bold green"), False: ("✗", "bold red"), None: ("·", "dim")}
 _REMARK = ("!", "bold yellow")
-"""Mark of a finding that has advice but that nothing depends on."""
+"""Mark of a finding that has advice, although nothing depends on it."""
 _NAME_WIDTH = len("Interpreter")
 """Width of the longest name."""
 _INDENT = _NAME_WIDTH + 4
 _LEAST_WIDTH = 40
-"""Minimum width of the text column. On a narrower terminal, lines are not wrapped."""
+"""Minimum width of the text column. If the terminal has less room, lines are not wrapped."""
 
 
 async def show_health(values: Mapping[str, object], *, as_json: bool, probes_speed: bool) -> int:
@@ -34,7 +34,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
     `values` are the option values by field of Settings; None for options that are not given.
     """
     folder = Path.cwd()
-    # No notices here: the findings report settings that a project may not set.
+    # Notices are dropped here, because a finding reports the settings that a project may not set.
     settings = merge(from_project(Settings(), folder, lambda _: None), values, complain)
     findings = await _examine(settings, folder, shows=not as_json, probes_speed=probes_speed)
     missing = list(dict.fromkeys(finding.name.lower() for finding in findings if finding.ok is False))
@@ -47,7 +47,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
 
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
-    """Collect the findings and show each as soon as it is known. In between, show the reason for the wait."""
+    """Collect the findings and show each as soon as it is known. Between findings, show the reason for the wait."""
     out, waiting = screen(), moving_line(console(stderr=True))
     found: list[Finding] = []
 
@@ -77,7 +77,9 @@ def _show(finding: Finding, out: Console) -> None:
 
 
 def _block(text: str, out: Console, hang: int = 0) -> str:
-    """Lay out `text` in its column. A terminal gets wrapped lines; all but the first are indented by `hang` more."""
+    """Return `text` laid out in its column. On a terminal, lines are wrapped, and all but the first begin with `hang`
+    spaces.
+    """
     width = out.width - _INDENT
     if not out.is_terminal or width < _LEAST_WIDTH:
         return visible(text)

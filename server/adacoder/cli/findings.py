@@ -1,4 +1,4 @@
-"""Output of `adacoder check`: failures as doctest shows them with a summary line at the end, or JSON objects."""
+"""Show the results of `adacoder check`: failures in doctest's format and a summary line, or JSON objects."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ class Checked:
     folder: Path
     """The workspace of the docstring."""
     is_named: bool = False
-    """True if the user asked for the docstring by name. Then it is a failure if it proves nothing."""
+    """True if the user asked for the docstring by name. A docstring that proves nothing then counts as a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """A file or a folder that a run could not check, or skipped."""
+    """A file or a folder that was not checked, because of an error or because it was skipped."""
 
     reason: str
-    """The reason as one sentence."""
+    """One sentence that says why."""
     path: Path | None = None
-    """The file or folder; None if the reason concerns no single file or folder."""
+    """The file or folder; None if the reason is not about a single file or folder."""
     is_skipped: bool = False
-    """True if it was skipped on purpose. False means an error."""
+    """True if the file or folder was skipped on purpose. False if there was an error."""
 
 
 class View(Protocol):
-    """Shows the Outcomes of a check, one docstring after the other. The caller reports errors."""
+    """Shows the Outcomes of a check, one docstring after the other. Errors are reported by the caller."""
 
     def waits_for(self, target: Target) -> None:
-        """Show that the docstring of `target` comes next."""
+        """Show that the run waits for the result of `target`."""
 
     def show(self, found: Checked) -> None:
         """Show one Outcome."""
@@ -57,17 +57,17 @@ class View(Protocol):
         """Show a file or a folder that was not checked."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
-        """Show the summary of all Outcomes, which took `seconds`.
+        """Show the summary of all Outcomes. The whole run took `seconds`.
 
         `unread` is the number of files or folders that could not be checked.
         """
 
     def close(self) -> None:
-        """End the view, even after an interruption."""
+        """End the display. This is called even after an interruption."""
 
 
 class CheckedObjects:
-    """`--json`: only objects on stdout, one per line."""
+    """`--json`: prints only objects to stdout, one in each line."""
 
     def waits_for(self, target: Target) -> None:
         """Implement `View.waits_for`."""
@@ -89,10 +89,10 @@ class CheckedObjects:
 
 
 class Findings:
-    """Failures and a summary line on stdout. On a terminal, a moving line shows the progress."""
+    """Prints failures and a summary line to stdout. On a terminal, a moving line shows the progress."""
 
     def __init__(self, *, verbose: bool) -> None:
-        """`verbose`: True to show a line for each docstring, even if it passed."""
+        """`verbose` is True to show a line for each docstring, even if it passed."""
         self._out = console()
         self._line = moving_line(console(stderr=True))
         self._verbose = verbose
@@ -118,7 +118,7 @@ class Findings:
             self._print_summary(found)
 
     def leave_out(self, left: NotChecked) -> None:
-        """Implement `View.leave_out`. This prints nothing on stdout, because stderr has the reason."""
+        """Implement `View.leave_out`. Nothing is printed to stdout, because the reason is already on stderr."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
         """Implement `View.end`."""
@@ -161,7 +161,7 @@ def told(outcome: Outcome) -> Iterator[str]:
     """Yield the lines of a failure as doctest shows it."""
     failure = None if outcome.verdict is None else outcome.verdict.failure
     if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
-        return  # all examples passed, although they prove nothing
+        return  # all examples passed, but they prove nothing
     if failure.example is None:
         yield from _place(outcome.target, _own_line(outcome.target, failure))
         yield failure.message
@@ -193,9 +193,9 @@ def _place(target: Target, line: int) -> Iterator[str]:
 
 
 def _own_line(target: Target, failure: Failure) -> int:
-    """Return the 0-based line in the file where a failure without an example arose.
+    """Return the 0-based line in the file at which a failure without an example occurred.
 
-    The default is the first line of the target.
+    If the line is not known, return the first line of the target.
     """
     return Lines(target.text).line_at(target.definition.start) + (failure.line or 1) - 1
 
@@ -206,12 +206,12 @@ def _name(target: Target) -> str:
 
 
 def module_and_name(target: Target) -> tuple[str, str]:
-    """Return the name that doctest shows, in two parts. A module's docstring has the name of the module."""
+    """Return the two parts of the name that doctest shows. For a module's docstring, both are the module's name."""
     return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
 
 
 def _line_of(found: Checked) -> str:
-    """Return the summary's line for a docstring that failed."""
+    """Return the line of the summary for a docstring that failed."""
     return f"{_named(found)}  {_score(found.outcome)}"
 
 
@@ -234,7 +234,7 @@ def _score(outcome: Outcome) -> str:
 
 
 def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
-    """Return the last line of the summary, which covers all docstrings."""
+    """Return the last line of the summary. It counts the docstrings, the files and the examples."""
     failed = sum(outcome.status in _FAILED for outcome in outcomes)
     denied = sum(outcome.status is Status.DENIED for outcome in outcomes)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)

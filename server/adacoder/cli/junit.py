@@ -1,7 +1,8 @@
 """`adacoder check --junit FILE`: write the results in the XML format that continuous integration systems read.
 
-Each file is a suite, and each docstring is a case. A docstring that proves nothing, or whose examples are all skipped,
-counts as skipped, with the reason. If the user asked for it by name, it counts as a failure.
+Each file is a suite, and each docstring is a case. If a docstring proves nothing, or if all its examples are skipped,
+its case counts as skipped and has the reason. But if the user asked for the docstring by name, the case counts as a
+failure.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 class JUnit:
-    """A report that is written atomically: the file appears completely or not at all."""
+    """A report that appears completely or not at all, because it is first written to a draft."""
 
     def __init__(self, path: Path) -> None:
         """Create a draft next to `path`.
@@ -52,7 +53,7 @@ class JUnit:
             raise self._refusal(error) from None
 
     def write(self, all_found: Sequence[Checked], left: Sequence[NotChecked], seconds: float) -> None:
-        """Write the results of docstrings, and the files and folders that were not checked.
+        """Write the report, with the results of docstrings and with the files and folders that were not checked.
 
         Raises:
             AdaCoderError: the report cannot be written.

@@ -1,6 +1,6 @@
 """`adacoder models`: list installed models, or rank them.
 
-With `--rank`, find the model and workflow that are right most often on the user's own functions.
+With `--rank`, find the model and the workflow that write the user's own functions correctly most often.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Contest:
     """Options of a ranking."""
 
     tasks: Path | None
-    """None for the current folder."""
+    """A folder of code or a file of tasks; None for the current folder."""
     models: tuple[str, ...]
-    """Models to rank; empty: the installed models."""
+    """The models to rank; empty for all installed models."""
     strategies: tuple[str, ...]
     minutes: float
     rows: Path | None
@@ -53,7 +53,7 @@ class Contest:
 
 
 async def list_models(values: Mapping[str, object], *, as_json: bool) -> int:
-    """Show the models of the server in the settings, the best for code first. Return the exit code."""
+    """List the models of the server that the settings name, the best for code first. Return the exit code."""
     settings = Choices(values, Told()).settings(Path.cwd())
     found = await _models(settings)
     prefix = "openai:" if settings.base_url else ""
@@ -136,7 +136,7 @@ class _RankingRun:
         self._told = Told()
 
     async def rank(self, arms: Sequence[Arm]) -> Ranking:
-        """Rank `arms` on the contest's functions."""
+        """Rank `arms` by their results for the functions of the contest."""
         contest, settings = self._contest, self._settings
         judge, service = HiddenJudge(settings), Service()
         try:
@@ -179,7 +179,7 @@ def _parts(arm: Arm) -> tuple[str, str]:
 
 
 def _shuffled(name: str) -> str:
-    """Return a sort key that puts names into an arbitrary order, which is the same each time."""
+    """Return a sort key that puts names into an arbitrary order. The order is the same in every run."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 
@@ -227,7 +227,7 @@ def _write(arm: Arm) -> None:
     """Write the winner into the settings of the current project.
 
     Raises:
-        AdaCoderError: the settings cannot be written, and the file is unchanged.
+        AdaCoderError: the settings cannot be written. The file is then unchanged.
     """
     values = {"model": arm.model, "strategy": arm.strategy}
     path = pyproject_file(Path.cwd())

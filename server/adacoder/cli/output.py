@@ -1,4 +1,4 @@
-"""Output of a command: a diff, a written file, or JSON objects."""
+"""Show the results of a command: as a diff, in a written file, or as JSON objects."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ STYLES = {
 
 
 class Output(ABC):
-    """Shows the results of a command. The caller reports errors."""
+    """Shows the results of a command. Errors are reported by the caller."""
 
     written = 0
     """Number of functions written so far."""
 
     @abstractmethod
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """Return a Listener for the steps of a request while it runs."""
+        """Return a context manager that yields a Listener for the steps of a request, or None."""
 
     @abstractmethod
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
         """Show the Outcome of a request.
 
-        Return the final Outcome, such as an error if the file could not be written.
+        Return the final Outcome. It is different, for example, if the file could not be written.
         """
 
 
 class Proposal(Output):
-    """`--diff`: the change as a unified diff on stdout, everything else on stderr."""
+    """`--diff`: print the change as a unified diff to stdout, and everything else to stderr."""
 
     def __init__(self) -> None:
         self._out = console()
@@ -74,7 +74,7 @@ class Proposal(Output):
 
 
 class Writing(Proposal):
-    """`--write`: write the change to the file, if it is verified or if unverified changes are allowed."""
+    """`--write`: write the change to the file. It must be verified, unless unverified changes are allowed."""
 
     def __init__(self, *, allow_unverified: bool) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class Writing(Proposal):
 
 
 class Objects(Output):
-    """`--json`: one object per line on stdout."""
+    """`--json`: print one object per line to stdout."""
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
         """Implement `Output.watch`. Only long waits are reported, because the JSON has the journal."""
@@ -116,7 +116,7 @@ def print_object(outcome: Outcome, folder: Path) -> None:
 
 
 def unified_diff(file: SourceFile, after: str, shown: Path) -> str:
-    """Return the change from `file.text` to `after` as git and `diff -u` write it, with `shown` as the file's name."""
+    """Return the change from `file.text` to `after` in the format of git and `diff -u`. It calls the file `shown`."""
     mark = "\ufeff" if file.bom else ""
     return report.unified_diff(mark + file.text, mark + after, shown)
 

@@ -27,7 +27,7 @@ class Place:
     line: int | None = None
     """The 0-based line."""
     number: int | None = None
-    """Index among the functions named `qualname`, in file order; None to let `locate` choose."""
+    """Index among the functions named `qualname`, in the order of the file; None to let `locate` choose."""
 
     @classmethod
     def parse(cls, text: str) -> Place:
@@ -42,7 +42,7 @@ class Place:
                 raise TargetError(f"'{text}' is incomplete: write PATH::NAME.")
             return cls(_absolute(path), qualname)
         match = _LINE.fullmatch(text)
-        if match is None or os.path.exists(text):  # noqa: PTH110  # Path.exists() raises where we may not look
+        if match is None or os.path.exists(text):  # noqa: PTH110  # Path.exists() raises in folders that we may not search
             return cls(_absolute(text))
         line = int(match["line"]) - 1
         if line < 0:
@@ -72,7 +72,7 @@ class Place:
 
 
 _functions = lru_cache(maxsize=1)(functions)
-"""Cached, because the functions of a file are looked up one by one, mostly in the same text."""
+"""The functions of a file. The last result is kept, because functions are looked up one by one in the same text."""
 
 
 def chosen(
@@ -81,7 +81,7 @@ def chosen(
     chooses: Callable[[Documented], bool],
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list,
 ) -> list[Place]:
-    """Return the places of the functions in `file` that `chooses` accepts, in the order given by `arranges`."""
+    """Return the places of the functions in `file` that `chooses` accepts. `arranges` determines their order."""
     seen = Counter[str]()
     targets: list[Target] = []
     places: dict[int, Place] = {}

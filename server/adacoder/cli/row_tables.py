@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 TERMINAL, MARKDOWN, CSV = "terminal", "markdown", "csv"
 _WIDEST = 10_000
-"""Width of output that is not a terminal, in columns. It is large so that no line is folded."""
+"""Number of columns to use if the output is not a terminal. It is large, so that no line is folded."""
 _BETWEEN = 3
-"""Terminal columns between two columns of a table."""
+"""Number of spaces between two columns of a table."""
 _EDGES = 2
 _LONGEST_WORD = 24
-"""Maximum length of a word that is not broken in a narrow table, in characters."""
+"""Number of characters up to which a word is never broken in a narrow table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,16 @@ class TableOptions:
     """Keys of `papers.SETS`; empty for all."""
     form: str = TERMINAL
     ks: tuple[int, ...] = ()
-    """Values of k for pass@k, in addition to 1."""
+    """The values of k for which pass@k is shown, in addition to 1."""
     html: Path | None = None
     plots: Path | None = None
-    """Folder for the files of figures."""
+    """The folder for the figures; None for no figures."""
     kind: str = "svg"
     """Format of the figures, such as `svg`."""
 
 
 def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
-    """Show tables of the rows in these files. Return the exit code, which is not 0 if lines were left out.
+    """Show tables of the rows in these files. Return the exit code. It is not 0 if lines of the files were left out.
 
     Raises:
         AdaCoderError: rows cannot be read, or a file cannot be written.
@@ -67,7 +67,7 @@ def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
 
 
 def _read(paths: Sequence[Path], reading: RowsReader) -> tuple[list[Row], dict[Key, Path]]:
-    """Return the rows, one for each cell, and the file of each row."""
+    """Return one row for each cell, and the file of each row."""
     rows: list[Row] = []
     files: dict[Key, Path] = {}
     for path in paths:
@@ -113,7 +113,7 @@ def _drawn(table: Table, numbers: Sequence[int], width: int, *, is_first: bool) 
 
 
 def _parts(table: Table, width: int) -> list[list[int]]:
-    """Split the table's columns, given by number, into parts that fit into `width`."""
+    """Return the numbers of the table's columns, split into parts that fit into `width`."""
     first, *widths = _widths(table)
     parts: list[list[int]] = [[]]
     left = room = width - first - _EDGES
@@ -129,7 +129,7 @@ def _parts(table: Table, width: int) -> list[list[int]]:
 def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
     """Return the widths of the labels and of the columns `numbers`.
 
-    Each has at least its minimum width. The remaining width goes to the columns in order, as far as they need it.
+    Each has at least its minimum width. The remaining width goes to those columns that need more, from left to right.
     """
     columns = _texts(table)
     shown = [columns[0], *(columns[number + 1] for number in numbers)]
@@ -143,7 +143,7 @@ def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
 
 
 def _widths(table: Table) -> list[int]:
-    """Return the minimum widths of the labels and of each column. No word is broken unless it is very long."""
+    """Return the minimum widths of the labels and of each column. In these widths, only very long words are broken."""
     return list(map(_least, _texts(table)))
 
 

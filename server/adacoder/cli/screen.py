@@ -1,6 +1,6 @@
 """Draw on a terminal with rich. All text is made visible, so that the terminal only obeys rich's own control codes.
 
-This module imports rich, which is slow. So import it only when there is something to show.
+This module imports rich, and that is slow. So other modules import it only when there is something to show.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Screen(Console):
         return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render as `Console.render`, with visible text in all segments."""
+        """Render like `Console.render`, but make the text of all segments visible."""
         for piece in super().render(renderable, options):
             yield piece if piece.control else piece._replace(text=visible(piece.text))
 
@@ -36,11 +36,11 @@ class MovingLine:
         self._line = console.status("", spinner_style="cyan")
 
     def show(self, what: str, style: str = "", *, waits: bool = False) -> None:
-        """Show `what` as the current work. `waits`, which tells whether it waits for something, is not used here."""
+        """Show `what` as the current work. `waits` is only used by the replacement for this class, `StandingLine`."""
         del waits
         self._line.update(Text(visible(what), style))  # rich would obey markup in a string
         self._line.start()
-        # While the line is shown, rich replaces the standard streams and would obey codes in printed text.
+        # While the line is shown, rich replaces the standard streams. It would then obey control codes in printed text.
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
             if not isinstance(stream, Visible):

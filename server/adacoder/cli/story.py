@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 _WIDEST = 96
 _COLOURS = ("cyan", "blue", "yellow", "magenta", "green", "red")
-"""Colours of Agents, in the order of their first steps."""
+"""Colours for the Agents, in the order in which the Agents first appear."""
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 _MARGIN = "  "
 
 
 class Story:
-    """A Journal's Listener that shows each step when the step has ended."""
+    """A Listener of a Journal. It shows each step after the step has ended."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -44,7 +44,7 @@ class Story:
             console.soft_wrap = False
         self._round = 0
         self._colours: dict[str, str] = {}
-        """Colours of the Agents so far."""
+        """The colours of the Agents that have appeared so far."""
         self._code = ""
         """The most recently evaluated code."""
 
@@ -137,7 +137,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class _Barred:
-    """Content with a coloured bar on its left."""
+    """Content that is drawn with a coloured bar on its left."""
 
     content: RenderableType
     colour: str
@@ -168,7 +168,7 @@ def _parts(reply: str) -> Iterator[RenderableType]:
 
 
 def _changes(before: str, after: str) -> str:
-    """Return the changed lines. Positions are left out, because a candidate is short."""
+    """Return the changed lines with a little context. Line numbers are left out, because a candidate is short."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm="")
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Self, TextIO
 from adacoder.journal import Listener, OpenStep, Waiting
 from adacoder.report import progress
 from adacoder.visible import Visible
-from adacoder.visible import visible as visible  # for text that is laid out before it is printed
+from adacoder.visible import visible as visible  # for text whose layout is computed before it is printed
 
 if TYPE_CHECKING:
     from adacoder.cli.screen import MovingLine, Screen
     from adacoder.domain import Step
 
 _LONG = 5.0
-"""If the output is not a terminal, a wait is reported after this many seconds."""
+"""Seconds after which a wait is reported if the output is not a terminal."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
@@ -34,7 +34,7 @@ def complain(message: str) -> None:
 
 
 class Plain:
-    """A console for plain lines, without a terminal."""
+    """A console that prints plain lines, for output that is not a terminal."""
 
     is_terminal = False
 
@@ -79,7 +79,7 @@ class StandingLine:
 
 
 def console(*, stderr: bool = False) -> Screen | Plain:
-    """Return a Screen on a terminal, else a Plain, which does not import rich."""
+    """Return a Screen for a terminal, else a Plain, which needs no import of rich."""
     stream = sys.stderr if stderr else sys.stdout
     # These variables make rich draw even if the output is not a terminal.
     draws = stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"
@@ -97,7 +97,7 @@ def screen(*, stderr: bool = False) -> Screen:
 
 
 def moving_line(console: Screen | Plain) -> MovingLine | StandingLine:
-    """Return the status line. It shows what is being done, or what AdaCoder waits for."""
+    """Return the line that shows the current work, or the reason for a wait."""
     if isinstance(console, Plain) or not console.is_terminal:
         return StandingLine()
     from adacoder.cli.screen import MovingLine
@@ -136,7 +136,7 @@ class Progress:
         self._line.hide()
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
-        """Show an event, as a Journal's Listener."""
+        """Show an event of a Journal."""
         line = f"{self._name} · {progress(event, self._most_rounds)}"
         if isinstance(event, OpenStep | Waiting):
             total = self._tokens + (event.written if isinstance(event, OpenStep) else 0)
@@ -150,7 +150,7 @@ class Progress:
 
 @contextmanager
 def long_waits(name: str, most_rounds: int) -> Iterator[Listener]:
-    """Yield a Journal's Listener that only reports long waits, on stderr."""
+    """Yield a Listener for a Journal. It prints only reports of long waits, to stderr."""
     line = StandingLine()
 
     def hear(event: OpenStep | Step | Waiting) -> None:

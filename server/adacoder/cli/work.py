@@ -27,15 +27,15 @@ class Command:
 
     mode: Mode
     chooses: Callable[[Documented], bool]
-    """Selects functions of a file if the user names no function."""
+    """Function that selects functions of a file if the user names none."""
     wanted: str
-    """Description of the functions that it selects, for messages."""
+    """Description of a function that `chooses` selects, for messages."""
     reply: str | None = None
-    """Text with the first candidate. It can be used for only one function."""
+    """Text with the first candidate. Only one function can begin with it."""
     passes_over: bool = False
-    """True to skip functions that need no fix, if the user names no function."""
+    """True to skip functions that need no fix. This applies only if the user names no function."""
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list
-    """Orders the functions, if the user names no function."""
+    """Function that puts the functions in order if the user names none."""
 
 
 def _has_examples(one: Documented) -> bool:
@@ -65,12 +65,15 @@ class Work:
         self._codes = [0]
         self._shown = 0
         self._proposed: SourceFile | None = None
-        """The latest file, with its data as on disk. Its text also contains verified functions that are not written."""
+        """The latest file, with its data as on disk. Its text also contains the verified functions that were only
+        proposed.
+        """
 
     async def carry_out(self, place: Place) -> int:
         """Work on all functions at `place`, in order. Return the exit code.
 
-        Each request uses the current text of its file, which includes the earlier functions if they are verified.
+        Each request uses the current text of its file. This text includes the functions of earlier requests that are
+        verified.
         """
         service = Service()
         try:

@@ -1,7 +1,8 @@
-"""Requests for other kinds of clients, such as test explorers: list a document's examples, run them with results as
-they arrive, and get the latest evidence.
+"""Requests for other kinds of clients, such as test explorers. They list a document's examples, run the examples and
+report each result as it arrives, and return the latest evidence.
 
-A client refers to docstrings and examples by ids, which it gets from `adacoder/examples` and need not understand.
+A client refers to docstrings and examples by ids. It gets these ids from `adacoder/examples` and need not understand
+them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from adacoder.lsp.showing.evidence import Evidence
 
 _AT_A_TIME = 16
-"""Maximum docstrings in progress for one request. The evaluator decides how many of them run at once."""
+"""Maximum number of docstrings in progress for one request. The evaluator decides how many of them run at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +44,23 @@ class Listed:
 
 @reads(DocumentParams)
 async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
-    """`adacoder/examples` `{textDocument: {uri}}`: the docstrings of a document and their examples.
+    """`adacoder/examples` `{textDocument: {uri}}`: return the docstrings of a document and their examples.
 
     Each example comes with its place and last known state.
     """
     answer = await _about(ls, params.uri, lambda snapshot: _items(snapshot, ls))
     if answer["reason"] is None:
         snapshot = take(ls.workspace, params.uri)
-        if await aside(error_line, snapshot.text) is not None:  # if it parses, do not ask at each keystroke
+        if (
+            await aside(error_line, snapshot.text) is not None
+        ):  # do not ask at each keystroke if our own parser finds no error
             answer["reason"] = await _unparsed(ls, snapshot)
     return answer
 
 
 @reads(DocumentParams)
 async def on_evidence(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
-    """`adacoder/evidence` `{textDocument: {uri}}`: the latest evidence of its functions, and whether it still holds."""
+    """`adacoder/evidence` `{textDocument: {uri}}`: return the latest evidence of a document's functions."""
     return await _about(ls, params.uri, lambda snapshot: _evidence(snapshot, ls))
 
 
@@ -65,7 +68,8 @@ async def on_evidence(ls: AdaCoderServer, params: DocumentParams) -> dict[str, A
 async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
     """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples on the current text.
 
-    With a token, each result is sent as it arrives, and the answer has none. Cancelling the request ends the run.
+    If there is a token, each result is sent as it arrives, and the answer contains no results. If the client cancels
+    the request, the run ends.
     """
     results: list[JSON] = []
     reasons: list[str] = []
@@ -112,7 +116,7 @@ async def _check_document(
             )
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
         if not await asyncio.to_thread(_is_still, snapshot, ls):
-            answer["coverage"] = None  # its line numbers belong to a text that is gone
+            answer["coverage"] = None  # the line numbers are those of an earlier text
         ls.state.shown.found(snapshot, outcome, is_inserted=False)
         keep({"id": each.id, **answer, "results": _results(each, outcome)})
 
@@ -122,7 +126,7 @@ async def _check_document(
 
 
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
-    """The user's interpreter's reason why a document does not parse. None if it does, or if nothing may run."""
+    """Return the reason why the user's interpreter cannot parse a document; None if it can, or if nothing may run."""
     service, settings = await ls.service_for(snapshot)
     try:
         found = await service.unparsed({snapshot.path: snapshot.text}, settings, snapshot.project)
@@ -132,7 +136,7 @@ async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
 
 
 def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
-    """True if the document still has the text of `snapshot`."""
+    """Return whether the document still has the text of `snapshot`."""
     try:
         return take(ls.workspace, snapshot.uri).text == snapshot.text
     except AdaCoderError:
@@ -140,7 +144,7 @@ def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
 
 
 def _results(each: Listed, outcome: Outcome) -> list[JSON]:
-    """The result of each example."""
+    """Return the result of each example."""
     ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
     found: list[JSON] = []
     for name, example, state in zip(_example_ids(each), outcome.target.examples, states(outcome), strict=True):
@@ -166,7 +170,7 @@ def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
 async def _about(
     ls: AdaCoderServer, uri: Uri, items: Callable[[Snapshot], Sequence[dict[str, JSON]]]
 ) -> dict[str, Any]:
-    """Answer a request about one document, which is read off the event loop."""
+    """Answer a request about one document. The document is read in a thread."""
     try:
         snapshot = take(ls.workspace, uri)
         found = await asyncio.to_thread(items, snapshot)
@@ -181,7 +185,7 @@ async def _about(
 
 
 def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
-    """Everything with a docstring, in order. An item whose examples cannot run has the reason."""
+    """Return an item for each docstring, in order. If its examples cannot run, the item has the reason."""
     encoding, lines = encoding_of(ls.workspace), Lines(snapshot.text)
     found: list[tuple[int, dict[str, JSON]]] = []
     for each in _listed(snapshot):
@@ -222,7 +226,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
 
 
 def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
-    """Evidence for the document's docstrings. `isCurrent`: the text has not changed since."""
+    """Return the evidence for the document's docstrings. `isCurrent` is true if the text has not changed since then."""
     found: list[dict[str, JSON]] = []
     for each in _listed(snapshot):
         target = each.one.target
@@ -243,7 +247,9 @@ def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
 
 
 def _listed(snapshot: Snapshot) -> list[Listed]:
-    """The docstrings of a document. If several have the same name, all ids but the first contain a number."""
+    """Return the docstrings of a document. If several have the same name, the ids of all but the first contain a
+    number.
+    """
     count: Counter[str] = Counter()
     found: list[Listed] = []
     for one in documented(snapshot.text, snapshot.path, snapshot.folder):
@@ -259,12 +265,14 @@ def _example_ids(each: Listed) -> list[str]:
 
 
 def _ids(each: Listed) -> list[str]:
-    """The ids that select this docstring: each example builds on the earlier ones, so all of them run."""
+    """Return the ids that select this docstring. The id of an example selects all of them, because each builds on the
+    earlier examples.
+    """
     return [each.id, *_example_ids(each)]
 
 
 def _uris(params: CheckParams) -> list[Uri]:
-    """The documents to check."""
+    """Return the URIs of the documents to check."""
     if params.ids is not None:
         return [*dict.fromkeys(map(_uri_of, params.ids))]
     return [] if params.uri is None else [params.uri]
@@ -275,7 +283,7 @@ def _uri_of(name: str) -> Uri:
 
 
 def _span(example: Example, lines: Lines) -> Span:
-    """The span of an example's statement, without leading white space."""
+    """Return the span of an example's statement, without leading white space."""
     count = 1 if example.informal else example.source.count("\n")
     last = min(example.line + count, len(lines)) - 1
     first = lines[example.line]

@@ -1,7 +1,7 @@
 """Features, requests, commands and kinds of actions that the server announces, with their handlers.
 
-Handlers are named as `module:function` of this package. They are imported with the first message after `initialize`, if
-not earlier, so that they do not delay the start. Cancelling a client's request cancels its handler at any moment.
+Handlers are named as `module:function` of this package. They are imported after `initialize`, so that they do not delay
+the start. When a client cancels a request, the handler of the request is cancelled at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parameters of AdaCoder's own commands and requests, read from a client's JSON.
+"""Read the parameters of AdaCoder's own commands and requests from a client's JSON.
 
 Each class below lists the members of one kind of parameters. Members that are not listed are ignored, and
 `{textDocument: {uri}}` is read like `{uri}`. Handlers are decorated with `reads`.
@@ -23,7 +23,7 @@ T = TypeVar("T")
 P = TypeVar("P")
 S = TypeVar("S")
 Handler: TypeAlias = Callable[[S, P], Awaitable[Any]]
-"""Answers a request or a command of a server's client, given the parameters."""
+"""A function that answers a request or a command of a client. It receives the server and the parameters."""
 Line = NewType("Line", int)
 """The line of a position, counted from 0."""
 Ids = NewType("Ids", tuple[str, ...])
@@ -44,7 +44,7 @@ class DocumentParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeParams:
-    """A document, or none in particular."""
+    """A document, or no particular document."""
 
     uri: Uri | None = None
 
@@ -71,7 +71,7 @@ class RunParams(FunctionPlace):
     mode: Mode
     apply: bool
     candidate: str | None = None
-    """The candidate to begin with instead of the current function."""
+    """The text of a candidate. The job begins with it instead of the current function."""
     work_done_token: types.ProgressToken | None = None
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class RunParams(FunctionPlace):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckParams:
-    """Docstrings of one document, or docstrings and examples by id."""
+    """The docstrings to check: all of one document, or those with the given ids."""
 
     uri: Uri | None = None
     ids: Ids | None = None
@@ -96,7 +96,7 @@ class CheckParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobParams:
-    """A job, or none in particular."""
+    """A job, or no particular job."""
 
     job_id: str | None = None
 
@@ -110,7 +110,7 @@ class InsertParams(JobParams):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceParams(JobParams):
-    """A kept result whose difference is wanted."""
+    """A kept result whose difference from the current text is asked for."""
 
     show: bool = True
 
@@ -153,14 +153,14 @@ _MEMBERS = {
     "work_done_token": "workDoneToken",
     "partial_result_token": "partialResultToken",
 }
-"""Names of members that differ from their fields' names."""
+"""Names of the members in JSON that are not named like their field."""
 
 
 def reads(kind: type[P], refused: Callable[[S, str], Any] | None = None) -> Callable[[Handler[S, P]], Handler[S, Any]]:
-    """Decorate a handler of a command or request of AdaCoder's own, whose parameters are of a `kind`.
+    """Decorate a handler of one of AdaCoder's own commands or requests. Its parameters are read as a `kind`.
 
-    `refused` makes the answer to a request that cannot be met, given the reason. Without it, an AdaCoderError goes on.
-    A ParametersError then becomes an error answer.
+    `refused` receives the reason why a request cannot be met, and returns the answer. Without `refused`, an
+    AdaCoderError is raised to the caller, which answers a ParametersError with an error.
     """
 
     def decorate(handler: Handler[S, P]) -> Handler[S, Any]:
@@ -193,7 +193,7 @@ def read(kind: type[T], value: object) -> T:
 
 
 def _sentence(error: ClassValidationError) -> str:
-    """The first problem in one sentence."""
+    """Return a sentence about the first problem."""
     of_members, of_all = error.group_exceptions()
     if not of_members:
         return str(of_all[0])
@@ -205,7 +205,7 @@ def _sentence(error: ClassValidationError) -> str:
 
 
 def _exactly(kind: type, what: str) -> Any:
-    """A hook for values of a JSON type. It rejects a bool as a number, although Python counts it as an int."""
+    """Return a hook for values of a JSON type. A bool is not accepted as a number, although it is an int for Python."""
 
     def hook(value: object, as_kind: type) -> Any:
         if type(value) is not kind:
@@ -267,7 +267,7 @@ def _converter() -> Converter:
 
 
 def _members(converter: Converter, kind: Any) -> Any:
-    """A hook for a class of parameters."""
+    """Return a hook for a class of parameters."""
     renamed: dict[str, Any] = {}
     renamed |= {each.name: override(rename=_MEMBERS[each.name]) for each in fields(kind) if each.name in _MEMBERS}
     return make_dict_structure_fn(kind, converter, **renamed)

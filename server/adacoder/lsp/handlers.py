@@ -1,9 +1,9 @@
-"""Handlers of the server: they receive parameters and snapshots, and delegate.
+"""Handlers of the server. They take a snapshot for the parameters, and leave the work to other modules.
 
-A command on a function answers at once with `{accepted, jobId, reason}`, since editors block on commands. The request
-`adacoder/run` waits for its job and answers with the object that `--json` prints, plus `applied` and `failureReason`.
-Every answer contains its `version`. A problem that the user can fix is an answer with a `reason`, never an error,
-because editors show errors twice.
+A command on a function answers at once with `{accepted, jobId, reason}`, because editors block until a command is
+answered. The request `adacoder/run` waits for its job. Its answer is the object that `--json` prints, with the
+additional members `applied` and `failureReason`. Every answer contains its `version`. A problem that the user can fix
+gets an answer with a `reason`. It never gets an error, because editors show errors twice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
-    """`workspace/didChangeConfiguration`: keep the new settings."""
+    """`workspace/didChangeConfiguration`: keep the new settings, and update the display."""
     ls.configuration.pushed(params.settings)
     ls.state.shown.configured()
 
@@ -43,7 +43,7 @@ def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationPar
 async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
     """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, workDoneToken?}`.
 
-    Cancelling the request cancels the job. The answer then comes after the job's clean-up.
+    If the client cancels the request, the job is cancelled. The answer then comes after the job has cleaned up.
     """
     token, reply = params.work_done_token, params.candidate
     try:
@@ -56,13 +56,13 @@ async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
 
 @reads(ScopeParams)
 async def on_kept(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
-    """`adacoder/kept` `{textDocument?: {uri}}`: the kept results of a document, or all kept results."""
+    """`adacoder/kept` `{textDocument?: {uri}}`: return the kept results of a document, or all kept results."""
     await ls.state.restored()
     return {"items": [each.json() for each in ls.state.results.latest() if params.uri in (None, each.uri)]}
 
 
 def _not_started(reason: str) -> dict[str, Any]:
-    """The answer if no job was started, so there is no Outcome."""
+    """Return the answer if no job was started. There is no Outcome then."""
     nothing: dict[str, Any] = {
         "edits": [],
         "remedies": [],
@@ -75,22 +75,23 @@ def _not_started(reason: str) -> dict[str, Any]:
 
 
 def _rejected(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
-    """The answer to a command that starts nothing."""
+    """Show `reason` as a warning. Return the answer to a command that starts nothing."""
     ls.show(reason, warning=True)
     return {"accepted": False, "jobId": None, "reason": reason}
 
 
 def _accepted(ls: AdaCoderServer, started: Activity) -> dict[str, Any]:
-    """The answer to a command that starts a job. The job begins after it. Cancelling the command cancels the job.
+    """Return the answer to a command that starts a job. The job begins after the answer is sent.
 
-    Some clients leave a request unread if it arrives together with an answer.
+    It begins later because some clients do not read a request that arrives together with an answer. If the client
+    cancels the command, the job is cancelled.
     """
     ls.protocol.after_answer(started.begin)
     return {"accepted": True, "jobId": started.id, "reason": None}
 
 
 def _starter(mode: Mode) -> Handler[AdaCoderServer, Any]:
-    """The command that starts a job in `mode`."""
+    """Return the handler of the command that starts a job in `mode`."""
 
     @reads(FunctionPlace, _rejected)
     async def start(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
@@ -105,7 +106,7 @@ on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_
 
 
 async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: Any) -> Job:
-    """Start a job on a function of the current text, which is read off the event loop."""
+    """Start a job on a function of the current text. The function is looked up in a thread."""
     snapshot = take(ls.workspace, place.uri)
     ls.state.restore()
     async with ls.state.looking_up:
@@ -114,10 +115,11 @@ async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: 
 
 
 def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
-    """The function that `place` refers to. A line is valid only in the text it was taken from, a name in any text.
+    """Return the function that `place` refers to.
 
     Raises:
-        TargetError: the function does not exist, or cannot be a target.
+        TargetError: the function does not exist or cannot be a target, or the text has changed. A line is valid only in
+            the text that the client saw, but a name is valid in any text.
     """
     is_same_text = place.version in (None, snapshot.version)
     if place.line is not None and (place.qualname is None or place.version is not None) and is_same_text:
@@ -129,7 +131,7 @@ def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
 
 @reads(InsertParams, _rejected)
 async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
-    """`.insert` `{jobId, candidate?}`: insert the kept result of a job, or the n-th candidate that it evaluated."""
+    """`.insert` `{jobId, candidate?}`: insert a job's kept result, or the candidate with the number `candidate`."""
     await ls.state.restored()
     result = ls.state.results.demanded(params.job_id)
     async with ls.state.looking_up:
@@ -138,7 +140,7 @@ async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
 
 @reads(DifferenceParams)
 async def on_difference(ls: AdaCoderServer, params: DifferenceParams) -> dict[str, Any]:
-    """`.difference` `{jobId, show?}`: the change that a job's kept result would make. Shown unless `show` is false."""
+    """`.difference` `{jobId, show?}`: return the change that a job's kept result would make, and show it by default."""
     await ls.state.restored()
     try:
         found = await ls.state.jobs.difference(ls.state.results.demanded(params.job_id), shows=params.show)
@@ -168,7 +170,7 @@ async def on_generate_all(ls: AdaCoderServer, params: DocumentParams) -> dict[st
 
 @reads(FunctionPlace, _rejected)
 async def on_write_docstring(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
-    """`.writeDocstring`: insert a docstring skeleton into a function that has no docstring. Uses no model."""
+    """`.writeDocstring`: insert a docstring skeleton into a function without a docstring. No model is asked."""
     snapshot = take(ls.workspace, place.uri)
     name, edit = await asyncio.to_thread(_docstring_for, snapshot, place)
 
@@ -181,10 +183,11 @@ async def on_write_docstring(ls: AdaCoderServer, place: FunctionPlace) -> dict[s
 
 
 def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]:
-    """The name of the function at `place`, and the edit that inserts a docstring skeleton.
+    """Return the name of the function at `place`, and the edit that inserts a docstring skeleton.
 
     Raises:
-        TargetError: no function there lacks a docstring and could be a target, or the text has changed.
+        TargetError: the function has a docstring already, does not exist or cannot be a target, or the text has
+            changed.
     """
     from adacoder.source.locate import undocumented
     from adacoder.source.skeleton import skeleton
@@ -196,13 +199,13 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
     qualname = place.qualname if line is None else None
     definition = undocumented(snapshot.text, snapshot.path, line=line, qualname=qualname)
     if definition is None:
-        target = _function_at(place, snapshot)  # raises if there is none
+        target = _function_at(place, snapshot)  # raises if there is no such function
         raise TargetError(f"'{target.name}' has a docstring already.")
     return definition.name, skeleton(definition)
 
 
 async def _insert_docstring(ls: AdaCoderServer, snapshot: Snapshot, name: str, edit: Edit) -> None:
-    """Have the editor make the edit. Show a message if it did not."""
+    """Ask the editor to make the edit. Show a message if it does not."""
     await ls.protocol.rested()
     if not take(ls.workspace, snapshot.uri).same_as(snapshot):
         ls.show(f"The text of '{name}' has changed since you asked: ask again.", warning=True)
@@ -217,7 +220,7 @@ async def _insert_docstring(ls: AdaCoderServer, snapshot: Snapshot, name: str, e
 
 @reads(JobParams)
 async def on_cancel(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
-    """`.cancel` `{jobId?}`: cancel that job. Without an id, cancel all earlier requests and checks on save."""
+    """`.cancel` `{jobId?}`: cancel a job. Without an id, cancel all earlier jobs and the checks on save."""
     if params.job_id is None:
         ls.state.saving.cancel()
     async with ls.state.looking_up:

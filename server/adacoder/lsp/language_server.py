@@ -1,7 +1,7 @@
 """The language server of one client: dispatch to handlers, state, and shutdown.
 
-The editor waits for the answer to `initialize`, so modules that the answer does not need are imported after it. Modules
-that only some clients need are imported on demand.
+The editor waits for the answer to `initialize`. So modules that this answer does not need are imported after it.
+Modules that only some clients need are imported when a client uses them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ P = ParamSpec("P")
 A = TypeVar("A")
 
 MOMENT = 0.5
-"""Seconds to wait for earlier servers' results in a request that editors send at each keystroke."""
+"""Seconds that a request waits for the results of earlier servers if editors send this request at each keystroke."""
 _PATIENCE = 5.0
 _OPTIONS = {types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS)}
 
@@ -45,7 +45,7 @@ class AdaCoderServer(Client):
         return ClientState(self)
 
     async def close(self) -> None:
-        """End all jobs, and all processes that were kept for further jobs."""
+        """End all jobs, and all processes that were waiting for further jobs."""
         if self._is_at_work:
             await self.state.close()
         self.cancel_work()
@@ -55,7 +55,7 @@ class AdaCoderServer(Client):
 
 
 class ClientState:
-    """The jobs of one client, their results, and the display of both."""
+    """The jobs of one client, their results, and the evidence that the client shows."""
 
     def __init__(self, client: Client) -> None:
         from adacoder.lsp.jobs.batch import Batches
@@ -70,34 +70,35 @@ class ClientState:
         self.batches = Batches(client, self.jobs, self.results)
         self.saving = Saving(client, self.shown, self.jobs)
         self.looking_up = asyncio.Lock()
-        """Held while the function for a new job is looked up. Later requests wait for it."""
+        """Lock that is held while the function for a new job is looked up. Later requests wait for it."""
         self._client = client
         self._restored: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
 
     async def read(self, function: Callable[P, A], *arguments: P.args, **named: P.kwargs) -> A:
-        """Call a function that reads a text, for a request that editors send at each keystroke, in a thread.
+        """Call a function that reads a text, in a thread. Requests that editors send at each keystroke use this method.
 
-        Two threads at once would each take as long as both, and the user waits for the first.
+        Only one such thread runs at a time. If two ran, each would take as long as both together, and the user waits
+        for the first.
         """
         async with self._reading:
             return await asyncio.to_thread(function, *arguments, **named)
 
     def restore(self) -> asyncio.Task[None]:
-        """Begin to read the results of earlier servers, once."""
+        """Start to read the results of earlier servers, unless this has been started already. Return the task."""
         if self._restored is None:
             self._restored = asyncio.create_task(self._restore())
         return self._restored
 
     async def restored(self, seconds: float = _PATIENCE) -> None:
-        """Wait until the results of earlier servers are read, for at most `seconds`.
+        """Wait for at most `seconds` until the results of earlier servers were read.
 
-        Reading needs the client's settings, and some clients answer late.
+        The wait is limited because reading needs the client's settings, and some clients send these late.
         """
         await asyncio.wait({self.restore()}, timeout=seconds)
 
     async def _restore(self) -> None:
-        """Read the results kept on disk. In an untrusted workspace nothing is read or written."""
+        """Read the results that are kept on disk. If the workspace is not trusted, nothing is read or written."""
         from adacoder.lsp.jobs.kept_files import KeptFiles
         from adacoder.lsp.snapshot import first_folder
         from adacoder.settings import Unverified
@@ -115,11 +116,11 @@ class ClientState:
 
     async def close(self) -> None:
         """End all jobs."""
-        self.jobs.stop()  # else a job that has just ended would ask a question
+        self.jobs.stop()  # otherwise a job that has just ended would ask the user a question
         self._client.cancel_work()
         if self._restored is not None:
             self._restored.cancel()
-            await asyncio.wait({self._restored})  # else the loop may close before the task begins
+            await asyncio.wait({self._restored})  # otherwise the loop may close before the task has begun
         await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close())
 
 
@@ -146,9 +147,11 @@ def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
 
 
 def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
-    """`initialized`: prepare for the most frequent messages, and ask for announcements of changed settings."""
+    """`initialized`: prepare for the most frequent messages, and ask the client to announce changes of its settings."""
     ls.begin(ls.configuration.follow())
-    threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # a daemon, so that exit does not wait for it
+    threading.Thread(
+        target=_prepare, args=(ls,), daemon=True
+    ).start()  # a daemon thread, for which the exit does not wait
 
 
 async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
@@ -166,7 +169,7 @@ def _prepare(ls: AdaCoderServer) -> None:
 
 @cache
 def found(handler: str) -> Any:
-    """The function at `module:function` of this package."""
+    """Return the function that `handler` names as `module:function` of this package."""
     return resolve_name(f"{__package__}.{handler}")
 
 
@@ -200,7 +203,9 @@ def add_request(server: AdaCoderServer, method: str, handler: str) -> None:
 
 
 async def _answer(ls: AdaCoderServer, handler: str, params: object) -> Any:
-    """The answer of a handler. AdaCoder's own answers get their version. Unreadable parameters are an error."""
+    """Return the answer of a handler. An answer of AdaCoder's own gets its version. Unreadable parameters cause an
+    error.
+    """
     from adacoder.lsp.from_proto import ParametersError
     from adacoder.report import VERSION
 

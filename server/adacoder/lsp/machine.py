@@ -1,4 +1,4 @@
-"""Commands for models, strategies, the environment and running jobs."""
+"""Handlers of the commands about models, strategies, the environment and running jobs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.models`: the installed models with their capabilities, and recommended models.
+    """`.models`: return the installed models with their capabilities, and the recommended models.
 
-    `reason` explains why models are missing from the list.
+    If models are missing from the list, `reason` says why.
     """
     from adacoder.models.catalog import described
     from adacoder.models.recommended import recommended
@@ -42,7 +42,7 @@ async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 def _model(described: Described) -> dict[str, Any]:
-    """An entry of the answer to `.models`. Null: the model server does not report it."""
+    """Return an entry of the answer to `.models`. A member is null if the model server does not report it."""
     model, facts, running = described.model, described.facts, described.running
     return {
         "name": model.name,
@@ -68,9 +68,11 @@ def _recommendation(each: Recommended, found: Listing[Described]) -> dict[str, A
 
 @reads(PullParams, lambda ls, reason: {"pulled": False, "reason": reason})
 async def on_pull(ls: AdaCoderServer, params: PullParams) -> dict[str, Any]:
-    """`.pull` `{model}`: have Ollama download a model. Answers once that is done, or with the reason why it failed.
+    """`.pull` `{model}`: let Ollama download a model. The answer comes at the end, with the reason if the download
+    failed.
 
-    Shows progress. Cancelling the progress or the request ends the download.
+    The client shows the progress. If the user cancels the progress or the client cancels the request, the download
+    ends.
     """
     name = params.model.removeprefix("ollama:")
     settings = await ls.configuration.settings(first_folder(ls.workspace))
@@ -93,7 +95,7 @@ async def _done(
     token: types.ProgressToken | None,
     work: Callable[[Callable[[str], None]], Awaitable[None]],
 ) -> bool:
-    """Do `work`, which receives a function that shows progress. Return False if the user cancelled the progress."""
+    """Do `work` with a function that shows progress. Return False if the user cancelled the progress."""
 
     async def shown() -> None:
         async with progress(ls, title, token, task.cancel) as show:
@@ -111,7 +113,7 @@ async def _done(
 
 
 async def on_strategies(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.strategies`: the workflows that write a function, as `adacoder strategies --json` lists them."""
+    """`.strategies`: return the workflows that write a function, as in `adacoder strategies --json`."""
     return await asyncio.to_thread(_strategies)
 
 
@@ -125,7 +127,8 @@ def _strategies() -> dict[str, Any]:
 async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
     """`.doctor` `{probe?, uri?}`: examine whether AdaCoder works in a document's folder, or in the first folder.
 
-    By default each model writes some tokens to measure its speed, unless a job is running, which would have to wait.
+    By default, each model writes some tokens, so that its speed can be measured. This is left out while a job is
+    running, because the job would have to wait.
     """
     findings = await _findings(ls, params.uri, probes_speed=params.probe and not ls.state.jobs.status())
     return {
@@ -138,7 +141,7 @@ async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
 async def _findings(ls: AdaCoderServer, uri: Uri | None, *, probes_speed: bool) -> list[Finding]:
     """Examine the folder of a document, else the first workspace folder.
 
-    With `probes_speed`, measure models and show progress. Cancelling the progress keeps the findings so far.
+    With `probes_speed`, measure the speed of models and show progress. If the user cancels, return the findings so far.
     """
     from adacoder.doctor import examine
 
@@ -153,7 +156,7 @@ async def _findings(ls: AdaCoderServer, uri: Uri | None, *, probes_speed: bool) 
 
     async def collect(show: Callable[[str], None]) -> None:
         async for finding in examine(settings, folder, probes_speed=probes_speed, session=session, on_wait=show):
-            findings.append(finding)  # noqa: PERF401  # keeps findings after a cancellation
+            findings.append(finding)  # noqa: PERF401  # the findings so far are kept after a cancellation
 
     await _done(ls, title, token, collect)
     return findings
@@ -170,7 +173,7 @@ def _snapshot(ls: AdaCoderServer, uri: Uri | None) -> Snapshot | None:
 
 @reads(ScopeParams)
 async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
-    """`.status` `{uri?}`: the running jobs with their latest progress and, with `uri`, the document's Python."""
+    """`.status` `{uri?}`: return the running jobs with their latest progress. With `uri`, add the document's Python."""
     interpreter = {} if params.uri is None else {"interpreter": await _interpreter_of(ls, params.uri)}
     return {"jobs": [*ls.state.batches.status(), *ls.state.jobs.status()], **interpreter}
 

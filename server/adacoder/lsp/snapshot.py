@@ -1,7 +1,7 @@
-"""The client's documents: their URIs, their mirrors while they are open, and snapshots of them.
+"""The client's documents: their URIs, mirrors of the open documents, and snapshots of documents.
 
-Open documents change while a job runs. So a job reads only its snapshot, and takes a new one to see if its result still
-holds.
+Open documents change while a job runs. So a job reads only its snapshot. To see whether its result still holds, it
+takes a new snapshot.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from adacoder.source.text import PositionEncoding, must_be_short, offset_at, rea
 
 
 class Uri(str):
-    """A URI as the client spells it. It equals every other spelling, such as `%20` for a space, also as a key."""
+    """A URI as the client spells it. It is equal to all other spellings, for example with `%20` for a space. This also
+    holds for keys of a dictionary.
+    """
 
     __slots__ = ()
 
-    # `unquote` may return its argument, so the methods of `str` are called by name.
+    # `unquote` may return a Uri again, so the methods of `str` are called explicitly.
     def __eq__(self, other: object) -> bool:
         return isinstance(other, str) and str.__eq__(unquote(self), unquote(other))
 
@@ -41,16 +43,16 @@ class Uri(str):
 class Document(TextDocument):
     """The mirror of an open document, with lines split as the protocol specifies.
 
-    pygls 2.1.1 splits lines with `str.splitlines`, for which a form feed, U+2028 and six other characters also end a
-    line. In LSP only `\\n`, `\\r\\n` and `\\r` do. In a file with a form feed (Python's own library has many) every
-    change after it would land in the wrong line, and the mirror would differ from the editor's text. pygls also
-    rebuilds the whole text at every change, while this class stores lines and touches only those that change.
+    In LSP, only `\\n`, `\\r\\n` and `\\r` end a line. But pygls 2.1.1 uses `str.splitlines`, for which a form feed,
+    U+2028 and six other characters end a line as well. Many files of Python's own library have a form feed. A change
+    below it would be made in the wrong line, and the mirror would differ from the editor's text. pygls also builds the
+    whole text again at every change. This class stores lines, and touches only the changed ones.
     """
 
     _cut: list[str] | None = None
     """The text as lines with their terminators. The last line has none and may be empty.
 
-    None: not split yet."""
+    None if the text is not split yet."""
 
     @property
     def source(self) -> str:
@@ -71,21 +73,22 @@ class Document(TextDocument):
 
     def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
         lines = self.lines
-        # VS Code swaps the ends of a reversed range.
+        # If a range is reversed, swap its ends, as VS Code does.
         ends = self._place(lines, change.range.start), self._place(lines, change.range.end)
         (start_line, start), (end_line, end) = sorted(ends)
-        # Include one more line on either side: a `\r` before the change and a `\n` after it may now be one line end.
+        # Include one more line before and after the change: a `\r` before it and a `\n` after it may now form one line
+        # end.
         first, last = max(start_line - 1, 0), min(end_line + 2, len(lines))
         before = "".join(lines[first:start_line]) + lines[start_line][:start]
         after = lines[end_line][end:] + "".join(lines[end_line + 1 : last])
         fresh = _lines(before + change.text + after)
         if last < len(lines):
-            fresh.pop()  # it is empty, because the line before it has a terminator
+            fresh.pop()  # the last line is empty, because the line before it has a terminator
         lines[first:last] = fresh
         self._source = None
 
     def _place(self, lines: Sequence[str], position: types.Position) -> tuple[int, int]:
-        """The line of a position and its index in the line. A position beyond an end counts as that end."""
+        """Return the line of a position and its index in the line. A position beyond an end is moved to that end."""
         if position.line >= len(lines):
             return len(lines) - 1, len(lines[-1])
         line = lines[position.line]
@@ -93,7 +96,7 @@ class Document(TextDocument):
 
 
 def encoding_of(owner: TextDocument | Workspace) -> PositionEncoding:
-    """The unit in which the client counts characters."""
+    """Return the unit in which the client counts characters."""
     return types.PositionEncodingKind(owner.position_codec.encoding).value
 
 
@@ -109,23 +112,23 @@ class Snapshot:
     path: Path
     text: str
     version: int | None
-    """The client's version of the text. None if the file is not open."""
+    """The client's version of the text; None if the file is not open."""
     folder: Path
-    """Its workspace folder, or the folder of its project."""
+    """The workspace folder of the file, or else the folder of its project."""
     overlays: Mapping[Path, str]
     """The texts of the other open Python files, by path."""
 
     @property
     def project(self) -> Project:
-        """Its folder, with the texts of open files in place of those on disk."""
+        """The project of the file. The texts of open files replace the texts on disk."""
         return Project(self.folder, self.overlays)
 
     def same_as(self, other: Snapshot) -> bool:
-        """True if a Verdict on one holds for the other."""
+        """Return whether a Verdict for one snapshot also holds for the other."""
         return self.text == other.text and self.overlays == other.overlays
 
     def find(self, *, line: int | None = None, qualname: str | None = None) -> Target:
-        """The function around a line, or with a name.
+        """Return the function around a line, or the function with a name.
 
         Raises:
             TargetError: the function does not exist, or cannot be a target.
@@ -139,7 +142,7 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
     """Take a snapshot of the document `uri`. A file that is not open is read from disk.
 
     Raises:
-        TargetError: it is not a file, or cannot be read.
+        TargetError: the document is not a file, or cannot be read.
     """
     path = _path(uri)
     if path is None:
@@ -160,18 +163,18 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
 
 
 def _workspace_folder(workspace: Workspace, path: Path, text: str) -> Path:
-    """The innermost workspace folder around `path`, else the folder of its project."""
+    """Return the innermost workspace folder around `path`, else the folder of its project."""
     around = [folder for folder in _folders(workspace) if path.is_relative_to(folder)]
     return max(around, key=lambda folder: len(folder.parts)) if around else folder_of(path, text)
 
 
 def first_folder(workspace: Workspace) -> Path:
-    """The folder for requests that name no document."""
+    """Return the folder for requests that name no document."""
     return next(iter(_folders(workspace)), Path.cwd())
 
 
 def _folders(workspace: Workspace) -> list[Path]:
-    """The workspace folders on disk, and the root of editors that know only one."""
+    """Return the workspace folders on disk. Some editors know only one root, which is added."""
     folders = [_path(folder.uri) for folder in workspace.folders.values()]
     if workspace.root_path is not None:
         folders.append(Path(workspace.root_path))

@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _STREAM_LIMIT = 1 << 20
-"""Maximum bytes to read ahead."""
+"""Maximum number of bytes to read ahead."""
 
 _LENGTH = re.compile(rb"^Content-Length: *([0-9]{1,9}) *\r?$", re.IGNORECASE | re.MULTILINE)
 
 _SLICE = 0.001
-"""Seconds after which a thread yields to the event loop, which needs several turns for each message."""
+"""Seconds after which a thread lets the event loop run. The loop needs several turns for each message."""
 
 _CLEARING_SECONDS = 3.0
-"""Seconds to wait before clearing, so that it does not slow down the start."""
+"""Seconds after which leftovers are removed. There is a wait so that this does not slow down the start."""
 
 
 def serve() -> int:
-    """Speak LSP over stdin and stdout until the client leaves. Return the exit code."""
+    """Run a language server over stdin and stdout until the client leaves. Return the exit code."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     clearing = threading.Timer(_CLEARING_SECONDS, _clear)
-    clearing.daemon = True  # so that exit does not wait for it
+    clearing.daemon = True  # the exit must not wait for this thread
     clearing.start()
     return serve_stdio(create())
 
@@ -53,22 +53,23 @@ def create() -> AdaCoderServer:
 
 
 def _clear() -> None:
-    """Remove leftovers of killed servers, even if this server runs no code."""
+    """Remove the leftovers of killed servers. This happens even if this server never runs code."""
     from adacoder.sandbox.isolation.scratch import remove_left
 
     remove_left()
 
 
 def serve_stdio(server: AdaCoderServer) -> int:
-    """Serve one client over stdin and stdout until it says `exit` or is gone.
+    """Serve one client over stdin and stdout until the client sends `exit` or is gone.
 
     Returns:
-        The exit code that the protocol asks for: 0 if the client said `shutdown`, else 1.
+        The exit code that the protocol requires: 0 if the client has sent `shutdown`, else 1.
     """
     must_block = os.path.sameopenfile(0, 1) or _is_null_device(0)
     stdin, stdout = _take_stdio()
     server.protocol.set_writer(_Writer(stdout))
-    # Existing objects live as long as the process. Without this, the first requests spend 20 ms on scanning them again.
+    # Existing objects live as long as the process. If they were not frozen, the garbage collector would scan them again
+    # during the first requests, for 20 ms.
     gc.freeze()
     sys.setswitchinterval(_SLICE)
     try:
@@ -79,12 +80,14 @@ def serve_stdio(server: AdaCoderServer) -> int:
 
 
 def _is_null_device(descriptor: int) -> bool:
-    """True for a device such as `/dev/null`, which cannot be polled."""
+    """Return whether `descriptor` is a device such as `/dev/null`. Such a device cannot be polled."""
     return stat.S_ISCHR(os.fstat(descriptor).st_mode) and not os.isatty(descriptor)
 
 
 class _Writer:
-    """Writes to a client that may be gone. Errors are ignored, since the end of its messages shows that it is gone."""
+    """Writes to a client that may be gone. Its errors are ignored, because the end of the client's messages shows the
+    same.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -102,8 +105,8 @@ class _Writer:
 def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
     """Return stdin and stdout, reserved for the protocol.
 
-    Other code that reads stdin, in this process or a child, finds it empty. Other output to stdout goes to stderr,
-    because one `print` in a library would break the stream of messages.
+    For all other code in this process and in its children, stdin is empty and output to stdout goes to stderr.
+    Otherwise a single `print` in a library would break the stream of messages.
     """
     sys.stdout.flush()
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -115,7 +118,7 @@ def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:
-    async with in_a_process():  # until the last job has ended
+    async with in_a_process():  # the second process is needed until the last job has ended
         try:
             async with _reader(server, stdin, must_block=must_block) as reader:
                 async for content in messages(reader):
@@ -131,8 +134,8 @@ async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -
 async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
     """Yield the contents of all messages until the end of the stream.
 
-    pygls ignores a broken header and waits for the next one. A client would wait with it. Empty lines before a header
-    are ignored: some clients end each message with one.
+    A broken header ends the stream. pygls would ignore it and wait for the next header, and the client would wait for
+    an answer. Empty lines before a header are ignored, because some clients end each message with an empty line.
 
     Raises:
         asyncio.IncompleteReadError: the stream ends in the middle of a message.
@@ -151,10 +154,11 @@ async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
 
 @asynccontextmanager
 async def _reader(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> AsyncGenerator[AsyncReader]:
-    """Read stdin in the event loop. pygls's own reader switches to a thread and back for each header line.
+    """Read stdin in the event loop. The reader of pygls would switch to a thread and back for each line of a header.
 
-    pygls's reader is still used if asyncio cannot read stdin (a file; `/dev/null`; Windows). It is also used if stdin
-    and stdout are the same terminal or socket, where non-blocking reads would make writes fail.
+    The reader of pygls is used if asyncio cannot read stdin, for example if it is a file or `/dev/null`, or on Windows.
+    It is also used if stdin and stdout are the same terminal or socket, because non-blocking reads would then make
+    writes fail.
     """
     reader = asyncio.StreamReader(limit=_STREAM_LIMIT)
     try:

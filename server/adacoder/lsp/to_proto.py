@@ -12,14 +12,14 @@ from adacoder.source.text import PositionEncoding, position_at, range_of
 
 
 def range_of_lines(lines: Sequence[str], first: int, last: int, encoding: PositionEncoding) -> types.Range:
-    """The range from the first non-blank character of line `first` to the end of line `last`."""
+    """Return the range from the first non-blank character of line `first` to the end of line `last`."""
     content = lines[first].rstrip("\r\n")
     start = len(content) - len(content.lstrip())
     return types.Range(types.Position(first, _character(content, start, encoding)), end_of(lines, last, encoding))
 
 
 def end_of(lines: Sequence[str], line: int, encoding: PositionEncoding) -> types.Position:
-    """The end of a line, before its terminator."""
+    """Return the end of a line, before its terminator."""
     content = lines[line].rstrip("\r\n")
     return types.Position(line, _character(content, len(content), encoding))
 
@@ -29,7 +29,7 @@ def _character(content: str, offset: int, encoding: PositionEncoding) -> int:
 
 
 def range_of_span(span: Span, text: str, encoding: PositionEncoding) -> JSON:
-    """The range of a span of `text`, as JSON."""
+    """Return the range of a span of `text`, as JSON."""
     (line, character), (last, end) = range_of(Edit(span.start, span.end, ""), text, encoding)
     return {"start": {"line": line, "character": character}, "end": {"line": last, "character": end}}
 
@@ -37,7 +37,7 @@ def range_of_span(span: Span, text: str, encoding: PositionEncoding) -> JSON:
 def workspace_edit(
     snapshot: Snapshot, edits: Sequence[Edit], encoding: PositionEncoding, *, is_bound: bool
 ) -> types.WorkspaceEdit:
-    """Edits of a snapshot's text, bound to its version if the client supports that."""
+    """Return edits of a snapshot's text. If the client supports it, they are bound to the version of the text."""
     ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, snapshot.text, encoding))) for edit in edits)
     made = [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]
     if not is_bound:

@@ -1,4 +1,4 @@
-"""The JSON object of `--json` and `adacoder/run`, with all its parts."""
+"""Make the JSON object that `--json` prints and `adacoder/run` returns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
 
 VERSION = 1
-"""Version of the JSON object. It grows if a member is removed or changes its meaning, but not if a member is added."""
+"""Version of the JSON object. It increases if a member is removed or gets another meaning, but not if one is added."""
 
 
 def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16") -> dict[str, JSON]:
@@ -31,8 +31,8 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
 
     Args:
         outcome: the result of a request.
-        folder: the workspace. `target` is relative to it if the target is inside.
-        encoding: position encoding of `edits`.
+        folder: the workspace. If the target is inside, the member `target` has a path relative to this folder.
+        encoding: the encoding of the positions in `edits`.
     """
     verdict = outcome.verdict
     return {
@@ -64,11 +64,11 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
 def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict[str, JSON]:
     """Return the object of `check --json` for a file or folder that was not checked.
 
-    It has the members of `to_json`.
+    It has the same members as the object of `to_json`.
 
     Args:
         path: the file or folder; None if there is none.
-        folder: `path` is shown relative to this folder if it is inside.
+        folder: the folder to which `path` is made relative if it is inside.
         status: `error` or `skipped`.
         reason: one sentence.
     """

@@ -1,4 +1,4 @@
-"""Evidence in a few words, as editors show it next to a function."""
+"""Describe evidence in a few words, for editors that show it next to a function."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from adacoder.messages import counted
 
 _SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _SAYS_MORE = frozenset({FailureKind.DENIED, FailureKind.BROKEN_EXAMPLE, FailureKind.UNDEFINED_NAME})
-"""Failures that expected and actual output do not fully explain."""
+"""Failures that the expected and the actual output do not fully explain."""
 
 
 def brief_score(passed: int, total: int) -> str:
@@ -18,7 +18,7 @@ def brief_score(passed: int, total: int) -> str:
 def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
     """Describe the lines that no example reached, such as "line 14 not reached"; empty if there are none.
 
-    `more`: number of lines by which the function has moved down since the run.
+    `more` is the number of lines by which the function has moved down since the run.
     """
     if coverage is None or not coverage.unreached:
         return ""
@@ -37,7 +37,7 @@ def age(seconds: float) -> str:
 def want_and_got(result: ExampleResult, failure: Failure | None = None) -> str:
     """Describe a failed example in a sentence.
 
-    `failure` is the example's own failure, which is used if it says more.
+    `failure` is the failure of this example. Its message is used if it says more than the outputs.
     """
     example = result.example
     if failure is not None and (failure.kind in _SAYS_MORE or (failure.got is None and failure.error is None)):

@@ -1,4 +1,4 @@
-"""Changes of a file in the format of git and `diff -u`."""
+"""Show the changes of a file in the format of git and `diff -u`."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def unified_diff(before: str, after: str, shown: Path) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Split only at `\\n`, as `diff` and `patch` do. A `\\r` stays in its line."""
+    """Split `text` only at `\\n`, as `diff` and `patch` do. A `\\r` stays in its line."""
     return io.StringIO(text, newline="\n").readlines()

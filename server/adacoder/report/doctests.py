@@ -1,4 +1,4 @@
-"""Failed examples in doctest's format."""
+"""Format failed examples as doctest does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def failed_example(example: Example) -> Iterator[str]:
 
 
 def what_came(example: Example, got: str, error: str | None) -> Iterator[str]:
-    """Yield the lines of the expected and actual output, or of the exception."""
+    """Yield the lines that show the expected and the actual output, or the exception."""
     if error is not None:
         yield "Exception raised:"
         yield from _indented(error)

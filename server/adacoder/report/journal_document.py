@@ -1,4 +1,4 @@
-"""A request's Journal in Markdown: each agent's instructions and replies, and the results."""
+"""Write a request's Journal in Markdown: the instructions and replies of each agent, and the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DIFF_LINES = 2
 
 
 def journal(outcome: Outcome, folder: Path) -> str:
-    """Return the journal of a request as a document; `folder` is its workspace."""
+    """Return the journal of a request as a Markdown document. `folder` is the workspace of the request."""
     return "\n\n".join(_document(outcome, folder)) + "\n"
 
 
@@ -70,7 +70,7 @@ def _facts(outcome: Outcome) -> Iterator[str]:
 
 
 def _told(step: Step, before: str) -> Iterator[str]:
-    """Yield the paragraphs of a step; `before` is the code before the step."""
+    """Yield the paragraphs about a step. `before` is the code before the step."""
     where = "".join(f"{inline(name)} › " for name in step.branch)
     doing = step.doing or step.action.replace("_", " ")
     yield f"### {where}{_name(step)}: {inline(doing)}"
@@ -155,7 +155,7 @@ class _Branch:
 
     @property
     def result(self) -> str:
-        """Best score of the branch's evaluations; empty if there are none."""
+        """The best score among the evaluations of the branch; empty if there are none."""
         found = [step.details for step in self.steps if isinstance(step.details, Evaluated)]
         if not found:
             return ""
@@ -164,7 +164,7 @@ class _Branch:
 
 
 def _tree(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the lines of a search as nested lists. A search without branches has no lines."""
+    """Yield the lines of a nested list with the branches of a search. Without branches, there are no lines."""
     root = _Branch()
     for step in steps:
         node = root

@@ -28,12 +28,12 @@ def exit_code(outcomes: Sequence[Outcome]) -> int:
 
 
 def summary(outcome: Outcome) -> str:
-    """Return one line with the result, its evidence, and notes on the evidence."""
+    """Return one line with the result, the evidence for it, and notes on that evidence."""
     return joined(" ", [_ending(outcome), *notes(outcome)])
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """Return the notes on the evidence, from the run and from the request."""
+    """Return the notes on the evidence: from the run of the examples, then from the request."""
     return [*(() if outcome.verdict is None else outcome.verdict.notes), *outcome.notes]
 
 
@@ -64,7 +64,9 @@ def _evidence(outcome: Outcome) -> str:
         examples.append(score(outcome.passed, outcome.total))
     if outcome.strategy:
         parts.append(counted(outcome.rounds, "round"))
-    if outcome.model and not outcome.model.startswith("replay:"):  # a recording is not a model, and its path is long
+    if outcome.model and not outcome.model.startswith(
+        "replay:"
+    ):  # a recording is not a model, and its path would be long
         parts.append(outcome.model.removeprefix("ollama:"))
     if tokens.completion:
         about = "about " if tokens.estimated else ""

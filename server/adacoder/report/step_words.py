@@ -10,7 +10,7 @@ from adacoder.messages import counted
 
 
 def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
-    """Return one line for a waiting user: round, phase, examples passed, tokens so far."""
+    """Return one line that shows a waiting user the round, and the current work or the result of the step."""
     if isinstance(event, Waiting):
         return event.message
     where = " · ".join([f"round {event.round}/{most_rounds}", *event.branch])
@@ -36,5 +36,5 @@ def score(passed: int, total: int) -> str:
 
 
 def fixed(rules: Sequence[str]) -> str:
-    """Describe the result of a repair by these rules."""
+    """Describe the result of a repair. `rules` are the rules that changed the code."""
     return f"fixed by rule: {', '.join(rules).replace('_', ' ')}" if rules else "no rule helps"

@@ -1,4 +1,4 @@
-"""Describe the lines and branches that no example reached in words."""
+"""Describe in words which lines and branches no example reached."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from adacoder.domain import Coverage, Outcome, SourceLine
 from adacoder.messages import counted
 
 _QUOTED, _LISTED = 60, 3
-"""Maximum characters of a quoted line, and maximum number of quoted lines."""
+"""Maximum number of characters to quote from a line, and maximum number of places to list."""
 
 
 def unreached(outcome: Outcome) -> str:
@@ -26,7 +26,7 @@ def unreached(outcome: Outcome) -> str:
 
 
 def _blocks(coverage: Coverage) -> list[list[SourceLine]]:
-    """Return the unreached lines, with consecutive lines merged and cut to their outermost statements."""
+    """Return blocks of consecutive unreached lines. Each has only the lines with the least indentation."""
     at = {number: place for place, number in enumerate(coverage.lines)}
     blocks: list[list[SourceLine]] = []
     end = 0
@@ -57,6 +57,6 @@ def _quoted(line: SourceLine) -> str:
 
 
 def _listed(things: Sequence[str], noun: str) -> str:
-    """List the first few things, and the number of the others."""
+    """Return a text with the first few of `things`, and the number of the others."""
     shown = ", ".join(things[:_LISTED])
     return shown if len(things) <= _LISTED else f"{shown}, and {counted(len(things) - _LISTED, f'more {noun}')}"

@@ -1,6 +1,6 @@
 """Typed settings, shared by the editor and the command line.
 
-An unusable value is ignored, with one notice. So settings never prevent AdaCoder from starting.
+AdaCoder ignores an unusable value and shows one notice. So settings never prevent it from starting.
 """
 
 from adacoder.settings.definition import SETTINGS, Settings, Unverified, field_name

@@ -19,7 +19,7 @@ from adacoder.settings.values import Setting, setting
 
 
 class Unverified(StrEnum):
-    """What editors do with a result without the verdict `verified`."""
+    """Treatment of a result in an editor if the result is not `verified`."""
 
     KEEP = "keep"
     DISCARD = "discard"
@@ -27,14 +27,14 @@ class Unverified(StrEnum):
 
 
 def _names_no_file(models: object) -> bool:
-    """Return False if `models` names a recorded conversation, because its name is a path."""
+    """Return False if `models` names a recorded conversation, because a recording is a file."""
     names = models if isinstance(models, list) else [models]
     return not any(isinstance(name, str) and name.startswith("replay:") for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of a request. The key in section `adacoder` is the field's name in camel case, unless `key` is given."""
+    """The settings of a request. If a field has no `key`, its key in section `adacoder` is its name in camel case."""
 
     models: tuple[str, ...] = setting(
         (),
@@ -224,11 +224,12 @@ class Settings:
         is_offered=False,
     )
     record: Path | None = None
-    """File that records the conversation with the model (`--record`). Settings files and projects cannot set it."""
+    """The file in which the conversation with the model is recorded (`--record`). Editors and projects cannot set it.
+    """
 
     @property
     def wishes(self) -> Wishes:
-        """The wishes about private files, from `hide` and `show`."""
+        """The user's wishes about private files, from `hide` and `show`."""
         return Wishes(self.hide, self.show)
 
     @property
@@ -239,8 +240,8 @@ class Settings:
     def rounds_by_model(self, *, is_started: bool) -> tuple[tuple[str | None, int | None], ...]:
         """Return each model of the cascade, with its maximum number of rounds after the first round.
 
-        A started request begins without a model. If `max_iterations` allows no further round, only the first model is
-        returned.
+        A request that `is_started` begins with a given candidate, without a model. If `max_iterations` then allows no
+        further round, only the first model is returned.
         """
         if is_started and self.max_iterations == 0:
             return ((self.cascade[0], 0),)

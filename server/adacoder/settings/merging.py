@@ -1,4 +1,6 @@
-"""Merge settings from editors, command-line options and projects. An unusable value is ignored, with one notice."""
+"""Merge settings from editors, command-line options and projects. An unusable value is ignored, and one notice is
+shown.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from adacoder.settings.definition import SETTINGS, Settings, field_name
 from adacoder.settings.pyproject import tables
 
 _MOST_KEYS = 100
-"""Maximum number of keys in a project's table, because each unusable key gets a notice."""
+"""Maximum number of keys in a project's table. There is a limit because each unusable key gets a notice."""
 _RENAMED: Mapping[str, tuple[str, Mapping[object, str]]] = {"on_unverified": ("unverified", {"ask": "keep"})}
-"""Former keys in snake case, each with its current key and the current words for its former values."""
+"""Former keys, in snake case. Each has its current key, and the current words for its former values."""
 _LONGEST_SHOWN = 80
 """Maximum length of a key or a value in a notice."""
 
@@ -24,7 +26,7 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
 
     The keys are those of section `adacoder`, and may be nested: `ollama: {host}`.
 
-    Each unusable value is ignored, with one `notice`. None means that a value is not set.
+    Each unusable value is ignored, and `notice` receives one message. None means that a value is not set.
     """
     settings = base
     for key, value in _flatten(values, notice):
@@ -107,9 +109,9 @@ def _flatten(values: Mapping[str, object], notice: Callable[[str], None]) -> lis
 
 
 def _is_replaced(key: str, value: object, given: Mapping[str, object]) -> bool:
-    """Return whether a former key is unset, or its current key has a non-default value.
+    """Return whether a former key can be ignored, because it is unset or its current key has a non-default value.
 
-    Editors also send default values.
+    A default value of the current key does not count, because editors also send default values.
     """
     name = _RENAMED[snake_case(key)][0]
     return value is None or given.get(name) not in (None, getattr(Settings(), name))

@@ -12,7 +12,7 @@ from adacoder.privacy.private_names import Wishes
 from adacoder.project import pyproject_file
 
 _MOST_BYTES = 512 * 1024
-"""Maximum size of a pyproject.toml in bytes. Well-known projects need at most a tenth of this."""
+"""Maximum size of a pyproject.toml in bytes. The files of well-known projects have at most a tenth of this size."""
 _MOST_PARTS = 32
 """Maximum number of parts of a dotted key."""
 _DEEPEST = 32
@@ -25,11 +25,11 @@ _STRING_OR_COMMENT = re.compile(
 """Strings and comments of TOML. An unclosed string extends as far as possible."""
 _NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
 _DECLARES = re.compile(r".*dependencies|dependency-groups")
-"""Keys of tables and lists of dependencies, as used by the standard, Poetry, uv, PDM, Hatch and Pixi."""
+"""The keys that the standard, Poetry, uv, PDM, Hatch and Pixi use for tables and lists of dependencies."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:$|[\[(;<>=!~@])")
 """The name at the start of a PEP 508 requirement."""
 _DECLARES_TOO = re.compile(r"requirements|setup\.(?:py|cfg)$|pipfile|environment.*\.ya?ml$|pixi\.toml$", re.IGNORECASE)
-"""Names of other files that declare dependencies, or the beginnings of their names."""
+"""Names of other files that may declare dependencies. Some of these are only the beginning of a name."""
 
 
 def project_tools(folder: Path, top: Path | None) -> Mapping[str, object]:
@@ -45,7 +45,7 @@ def tables(path: Path) -> Mapping[str, object]:
     """Return the `[tool.*]` tables of a pyproject.toml.
 
     Raises:
-        OSError: as for `_read`.
+        OSError: the file cannot be read; see `_read`.
         ValueError, RecursionError: the file is not valid TOML, or has a number that is too long for Python.
     """
     tools = _document(path).get("tool", {})
@@ -55,7 +55,7 @@ def tables(path: Path) -> Mapping[str, object]:
 def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | None:
     """Return the distributions that the nearest pyproject.toml up to `top` declares as dependencies.
 
-    Returns: normalised names, without the project's own; None if that file may not declare all of them.
+    Returns: the normalised names, without the project's own name; None if other dependencies may be declared elsewhere.
     """
     path = pyproject_file(folder, top)
     try:
@@ -84,7 +84,7 @@ def normalised(distribution: str) -> str:
 
 
 def _requirements(table: Mapping[str, object]) -> Iterator[str]:
-    """Yield the requirements below a table: the items of dependency lists, and the keys of dependency tables."""
+    """Yield the requirements in a table: the items of all dependency lists, and the keys of all dependency tables."""
     for key, value in table.items():
         if not _DECLARES.fullmatch(key):
             yield from _requirements(value) if isinstance(value, dict) else ()
@@ -101,7 +101,7 @@ def _document(path: Path) -> Mapping[str, object]:
 def _read(path: Path) -> str:
     """Read the text of a project's pyproject.toml. No other function opens that file.
 
-    If the file contains a secret, models and code cannot see it, but its settings are still read.
+    If the file contains a secret, it is hidden from models and from code, but its settings are still read.
 
     Raises:
         OSError: the file cannot be read, is not a regular file of the project, or is too large.
@@ -113,7 +113,8 @@ def _read(path: Path) -> str:
 def _readable(text: str) -> str:
     """Return `text` if tomllib can parse it in linear time and memory.
 
-    For every part of a dotted key, tomllib keeps all earlier parts. For every bracket, it calls itself.
+    For every part of a dotted key, tomllib stores all earlier parts once more. For every bracket, it calls itself. So
+    both numbers are limited.
 
     Raises:
         ValueError: a key has too many parts, or brackets are nested too deeply.

@@ -1,4 +1,4 @@
-"""Building blocks of setting definitions: a setting's metadata, and the kinds of values."""
+"""Building blocks for the definitions of settings: the metadata of a setting, and the kinds of values."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Values:
     """A kind of value."""
 
     read: Callable[[object], object]
-    """Returns the value for Settings. For an unusable value, it raises TypeError, ValueError or RuntimeError, with a
-    clause about "it" as the message.
+    """Function that returns the value for Settings. For an unusable value, it raises TypeError, ValueError or
+    RuntimeError. The message is a clause such as "it must be a string".
     """
     type: type[bool | int | float | str] = str
     """Type of the written value, or of each item of a list."""
@@ -31,7 +31,7 @@ class Values:
     words: Mapping[str, str] = field(default_factory=dict)
     """The allowed words, each with its meaning; empty if the value is not a choice of words."""
     is_list: bool = False
-    """True if several values are allowed. A single value need not be in a list."""
+    """True if several values are allowed. A single value may be given without a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +42,21 @@ class Setting:
     about: str
     """The description, in Markdown."""
     unset: str
-    """Effect of a default that is not a value, such as None. An empty text then counts as unset."""
+    """Description of the default if the default is not a value itself, such as None. An empty text then counts as
+    unset.
+    """
     key: str
-    """The key in section `adacoder`; empty for the field's name in camel case."""
+    """The key in section `adacoder`. If it is empty, the key is the field's name in camel case."""
     option: str | None
-    """Name of the value in the help of the command-line option; None for no option."""
+    """Name of the value in the command line's help; None if the setting has no option."""
     by_project: Callable[[object], bool] | bool
-    """True for values that a project may set. A project may not choose where code runs, which data leaves the machine,
-    or which file is read.
+    """True if a project may set the setting, or a function that returns this for a value. A project may not choose
+    where code runs, which data leaves the machine, or which file is read.
     """
     is_offered: bool
     """False if editors do not offer the setting."""
     adds_up: bool
-    """True if a value adds to the values of other sources and does not replace them."""
+    """True if a value is added to the values from other sources. False if it replaces them."""
 
     def is_for_project(self, value: object) -> bool:
         """Return whether a project may set this value."""
@@ -73,7 +75,7 @@ def setting(
     is_offered: bool = True,
     adds_up: bool = False,
 ) -> T:
-    """Return a field of Settings that has its definition as metadata."""
+    """Return a field for Settings. The field's metadata has the definition of the setting."""
     defined = Setting(values, about, unset, key, option, by_project, is_offered, adds_up)
     return field(default=default, metadata={"setting": defined})
 

@@ -1,4 +1,6 @@
-"""The client as the rest of the server sees it: its capabilities, habits and settings, and all that it is shown."""
+"""The client as the rest of the server sees it: its capabilities, habits and settings, and the functions that show
+something.
+"""
 
 from __future__ import annotations
 
@@ -35,43 +37,49 @@ _MOST_NOTICES = 50
 _SHOWING = 10.0
 """Seconds to wait for an editor to show a document."""
 _PATIENCE = 5.0
-"""Seconds to wait for an editor's settings, or for a token for progress that the server begins."""
+"""Seconds to wait until an editor sends its settings, or accepts a token for progress."""
 _PAUSE = 0.1
-"""Seconds between two messages, because a model writes faster than anyone reads."""
+"""Seconds between two progress messages. There is a pause because a model writes faster than a person reads."""
 _LONG = 10.0
-"""Seconds after which a job is reported in a message if no progress is shown."""
+"""Seconds after which a message reports a job if the client shows no progress."""
 _SECTION = "adacoder"
 _WATCH = "adacoder.settings"
 _numbers = itertools.count(1)
 _BESIDE_THE_TEXT = ("visual studio code", "code - oss", "vscodium", "code-server", "cursor", "windsurf", "positron")
-"""VS Code and editors based on it. They ask in a corner notification, which takes no key that is meant for the text.
+"""VS Code and editors based on it. They ask questions in a notification in the corner, so a key that is meant for the
+text cannot answer.
 
-Neovim and Vim ask in the command line, eglot and lsp-mode in the minibuffer with the first answer filled in, Helix and
-Sublime in a list that has the focus. There the next key typed is the answer. Clients that are not listed are never
-asked."""
+In other editors, the next key that the user types can be the answer. Neovim and Vim ask in the command line. eglot and
+lsp-mode ask in the minibuffer, with the first answer filled in. Helix and Sublime ask in a list that has the focus.
+Clients that are not listed are never asked.
+"""
 _READS_LATE = ("eglot", "emacs", "")
-"""eglot and lsp-mode. If a request arrives together with an answer, they leave it unread until more input arrives. Old
-versions of eglot do not send their name."""
+"""eglot and lsp-mode. If a request arrives together with an answer, they do not read the request until more input
+arrives. Old versions of eglot do not send their name.
+"""
 _AFTER_ANSWER = 0.15
-"""Seconds to wait after an answer. With this pause no request of 10 stayed unread, without it 3 did."""
+"""Seconds to wait after an answer. In a test without this pause, 3 of 10 requests stayed unread. With the pause, none
+did.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """Behaviour of one client that its capabilities do not reveal. Only this class looks at client names."""
+    """The behaviour of one client that its capabilities do not show. Only this class looks at the names of clients."""
 
     asks_beside_text: bool = False
-    """True if the client shows questions where they cannot be answered by accident."""
+    """True if the client shows questions in a place where the user cannot answer them by accident."""
     shows_endings: bool = False
-    """True if the client declares that it shows the ends of jobs and kept results itself."""
+    """True if the client declares that it shows ended jobs and kept results itself."""
     pause: float = 0.0
-    """Seconds to wait after an answer before sending it a request."""
+    """Seconds that the server waits after an answer before it sends a request."""
 
     @classmethod
     def of(cls, params: types.InitializeParams) -> Habits:
-        """The habits of the client that sent these `initialize` parameters."""
+        """Return the habits of the client that sent these parameters of `initialize`."""
         name = (params.client_info.name if params.client_info else "").casefold()
-        # The capability only describes a question's actions, but a client without it may not support questions.
+        # This capability is only about the actions of a question. But a client that lacks it may not support questions
+        # at all.
         knows_questions = get_capability(params.capabilities, "window.show_message", None) is not None
         return cls(
             shows_endings=_shows_endings(params.capabilities.experimental),
@@ -86,7 +94,7 @@ def _shows_endings(experimental: object) -> bool:
 
 
 class Client(LanguageServer):
-    """One client. pygls keeps its connection and the server's features in one object."""
+    """One client. As pygls wants it, this object is also the server, with its connection and its features."""
 
     protocol: Protocol
 
@@ -101,14 +109,14 @@ class Client(LanguageServer):
         self._importing = asyncio.Lock()
 
     async def service(self) -> Service:
-        """The Service. Its import takes long, so only messages that need it wait for it."""
+        """Return the Service. Its import takes long, so only messages that need the Service wait for it."""
         async with self._importing:
             if self._service is None:
                 self._service = (await asyncio.to_thread(_service))()
             return self._service
 
     async def service_for(self, snapshot: Snapshot) -> tuple[Service, Settings]:
-        """The Service, and the settings for a document."""
+        """Return the Service, and the settings for a document."""
         settings = await self.configuration.settings_for(snapshot)
         return await self.service(), settings
 
@@ -124,7 +132,7 @@ class Client(LanguageServer):
             task.cancel()
 
     def has(self, capability: str) -> bool:
-        """True if the client declares a capability, such as `workspace.apply_edit`."""
+        """Return whether the client declares a capability, such as `workspace.apply_edit`."""
         return bool(get_capability(self.client_capabilities, capability, False))
 
     def log(self, message: str) -> None:
@@ -137,7 +145,7 @@ class Client(LanguageServer):
         self.window_show_message(types.ShowMessageParams(kind, message))
 
     def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON]) -> None:
-        """Report the end of a job: as a message, or as data to a client that shows endings itself."""
+        """Report the end of a job as a message. A client that shows endings itself gets the data instead."""
         if self.habits.shows_endings:
             from adacoder.report import VERSION
 
@@ -147,13 +155,13 @@ class Client(LanguageServer):
             self.show(message, warning=warning)
 
     def notice(self, message: str) -> None:
-        """Show a warning, but only once. The number is limited, because a project could cause any number of them."""
+        """Show a warning, but only once. The number of warnings is limited, because a project could cause many."""
         if message not in self._noticed and len(self._noticed) < _MOST_NOTICES:
             self._noticed.add(message)
             self.show(message, warning=True)
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Log an error that no answer reports. pygls would open a message box for each."""
+        """Log an error that no answer reports. pygls would open a message box for each such error."""
         if source is not FeatureRequestError:
             log.error("%s: %r", source.__name__, error)
 
@@ -161,13 +169,14 @@ class Client(LanguageServer):
 def _service() -> type[Service]:
     from adacoder.service import Service
 
-    # Imported objects live as long as the process. The collector stops everything else, so it must not scan them again.
+    # Imported objects live as long as the process. The garbage collector stops all other work, so it must not scan them
+    # again.
     gc.freeze()
     return Service
 
 
 def remedies_json(message: str) -> list[JSON]:
-    """Actions that an editor can offer with a message: open a setting that it names, or follow its advice."""
+    """Return the actions that an editor can offer with a message: to open a setting, or to carry out a remedy."""
     return [
         {"kind": "setting", "key": each.key} if isinstance(each, Named) else {"kind": each.kind, "model": each.model}
         for each in remedies(message)
@@ -177,27 +186,28 @@ def remedies_json(message: str) -> list[JSON]:
 class Configuration:
     """The editor's values of section `adacoder`.
 
-    Editors that answer `workspace/configuration` are asked for each job, so jobs never depend on announced changes.
-    The display of evidence does, so editors that announce changes on request are asked to do so. An editor that has
-    pushed its settings also pushes changes, and uses the same values for all folders. It is not asked, because its
-    answer would contain nothing new and jobs would wait for it.
+    If an editor answers `workspace/configuration`, it is asked before each job. So jobs do not depend on announcements
+    of changes. The display of evidence depends on them. So editors that announce changes only on request are asked to
+    do so. If an editor has pushed its settings, it also pushes changes, and its values are the same for all folders.
+    Such an editor is not asked before jobs: they would wait for an answer that contains nothing new.
     """
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._initial: Mapping[str, object] = {}
-        """From `initializationOptions`."""
+        """The values from `initializationOptions`."""
         self._pushed: Mapping[str, object] = {}
-        """From the last `workspace/didChangeConfiguration` that held settings."""
+        """The values from the last `workspace/didChangeConfiguration` that had any."""
         self.storage: Path | None = None
         """The client's storage folder for this workspace, if it names one."""
         self._is_pushed = False
-        """True if the latest notification held AdaCoder's own section."""
+        """True if the latest notification had AdaCoder's own section."""
 
     def begin(self, options: object) -> None:
-        """Take over `initializationOptions`: the section itself, or an object with the section as a member.
+        """Read `initializationOptions`, which is the section itself or an object with the section as a member.
 
-        The member `storage` is not a setting. It is the client's folder for AdaCoder's data on this workspace.
+        The member `storage` is not a setting. It is the folder in which the client wants AdaCoder's data about this
+        workspace.
         """
         members = dict(_mapping(options))
         storage = members.pop("storage", None)
@@ -206,16 +216,16 @@ class Configuration:
         self._initial = _mapping(members.get(_SECTION, members))
 
     def pushed(self, settings: object) -> None:
-        """Take over the settings in `workspace/didChangeConfiguration`. Null means that the editor has to be asked."""
+        """Keep the settings from `workspace/didChangeConfiguration`. Null means that the editor must be asked."""
         if isinstance(settings, Mapping):
             self._pushed = _mapping(settings.get(_SECTION))
         self._is_pushed = isinstance(_mapping(settings).get(_SECTION), Mapping)
 
     async def follow(self) -> None:
-        """Ask the client to announce changes of its settings. Some do so only on request.
+        """Ask the client to announce changes of its settings. Some clients do so only on request.
 
-        The request names no section, so a notification only says that something has changed. With a section, VS Code
-        sends that section's values outside any folder, and jobs would use them in every folder.
+        The request names no section, so a notification only says that something has changed. If it named a section, VS
+        Code would send values that are not specific to a folder, and jobs would use them in every folder.
         """
         if not self._client.has("workspace.did_change_configuration.dynamic_registration"):
             return
@@ -227,18 +237,18 @@ class Configuration:
             log.warning("The editor does not report changes of its settings: %r", error)
 
     async def settings_for(self, snapshot: Snapshot) -> Settings:
-        """The settings for a document."""
+        """Return the settings for a document."""
         return await self.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
 
     async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
-        """The settings for a file in `folder`: the defaults, overridden by its project's, then by the editor's.
+        """Return the settings for a file in `folder`: the defaults, overridden by its project, then by the editor.
 
-        Shows a notice for each unusable setting. Opens no file of an untrusted workspace.
+        Each unusable setting causes a notice. In an untrusted workspace, no file is opened.
 
         Args:
             folder: the folder of the file.
-            uri: the document that the settings are for.
-            top: the folder above which no project is looked for.
+            uri: the document to which the settings apply.
+            top: the last folder in the search for a project.
         """
         from adacoder.settings import Settings, from_project
 
@@ -283,8 +293,8 @@ async def progress(
 ) -> AsyncGenerator[Callable[[str], None]]:
     """Show progress under `token` during the `async with` block. Yield a function that shows a message.
 
-    `token` comes from the client or from `new_token`. If it is None, nothing is shown. `cancel` is called when the user
-    cancels.
+    `token` comes from the client or from `new_token`. If it is None, nothing is shown. When the user cancels, `cancel`
+    is called.
     """
     if token is None:
         yield lambda message: None
@@ -303,9 +313,9 @@ async def progress(
 
 @asynccontextmanager
 async def announced(client: Client, title: str, cancel: Callable[[], object]) -> AsyncGenerator[Callable[[str], None]]:
-    """Show progress that the server begins, as `progress` does. The block does not wait for the client's token.
+    """Show progress as `progress` does, under a new token. The block does not wait until the client accepts the token.
 
-    If the client shows no progress, one message reports a job that takes long.
+    If the client shows no progress and the job takes long, one message reports the job.
     """
     latest = ""
     report: Callable[[str], None] | None = None
@@ -339,10 +349,10 @@ async def announced(client: Client, title: str, cancel: Callable[[], object]) ->
 
 
 async def new_token(client: Client, title: str) -> types.ProgressToken | None:
-    """Create a progress token with the client. Return None if it shows no progress that a server begins."""
+    """Create a progress token with the client. Return None if the client cannot show progress that a server begins."""
     if not client.has("window.work_done_progress"):
         return None
-    token = f"{title} ({next(_numbers)})"  # some clients show it
+    token = f"{title} ({next(_numbers)})"  # some clients show the token to the user
     params = types.WorkDoneProgressCreateParams(token=token)
     try:
         await client.protocol.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, seconds=_PATIENCE)
@@ -353,7 +363,7 @@ async def new_token(client: Client, title: str) -> types.ProgressToken | None:
 
 
 class _Messages:
-    """Sends the first message at once, then only the latest message after each pause."""
+    """Sends the first message at once. After that, it sends only the latest message after each pause."""
 
     def __init__(self, send: Callable[[str], None]) -> None:
         self._send = send
@@ -378,7 +388,7 @@ class _Messages:
 
 
 class Documents:
-    """The documents shown to one client. They are files in their own folder."""
+    """The documents that the server shows to one client. They are files in a folder of their own."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -404,7 +414,7 @@ class Documents:
         self._open.close()
 
     def _place(self) -> Path:
-        """A folder that only this user can access. It does not outlive this process."""
+        """Return a folder that only this user can access. It is removed at the end of this process."""
         if self._folder is None:
             from adacoder.sandbox.isolation.scratch import scratch
 

@@ -1,7 +1,8 @@
-"""Filter for everything sent to an editor: spell settings as editors do, make all characters visible, prevent links.
+"""Prepare everything that is sent to an editor: spell settings as editors do, make all characters visible, prevent
+links.
 
-Only values that a client sends back or writes into a file pass unchanged. The rest of the server need not know which
-client shows which text.
+Only values that a client sends back or writes into a file stay unchanged. So the rest of the server need not know how a
+client shows a text.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ from adacoder.visible import in_a_message, visible
 T = TypeVar("T")
 
 _EXACT = frozenset({"newText", "uri", "scopeUri", "arguments", "id", "token"})
-"""Members that users do not read: text for files, URIs, and values that the client sends back."""
+"""Keys of values that users do not read: text for files, URIs, and values that the client sends back."""
 _MESSAGES = frozenset(
     {"message", "title", "label", "reason", "summary", "failureReason", "notes", "text", "advice", "target"}
 )
-"""Members that clients show as a message, a title or a list entry. Some clients turn link-like text into links."""
+"""Keys of texts that clients show as a message, a title or a list entry. Some clients turn text into links there."""
 
 _LINK = re.compile(r"\](?=\(\s{0,9}\S{0,40}:)")
-"""A Markdown link in a text other than a message. A space breaks the link and does not change the meaning of code."""
+"""The middle of a Markdown link in other texts. A space there breaks the link, but does not change the meaning of code.
+"""
 
 
 def displayed(value: T, member: str = "") -> T:
-    """Return the JSON `value` with its texts safe to show in an editor. `member` is the key that holds it."""
+    """Return the JSON `value`, with texts that are safe to show in an editor. `member` is the key of the value."""
     shown: object = value
     if isinstance(value, str):
         text = value.in_editor if isinstance(value, Text) else value

@@ -1,10 +1,11 @@
-"""Fixes for pygls 2.1.1, the newest release, where it does not follow the protocol.
+"""Fix pygls 2.1.1, the newest release, where it does not follow the protocol.
 
-Each fix describes the fault that it corrects, with the issue if it is reported. `tests/unit/lsp/test_pygls_fixes.py`
-shows each fault in plain pygls. A test fails once a release has corrected its fault, and then that fix goes.
+Each docstring describes the fault that it fixes, with the number of the issue if there is one.
+`tests/unit/lsp/test_pygls_fixes.py` shows each fault in plain pygls. When a release of pygls corrects a fault, the test
+fails, and the fix can be removed.
 
-Only this file, and `snapshot.Document`, the fix for line ends, use private parts of pygls. `pyproject.toml` pins its
-version.
+Only this file and `snapshot.Document`, which fixes line ends, use private parts of pygls. So `pyproject.toml` pins the
+version of pygls.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from adacoder.lsp.connection.display import displayed
 log = logging.getLogger(__name__)
 
 OWN = "adacoder/"
-"""Prefix of AdaCoder's own requests. Their parameters stay as they were sent."""
+"""Prefix of AdaCoder's own requests. Their parameters are not converted."""
 ENDED = f"{OWN}ended"
-"""AdaCoder's only own notification."""
+"""The only notification that AdaCoder defines."""
 
 Handled = Generator[Any, Any, Any]
 """A built-in handler of pygls: a generator that yields the handlers to run inside it."""
@@ -43,8 +44,8 @@ Handled = Generator[Any, Any, Any]
 class RawRequest:
     """A request whose parameters stay plain JSON.
 
-    pygls converts unknown parameters to nested namedtuples and renames some keys. Without parameters, it fails and
-    sends no answer.
+    pygls converts unknown parameters to nested namedtuples and renames some keys. If a request has no parameters, pygls
+    fails and sends no answer.
     """
 
     id: Any
@@ -68,12 +69,12 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.stopping = threading.Event()
-        """Set when the main loop must end."""
+        """Event that is set when the main loop must end."""
         self.pause = 0.0
-        """Seconds to wait after an answer before sending the client a request."""
+        """Seconds to wait after an answer before the client gets a request."""
         self._answered_at = 0.0
         self._after: dict[int | str, Callable[[bool], None]] = {}
-        """Functions to call once a request is answered, by request id."""
+        """Functions to call after a request was answered, by the id of the request."""
 
     @property
     def was_shut_down(self) -> bool:
@@ -83,9 +84,9 @@ class Protocol(LanguageServerProtocol):
     # Messages that cannot be read
 
     def receive(self, content: bytes) -> None:
-        """Handle the content of a message. An invalid request gets an error answer, as JSON-RPC requires.
+        """Handle the content of a message. Answer an invalid request with an error, as JSON-RPC requires.
 
-        pygls stays silent. It also takes any object with a member `jsonrpc` for a message, even a nested one.
+        pygls does not answer. It also treats every object with a member `jsonrpc` as a message, even a nested object.
         """
         try:
             data = json.loads(content)
@@ -100,10 +101,10 @@ class Protocol(LanguageServerProtocol):
             try:
                 self.handle_message(self.structure_message(data))
             except Exception:
-                log.exception("A message could not be handled")  # go on with the next one
+                log.exception("A message could not be handled")  # the next message can still be handled
 
     def _problem(self, data: Any) -> str | None:
-        """Reason why JSON data is not a message, or None if it is."""
+        """Return the reason why JSON data is not a message; None if it is one."""
         if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
             return 'A message must be a JSON object with "jsonrpc": "2.0".'
         if data.get("id") is not None and _id_of(data) is None:
@@ -116,12 +117,14 @@ class Protocol(LanguageServerProtocol):
         return None
 
     def _is_awaited(self, data: dict[str, Any]) -> bool:
-        """True for an answer to the server's request. pygls lets a client answer its own request by using its id."""
+        """Return whether `data` answers a request of the server. pygls also accepts an answer to the client's own
+        request.
+        """
         waiting = self._request_futures.get(data.get("id"))  # type: ignore[arg-type]  # None is never a key
         return data.get("id") in self._result_types and waiting is not None and not waiting.done()
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
-        """The type of a message. AdaCoder's own requests stay raw."""
+        """Return the type of a message. AdaCoder's own requests stay raw."""
         if method == ENDED:
             return JsonRPCNotification
         return RawRequest if method.startswith(OWN) else super().get_message_type(method)
@@ -129,8 +132,8 @@ class Protocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Convert JSON to a message.
 
-        pygls never answers a malformed request and waits forever after a malformed answer. Both open a message box
-        (pygls#438).
+        pygls never answers a malformed request, and it waits forever after a malformed answer. It opens a message box
+        for each of them (pygls#438).
         """
         try:
             return super().structure_message(data)
@@ -153,11 +156,13 @@ class Protocol(LanguageServerProtocol):
     # Messages that people read
 
     def _serialize_message(self, data: Any) -> dict[str, Any]:
-        """Convert a message to JSON. Its texts cannot trigger actions in an editor or hide characters from the user."""
+        """Convert a message to JSON. Its texts then cannot trigger actions in an editor or hide characters from the
+        user.
+        """
         return displayed(super()._serialize_message(data))
 
     def prepare(self) -> None:
-        """Create the converters of an editor's usual messages. It takes 50 ms, so call it in a thread."""
+        """Create the converters for an editor's usual messages. This takes 50 ms, so the caller uses a thread."""
         for read in (types.CodeActionRequest, types.DidChangeTextDocumentNotification, types.ExecuteCommandRequest):
             self._converter.get_structure_hook(read)
         for written in (types.CodeAction, types.WorkDoneProgressCreateRequest, types.ApplyWorkspaceEditRequest):
@@ -166,9 +171,9 @@ class Protocol(LanguageServerProtocol):
     # The order of messages
 
     def handle_message(self, message: RPCMessage | Malformed) -> None:
-        """Handle a message if it is allowed now.
+        """Handle a message, or refuse it if it is not allowed now.
 
-        pygls answers requests before `initialize`. After `shutdown` it does not even refuse them (pygls#605).
+        pygls also answers requests before `initialize`. After `shutdown`, it does not even refuse them (pygls#605).
         """
         if isinstance(message, Malformed):
             self._refuse(message)
@@ -179,7 +184,7 @@ class Protocol(LanguageServerProtocol):
             super().handle_message(message)
 
     def _refusal(self, method: str | None) -> types.ResponseError | None:
-        """The reason to refuse a request or notification now, if any."""
+        """Return the error for a request or a notification that is not allowed now; None if it is allowed."""
         if method is None or method == types.EXIT:
             return None
         if self._shutdown:
@@ -194,7 +199,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Handled:
-        """Initialize, with documents that split lines as the protocol specifies."""
+        """Initialize the server, with documents that split lines as the protocol specifies."""
         result = yield from super().lsp_initialize(params)
         theirs = self.workspace
         self._workspace = Workspace(
@@ -208,7 +213,7 @@ class Protocol(LanguageServerProtocol):
     def lsp_shutdown(self, *args: object) -> Handled:
         """Cancel everything that still runs.
 
-        pygls fails if requests are in flight: their end changes the dictionary that it iterates over (pygls#606).
+        pygls fails if requests are still running. Their end changes the dictionary over which it iterates (pygls#606).
         """
         self._shutdown = True
         for message_id, future in list(self._request_futures.items()):
@@ -218,10 +223,11 @@ class Protocol(LanguageServerProtocol):
             yield handler, args, None
 
     @lsp_method(types.EXIT)
-    def lsp_exit(self, *args: object) -> None:  # type: ignore[override]  # theirs waits for a handler; we have none
+    def lsp_exit(self, *args: object) -> None:  # type: ignore[override]  # the method of pygls waits for a handler
         """Leave the main loop.
 
-        pygls raises SystemExit in the middle of it, while tasks and processes still run, and then loses the exit code.
+        pygls raises SystemExit inside the loop, while tasks and processes are still running. It then loses the exit
+        code.
         """
         self.stopping.set()
 
@@ -235,7 +241,9 @@ class Protocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Run a handler. pygls keeps the Future of every notification, so its memory grows with every keystroke."""
+        """Run a handler, and free its Future afterwards. pygls keeps the Future of every notification, one for each
+        keystroke.
+        """
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:
@@ -244,32 +252,35 @@ class Protocol(LanguageServerProtocol):
     # Requests
 
     async def rested(self) -> None:
-        """Wait until the client reads requests. Some clients do not read them right after an answer."""
+        """Wait until the client reads requests. Some clients do not read a request that comes right after an answer."""
         if (left := self._answered_at + self.pause - time.monotonic()) > 0:
             await asyncio.sleep(left)
 
     async def ask(self, method: str, params: Any, *, seconds: float, at_once: bool = False) -> Any:
         """Send a request to the client and return its answer.
 
-        An answer that comes too late is dropped. In pygls it meets a cancelled Future and opens a message box.
-        `at_once`: send the request before anything else happens, since it holds only for the current text.
+        An answer that comes too late is dropped. In pygls, such an answer finds a cancelled Future and opens a message
+        box. With `at_once`, the request is sent before anything else can happen, because it applies only to the current
+        text.
 
         Raises:
             TimeoutError: no answer came in `seconds`.
-            JsonRpcException: the client answered with an error, or with something malformed.
+            JsonRpcException: the client answered with an error, or its answer is malformed.
         """
         if not at_once:
             await self.rested()
         message_id = str(uuid.uuid4())
         answer = asyncio.wrap_future(self.send_request(method, params, msg_id=message_id))
         try:
-            async with asyncio.timeout(seconds):  # Python 3.11's `wait_for` loses a cancellation that meets the answer
+            async with asyncio.timeout(
+                seconds
+            ):  # in Python 3.11, `wait_for` loses a cancellation that coincides with the answer
                 return await answer
         finally:
             self._request_futures.pop(message_id, None)
 
     def after_answer(self, begin: Callable[[bool], None]) -> None:
-        """Call `begin` once the current request has been answered, with True if the answer is an error."""
+        """Call `begin` after the current request was answered. It receives True if the answer is an error."""
         if self.msg_id is not None:
             self._after[self.msg_id] = begin
 
@@ -280,9 +291,9 @@ class Protocol(LanguageServerProtocol):
             begin(error is not None)
 
     def cancel_with_request(self, task: asyncio.Task[Any]) -> None:
-        """Cancel `task`, which answers the current command, when the client cancels the command's request.
+        """Cancel `task` when the client cancels the current command. The task answers that command.
 
-        pygls cancels only its own Future for `workspace/executeCommand`, and the handler runs on.
+        For `workspace/executeCommand`, pygls cancels only its own Future, and the handler continues to run.
         """
         if self.msg_id is not None and (future := self._request_futures.get(self.msg_id)):
             future.add_done_callback(lambda ended: ended.cancelled() and task.cancel())
@@ -312,7 +323,9 @@ class Workspace(workspace.Workspace):
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
     ) -> None:
-        """Follow a change. VS Code reports a change after it has closed an unsaved file, which makes pygls fail."""
+        """Apply a change if the document is open. VS Code also reports one after closing an unsaved file, and pygls
+        fails then.
+        """
         from adacoder.lsp.snapshot import Uri
 
         if self.text_documents.get(Uri(text_doc.uri)) is not None:
@@ -320,14 +333,14 @@ class Workspace(workspace.Workspace):
 
 
 class _ClientsFaults(logging.Filter):
-    """Keeps tracebacks only for the server's own faults.
+    """A filter that keeps tracebacks only for faults of the server itself.
 
     pygls logs a traceback for every error answer and for every unreadable message. `Protocol` already logs those
     messages in one line.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return False to drop a record. Remove the traceback of error answers."""
+        """Return False if a record must be dropped. Remove the traceback of a record about an error answer."""
         if record.exc_info and isinstance(record.exc_info[1], JsonRpcException):
             record.exc_info = None
         return not record.getMessage().startswith("Unable to deserialize message")
@@ -337,7 +350,7 @@ logging.getLogger("pygls.protocol.json_rpc").addFilter(_ClientsFaults())
 
 
 def _id_of(data: Any) -> int | str | None:
-    """The id for an answer to `data`, or None if it has no valid id."""
+    """Return the id for an answer to `data`; None if `data` has no valid id."""
     found = data.get("id") if isinstance(data, dict) else None
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None
 

@@ -1,4 +1,4 @@
-"""Generate all stubs of a file in sequence. Each gets its own job, which starts from the current text."""
+"""Generate all stubs of a file in sequence. Each stub gets its own job, which starts from the current text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 MODE = "generateAll"
 _PATIENCE = 5.0
-"""Seconds to wait for a client to report an edit that it has made."""
+"""Seconds to wait until a client reports an edit that it has made."""
 _PAUSE = 0.02
 
 
@@ -44,7 +44,7 @@ class Batch(Activity):
     """The ended jobs. Jobs that could not start are left out."""
 
     def ended(self) -> EndedBatch:
-        """Its entry in the store of results."""
+        """Return the entry for this batch in the store of results."""
         answer: dict[str, JSON] = {"summary": self.summary, "results": [*self.answers.values()]}
         return EndedBatch(self.id, answer, tuple(self.jobs))
 
@@ -55,7 +55,9 @@ class Batch(Activity):
 
     @property
     def summary(self) -> Text:
-        """Summary for the user: how many stubs were written, each with its evidence, then the other jobs' summaries."""
+        """Summary for the user. It has the number of written stubs and their evidence, then the summaries of the other
+        jobs.
+        """
         written = [f"'{name}' {_passed(answer)}" for name, answer in self.answers.items() if answer["applied"]]
         others = [answer["summary"] for answer in self.answers.values() if not answer["applied"]]
         head = f"Generated {len(written)} of {self.stubs} stubs in {self.snapshot.path.name}"
@@ -100,7 +102,7 @@ class Batches:
         return [batch.id for batch in chosen]
 
     def status(self) -> list[JSON]:
-        """The running batches, the oldest first."""
+        """Return the running batches, the oldest first, as they are sent to a client."""
         return [
             {
                 "jobId": batch.id,
@@ -156,7 +158,7 @@ class Batches:
             tried.add(_key(target))
             place = f"{len(tried)}/{batch.stubs} · {target.name}"
             answer = await self._write(batch, snapshot, target, place)
-            if batch.is_cancelled:  # while an edit was under way and could not be recalled
+            if batch.is_cancelled:  # the edit was already on its way, so the job ended normally
                 batch.answers[target.qualname] = answer
                 raise asyncio.CancelledError
             batch.answers[target.qualname] = answer
@@ -182,7 +184,7 @@ class Batches:
                 batch.jobs.append(job.ended)
 
     async def _after(self, before: Snapshot, *, is_edited: bool) -> Snapshot:
-        """Return the text for the next stub. If the last one was inserted, wait for the editor to report that edit."""
+        """Return the text for the next stub. If the last stub was written, wait until the editor reports that edit."""
         until = time.monotonic() + _PATIENCE
         now = take(self._client.workspace, before.uri)
         while is_edited and now.text == before.text and time.monotonic() < until:
@@ -192,7 +194,7 @@ class Batches:
 
 
 def _stubs(snapshot: Snapshot) -> list[Target]:
-    """The stubs of a text, each after the stubs that it depends on."""
+    """Return the stubs of a text. Each comes after the stubs on which it depends."""
     from adacoder.source.dependence import by_dependence
     from adacoder.source.locate import functions
 
@@ -201,7 +203,7 @@ def _stubs(snapshot: Snapshot) -> list[Target]:
 
 
 def _key(target: Target) -> tuple[str, str]:
-    """Key that identifies a stub while the text around it changes."""
+    """Return a key that identifies a stub even after the text around it has changed."""
     return target.qualname, target.source
 
 

@@ -1,7 +1,7 @@
 """The end of a job, and its message.
 
-An Ending's message says first the effect on the text, in 60 characters, then the evidence. An editor may cut off a
-message at the end of its line. Rounds, tokens and time are left to the log and the journal.
+The message first describes the effect on the text in at most 60 characters, because an editor may cut off the rest of
+the line. Then it gives the evidence. Rounds, tokens and time are only in the log and in the journal.
 """
 
 from __future__ import annotations
@@ -19,24 +19,26 @@ class Ending:
 
     outcome: Outcome
     applied: bool = False
-    """True if the edit was made, or sent to a client that does not answer."""
+    """True if the edit was made. For a client that does not answer, it is enough that the edit was sent."""
     obstacle: str | None = None
-    """Reason why an edit was not made, as a clause that follows "Not inserted: ": `'f' was edited meanwhile`."""
+    """The reason why an edit was not made. It is a clause that follows "Not inserted: ", such as `'f' was edited
+    meanwhile`.
+    """
     kept: bool = False
-    """True if the result can still be inserted."""
+    """True if the result is kept, so that it can still be inserted."""
     is_wanted: bool = False
-    """True if the user wants to see the result first, so the obstacle needs no warning."""
+    """True if the user asked to see the result first. The obstacle then needs no warning."""
     closed: str | None = None
-    """Name of the edited file if it is not open."""
+    """The name of the edited file if that file is not open."""
 
     @property
     def is_good(self) -> bool:
-        """True if there is nothing to warn about."""
+        """True if there is no reason for a warning."""
         return self.outcome.status is Status.VERIFIED and (self.obstacle is None or self.is_wanted)
 
     @property
     def failure_reason(self) -> str | None:
-        """Reason why an edit was not made, as a sentence."""
+        """A sentence that says why an edit was not made."""
         return None if self.obstacle is None else Text("Not inserted: ", self.obstacle, self._and_kept, ".")
 
     @property

@@ -1,7 +1,8 @@
 """A job: one request on one function, from its beginning to the edit in the editor.
 
-`JobWork` finds the Outcome, has `decide` choose what happens to it, and carries that out. A candidate's evidence must
-hold for the text that it is inserted into. If anything has changed since, the candidate is evaluated again.
+`JobWork` gets the Outcome, lets `decide` choose what happens to it, and carries out that decision. The evidence for a
+candidate must hold for the text into which the candidate is inserted. If the text has changed since the evaluation, the
+candidate is evaluated again.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _EDITING = 60.0
-"""Seconds to wait for a client to make an edit. Some clients ask the user first."""
+"""Seconds to wait until a client has made an edit. Some clients ask the user first."""
 _ATTEMPTS = 3
-"""Attempts to make an edit while the text keeps changing."""
+"""Number of attempts to make an edit while the text keeps changing."""
 _HELD = frozenset({Status.VERIFIED, Status.PARTIAL, Status.UNVERIFIED})
 _UNVERIFIED, _PREVIEW = Named("unverified"), Named("preview")
 _DOING = {
@@ -53,7 +54,7 @@ _DOING = {
 
 
 class NotInsertedError(AdaCoderError):
-    """An edit was not made. The message gives the reason as a clause: `'f' was edited meanwhile`."""
+    """An edit was not made. The message is a clause with the reason, such as `'f' was edited meanwhile`."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -68,13 +69,13 @@ class Activity:
     is_cancelled: bool = False
 
     def begin(self, is_cancelled: bool = False) -> None:
-        """Begin, once the command has been answered, unless it was cancelled."""
+        """Begin the work after the command was answered. If the command was cancelled, cancel the work."""
         if is_cancelled:
             self.cancel()
         self.may_begin.set()
 
     def cancel(self) -> bool:
-        """Cancel it. Later calls do nothing, since they would disturb its clean-up."""
+        """Cancel the work. Only the first call has an effect, because a second one would disturb the clean-up."""
         if not self.is_cancelled:
             self.is_cancelled = True
             self.task.cancel()
@@ -92,24 +93,26 @@ class Job(Activity):
     apply: bool
     """True to make the edit in the editor."""
     announced: bool
-    """True if the server shows progress and result. Otherwise a request waits for it, and the client shows them."""
+    """True if the server shows the progress and the result. If False, the client waits for the job with a request and
+    shows both.
+    """
     token: types.ProgressToken | None = None
-    """The progress token from such a client, if it sent one."""
+    """The progress token that the client sent with its request, if any."""
     reply: str | None = None
-    """The candidate to begin with, if the client sent one."""
+    """The text of the candidate to begin with, if the client sent one."""
     relay: Callable[[str], None] | None = None
-    """Shows progress in place of the editor if the job is part of a batch."""
+    """Function that receives the progress if the job is part of a batch. The editor does not show it then."""
     show: Callable[[str], None] = lambda message: None
-    """Shows progress."""
+    """Function that shows the progress."""
     round: int = 0
     most_rounds: int = 1
     moved: Callable[[], None] = lambda: None
-    """Called at each new round."""
+    """Function that is called at each new round."""
     is_sent: bool = False
     """True once the edit is on its way and cannot be recalled, unless the editor refused it."""
     ending: Ending | None = None
     ended: EndedJob | None = None
-    """Its entry in the store of results."""
+    """The entry for this job in the store of results."""
 
     @property
     def title(self) -> str:
@@ -119,12 +122,12 @@ class Job(Activity):
 
     @property
     def label(self) -> str:
-        """`path::qualname`."""
+        """The target as `path::qualname`."""
         return report.label(self.target, self.snapshot.folder)
 
     @property
     def result_id(self) -> str:
-        """The id of its kept result."""
+        """The id of the job whose kept result this job leaves or inserts."""
         return self.id if isinstance(self.work, Mode) else self.work.job_id
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
@@ -136,7 +139,7 @@ class Job(Activity):
             self.moved()
 
     def cancel(self, *, even_if_sent: bool = False) -> bool:
-        """Cancel the job. Return False if its edit is already on its way, unless `even_if_sent`."""
+        """Cancel the job. If the edit is already on its way, return False, unless `even_if_sent`."""
         return (even_if_sent or not self.is_sent) and super().cancel()
 
 
@@ -151,10 +154,10 @@ class JobWork:
         self.client = client
         self.results = results
         self.snapshot = job.snapshot
-        """The text that the job's Outcome holds for."""
+        """The text for which the job's Outcome holds."""
 
     async def run(self) -> dict[str, JSON]:
-        """Run the job once it may begin, and store its end. Return its answer."""
+        """Wait until the job may begin, run it, and store its end. Return the answer."""
         job, journal = self.job, Journal(self.job.listen)
         ending: Ending | None = None
         try:
@@ -200,7 +203,7 @@ class JobWork:
         return answer
 
     async def _ending(self, journal: Journal) -> Ending:
-        """Find the job's Outcome, and insert or keep it as `decide` says."""
+        """Get the job's Outcome, and insert or keep its result as `decide` says."""
         job = self.job
         self.service, self.settings = await self.client.service_for(job.snapshot)
         outcome = await self._outcome(journal)
@@ -216,7 +219,7 @@ class JobWork:
         return await self._carried_out(decision)
 
     async def _outcome(self, journal: Journal) -> Outcome:
-        """The Outcome of a request, or of a kept result in the current text."""
+        """Return the Outcome of a request, or of a kept result in the current text."""
         job, work = self.job, self.job.work
         if isinstance(work, KeptResult):
             return await self._outcome_of_kept(work)
@@ -233,12 +236,12 @@ class JobWork:
         return Outcome(Status.UNVERIFIED, target, "Read them before you keep them.", edits=kept.additions_in(target))
 
     async def _evaluated(self, candidate: Candidate, snapshot: Snapshot, target: Target) -> Outcome:
-        """The Outcome of a candidate in a text."""
+        """Evaluate a candidate in a text. Return the Outcome."""
         journal = Journal(self.job.listen)
         return await self.service.recheck(Task(target, self.settings, snapshot.project, journal, candidate))
 
     async def _carried_out(self, decision: Decision) -> Ending:
-        """Keep, insert or drop the result. If anything prevents the insertion, the result stays kept."""
+        """Keep, insert or drop the result. If it cannot be inserted, it stays kept."""
         ending, result_id = decision.ending, self.job.result_id
         if decision.drops:
             self.results.drop(result_id)
@@ -251,20 +254,20 @@ class JobWork:
         except NotInsertedError as why:
             return Ending(ending.outcome, obstacle=str(why), kept=self.results.kept(result_id) is not None)
         is_known = self.client.has("workspace.apply_edit")
-        if is_known:  # otherwise it is unknown whether the edit was made
+        if is_known:  # without an answer, it is unknown whether the edit was made
             self.results.drop(result_id)
         closed = self.snapshot.path.name if self.snapshot.version is None else None
         return Ending(inserted, applied=True, kept=not is_known, closed=closed)
 
     async def _inserted(self, outcome: Outcome) -> Outcome:
-        """Make an Outcome's edits in the editor. Return the Outcome for the text that was edited.
+        """Let the editor make the edits of an Outcome. Return the Outcome for the text that was edited.
 
         Raises:
             NotInsertedError: nothing was inserted, or the editor did not answer.
         """
         for _ in range(_ATTEMPTS):
             await self.client.protocol.rested()
-            outcome = await self._brought_up_to_date(outcome)  # no waiting from here until the edit is sent
+            outcome = await self._brought_up_to_date(outcome)  # no other task may run from here until the edit is sent
             self.job.is_sent = True
             try:
                 why_not = await refusal(self.client, outcome.target.name, self.snapshot, outcome.edits)
@@ -275,11 +278,11 @@ class JobWork:
                 return outcome
             self.job.is_sent = False
             if self._current().same_as(self.snapshot):
-                break  # the text has not changed: the editor has another reason
+                break  # the text has not changed, so the editor has another reason
         raise NotInsertedError(why_not or "")
 
     async def _brought_up_to_date(self, outcome: Outcome) -> Outcome:
-        """The Outcome for the current text, evaluated again if anything that it depends on has changed."""
+        """Return the Outcome for the current text. Evaluate the candidate again if the text has changed."""
         for _ in range(_ATTEMPTS):
             now = self._current()
             if now.same_as(self.snapshot):
@@ -302,7 +305,7 @@ class JobWork:
         target = await aside(locate_again, outcome.target, now.text, now.folder)
         if target is None:
             raise NotInsertedError(f"'{name}' was edited meanwhile")
-        if outcome.candidate is None:  # examples for the docstring: they only move
+        if outcome.candidate is None:  # it has examples for the docstring, and only their place has changed
             by = target.definition.start - outcome.target.definition.start
             moved = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in outcome.edits)
             return replace(outcome, target=target, edits=moved)
@@ -323,14 +326,15 @@ class JobWork:
 
 
 def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = None) -> Outcome:
-    """The Outcome of a job that was cancelled or failed."""
+    """Return the Outcome of a job that was cancelled or failed."""
     return Outcome(status, job.target, reason, steps=journal.steps, rounds=journal.round, seconds=journal.seconds)
 
 
 async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence[Edit]) -> str | None:
-    """Send edits of a snapshot's text as one undo step, labelled with `name`.
+    """Ask the client to make edits of a snapshot's text, as one undo step with the label `name`.
 
-    Return None if they were made, else the reason why not, as a clause. Some clients refuse with an error (eglot).
+    Return None if the edits were made, else a clause that says why not. Some clients refuse with an error, such as
+    eglot.
 
     Raises:
         NotInsertedError: the client did not answer, so it is unknown whether the edit was made.
@@ -356,16 +360,16 @@ async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do with the result of a job."""
+    """A decision about the result of a job."""
 
     ending: Ending
-    """The end of the job if nothing is inserted."""
+    """The end of the job, unless edits are inserted."""
     keeps: KeptResult | None = None
-    """The result to keep, also while it is inserted."""
+    """The result to keep. A result that is inserted is kept until then."""
     inserts: bool = False
     """True to insert the edits of the Outcome."""
     drops: bool = False
-    """True to drop the kept result that the job was to insert."""
+    """True to drop the kept result that the job was asked to insert."""
 
 
 def decide(
@@ -381,19 +385,19 @@ def decide(
     """Decide what happens to the result of a job: insert it, keep it, or neither.
 
     Args:
-        work: the mode of the job, or the kept result that it was to insert.
-        outcome: what the job found in its snapshot.
-        result: the part of it that can be inserted.
+        work: the mode of the job, or the kept result that the job was asked to insert.
+        outcome: the Outcome for the text of the job's snapshot.
+        result: the result in `outcome` that can be inserted; None if there is none.
         settings: the settings for the document.
         applies: True if the client wants the edit to be made.
-        is_sent: True if the client sent the candidate, so it still has it.
-        is_kept: True if the store still keeps the result that was to be inserted.
+        is_sent: True if the candidate came from the client. The client then still has it.
+        is_kept: True if the store still keeps the result that the job was asked to insert.
     """
     if isinstance(work, KeptResult):
         return _decide_on_kept(work, outcome, result, is_kept=is_kept)
     if not applies or result is None:
         return Decision(Ending(outcome))
-    if outcome.candidate is None:  # suggested examples: the user always reads them first
+    if outcome.candidate is None:  # it has suggested examples, and the user always reads those first
         return _keep(outcome, result, _unproved(outcome))
     if work is Mode.ANOTHER:
         return _keep(outcome, result, f"compare the new candidate for {_name(outcome)} first", is_wanted=True)
@@ -411,7 +415,7 @@ def decide(
 
 
 def _decide_on_kept(kept: KeptResult, outcome: Outcome, result: KeptResult | None, *, is_kept: bool) -> Decision:
-    """Insert a kept result if its rank in the current text is at least the one shown to the user."""
+    """Insert a kept result, unless its rank in the current text is lower than the rank that the user saw."""
     if kept.candidate is None:
         return Decision(Ending(outcome), kept, inserts=True)
     if outcome.status is Status.ERROR:
@@ -434,7 +438,7 @@ def _keep(outcome: Outcome, result: KeptResult, why: str, *, is_wanted: bool = F
 
 
 def _unproved(outcome: Outcome) -> str:
-    """Reason why an unverified or partial Outcome is not inserted automatically."""
+    """Return the reason why an unverified or partial Outcome is not inserted automatically."""
     name = _name(outcome)
     if outcome.candidate is None:
         return f"review the suggested examples for {name} first"

@@ -1,10 +1,10 @@
-"""Jobs: requests that run in the background, at most one per function.
+"""Run jobs in the background, at most one per function.
 
-A job does not belong to a protocol request: a command answers at once and its job goes on, while `adacoder/run` waits
-for its job. When the server ends, it cancels all jobs and waits for them, so that they leave nothing running.
+A job can outlive the request that started it. A command answers at once, and its job goes on. Only `adacoder/run` waits
+for its job. When the server ends, it cancels all jobs and waits until they have ended, so that nothing keeps running.
 
-A result that was not inserted can be shown, inserted or discarded. These requests are offered as code actions, and in a
-question if the client shows that next to the text. A result stays kept if the question is not answered.
+A result that was not inserted can be shown, inserted or discarded. Code actions offer this. If the client shows
+questions beside the text, a question offers it as well. Without an answer, the result stays kept.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 _PATIENCE = 10.0
 """Seconds to wait for cancelled jobs when the server ends."""
 _ASKING = 3600.0
-"""Seconds to wait for the user's answer. No other work waits for it."""
+"""Seconds to wait for the user's answer. Other work goes on meanwhile."""
 _SHOW, _DISCARD, _INSERT = "Show difference", "Discard", "Insert"
 
 
 class Jobs:
-    """All jobs of a server, as shown to its user."""
+    """All jobs of a server."""
 
     def __init__(self, client: Client, results: Results, shown: Shown) -> None:
         self._client = client
@@ -50,7 +50,7 @@ class Jobs:
         self._closing = False
 
     def of(self, uri: Uri) -> list[Job]:
-        """The running jobs on functions of a document."""
+        """Return the running jobs on functions of a document."""
         return [job for job in self._running.values() if job.snapshot.uri == uri]
 
     def start(self, job: Job) -> Job:
@@ -71,7 +71,7 @@ class Jobs:
         return job
 
     async def result(self, job: Job) -> dict[str, JSON]:
-        """Wait for the answer of a job. Cancelling this call cancels the job and waits until it has ended."""
+        """Wait for a job and return its answer. If this is cancelled, cancel the job and wait until it has ended."""
         task: asyncio.Task[dict[str, JSON]] = job.task
         try:
             return await asyncio.shield(task)
@@ -88,7 +88,7 @@ class Jobs:
         return [job.id for job in chosen if job.cancel()]
 
     def status(self) -> list[JSON]:
-        """The running jobs, the oldest first."""
+        """Return the running jobs, the oldest first, as they are sent to a client."""
         return [
             {
                 "jobId": job.id,
@@ -102,7 +102,7 @@ class Jobs:
         ]
 
     def stop(self) -> None:
-        """Start no more jobs, and announce no more of them."""
+        """Start no more jobs, and report no more ends of jobs."""
         self._closing = True
 
     async def close(self) -> None:
@@ -117,7 +117,7 @@ class Jobs:
     # The course of a job
 
     def _ended(self, job: Job) -> None:
-        """Log and tell the end of a job, and show it as evidence."""
+        """Log the end of a job, report it to the user, and show the evidence."""
         del self._running[job.id]
         ending = job.ending
         if ending is not None and not self._closing:
@@ -125,7 +125,8 @@ class Jobs:
             self._client.log(joined(" ", told.values()))
             if job.announced:  # otherwise a request waits for it
                 self._tell(job, ending)
-            # Do not show a candidate that the user cannot look at: it was discarded, or it came from a client.
+            # Show no evidence for a candidate that the user cannot read, because it was discarded or came from a
+            # client.
             if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
                 self._shown.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
         self._refresh()
@@ -137,7 +138,7 @@ class Jobs:
     # Results that can still be inserted
 
     def _tell(self, job: Job, ending: Ending) -> None:
-        """Tell the end of a job. If its result is kept and a question would not disturb the user, ask one."""
+        """Report the end of a job. If the result is kept and a question does not disturb the user, ask a question."""
         result, habits = self._results.kept(job.result_id), self._client.habits
         if result is None or habits.shows_endings or not habits.asks_beside_text:
             self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
@@ -166,28 +167,29 @@ class Jobs:
             (await self.insert(result)).begin()
 
     async def insert(self, result: KeptResult, number: object = None) -> Job:
-        """Start the job that inserts a kept result, or the `number`-th candidate that its job evaluated.
+        """Start a job that inserts a kept result. With `number`, it inserts the candidate of that number instead.
 
-        Such a candidate can be inserted whatever its rank, unless it passes no example.
+        Candidates are numbered from 1 in the order of their evaluation. Any candidate that passes an example can be
+        inserted.
 
         Raises:
-            AdaCoderError: the candidate does not exist, the function is gone, or the result does not fit it.
+            AdaCoderError: the candidate or the function does not exist, or the result does not fit the function.
         """
         text = None if number is None else result.nth(number)
         snapshot, target = await self._placed(result)
         if text is not None:
             candidate = await aside(read_reply, text, target)
-            # Use a separate id, so that the job's kept result stays whatever happens to this candidate.
+            # The candidate gets an id of its own, so that nothing that happens to it changes the job's kept result.
             result = replace(result, job_id=f"{result.job_id}/{number}", candidate=candidate, reach=())
         return self.start(Job(result, snapshot, target, apply=True, announced=True))
 
     async def difference(self, result: KeptResult, *, shows: bool) -> dict[str, JSON]:
-        """The change that a kept result would make, as a unified diff and as the document's new text.
+        """Return the change that a kept result would make, as a unified diff and as the document's new text.
 
         With `shows`, open the diff in the editor.
 
         Raises:
-            AdaCoderError: the function is gone, or the result does not fit it.
+            AdaCoderError: the function does not exist, or the result does not fit it.
         """
         snapshot, target = await self._placed(result)
         after = await aside(KeptResult.in_module, result, target)
@@ -198,7 +200,7 @@ class Jobs:
         return {"difference": diff, "newText": after, "textDocument": document, **result.json()}
 
     async def _placed(self, result: KeptResult) -> tuple[Snapshot, Target]:
-        """The current text, and the result's function in it."""
+        """Return the current text, and the result's function in it."""
         snapshot = take(self._client.workspace, result.uri)
         return snapshot, await asyncio.to_thread(result.function_in, snapshot)
 
@@ -208,7 +210,7 @@ def _same_function(one: Job, other: Job) -> bool:
 
 
 def _about(job: Job, result: KeptResult | None) -> dict[str, JSON]:
-    """Data for clients about a finished job. The version belongs to the text that the job worked on."""
+    """Return data for clients about a job that has ended. The version is that of the text on which the job worked."""
     return {
         "jobId": job.result_id,
         "textDocument": {"uri": job.snapshot.uri, "version": job.snapshot.version},

@@ -1,7 +1,8 @@
-"""Kept results on disk, so that they outlive the server: one file each, in a folder that only this user can access.
+"""Store kept results on disk, so that they outlive the server. Each has a file in a folder that only this user can
+access.
 
-File contents count as hostile. Files that this module would not have written are ignored. No file can say that a result
-is verified: a restored result is unverified until its examples have run again.
+The contents of the files may be hostile. A file is ignored if this module would not have written it. A restored result
+is unverified until its examples have run again, whatever its file says.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ log = logging.getLogger(__name__)
 
 _VERSION = 1
 _MOST_BYTES = 1 << 18
-"""Maximum size of a file. A longer result is kept in memory only."""
+"""Maximum size of a file. A larger result is kept only in memory."""
 _MOST_BYTES_IN_ALL = 1 << 22
 _NAME = re.compile(r"[0-9a-f]{64}\.json")
 _MOST_EXAMPLES = 1_000_000
@@ -42,7 +43,7 @@ class KeptFiles:
     """The files of one workspace's kept results."""
 
     def __init__(self, workspace: Path, storage: Path | None = None) -> None:
-        """`storage` is the client's storage folder for this workspace. None: use the user's state folder."""
+        """`storage` is the client's storage folder for this workspace. If it is None, use the user's state folder."""
         if storage is not None:
             self._folder = PrivateFolder(storage, "kept")
         else:
@@ -50,7 +51,7 @@ class KeptFiles:
             self._folder = PrivateFolder(_state(), "adacoder", "kept", key)
 
     def load(self) -> list[KeptResult]:
-        """Read the results, the oldest first. Remove results for source files that no longer exist."""
+        """Return the results, the oldest first. Remove the results whose source files do not exist any more."""
         found, damaged = list[KeptResult](), list[str]()
         for name in self._names()[-MOST_KEPT:]:
             try:
@@ -93,7 +94,7 @@ class KeptFiles:
                 self._folder.remove(name)
 
     def _names(self) -> list[str]:
-        """The names of the files, the oldest first. Empty if others can access the folder."""
+        """Return the names of the files, the oldest first; none if other users can access the folder."""
         try:
             return [name for name in self._folder.sizes() if _NAME.fullmatch(name)]
         except OSError as error:
@@ -135,10 +136,10 @@ def _json(result: KeptResult) -> dict[str, JSON]:
 
 
 def _result(value: object, name: str) -> KeptResult:
-    """The result in the file `name`.
+    """Return the result in the file `name`.
 
     Raises:
-        ValueError, KeyError, TypeError: `_json` would not have written it.
+        ValueError, KeyError, TypeError: `value` is not from `_json`.
     """
     members = _of(value, dict)
     job_id, uri, qualname = (_text(members[key]) for key in ("jobId", "uri", "qualifiedName"))
@@ -190,7 +191,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _text(value: object) -> str:
     text = _of(value, str)
-    text.encode()  # raises for half a surrogate pair
+    text.encode()  # raises ValueError for half of a surrogate pair
     return text
 
 
@@ -206,9 +207,9 @@ def _require(holds: bool) -> None:
 
 
 def _differs_in_docstring_only(before: str, after: str) -> bool:
-    """True if two different texts of a function have the same code.
+    """Return whether two texts of a function are different but have the same code.
 
-    Ensures that suggested examples add no code, since they are inserted without being run.
+    Suggested examples must not add code, because they are inserted without a run.
     """
     one, other = map(_code, (before, after))
     return before != after and one is not None and one == other

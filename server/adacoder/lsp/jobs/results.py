@@ -1,11 +1,11 @@
-"""The store of results: how the latest jobs ended, and the results that can still be inserted.
+"""Store the ends of the latest jobs, and the results that can still be inserted.
 
-Everything about a job that has ended is read here: its answer, its journal, its candidates, and its kept result. Kept
-results also come from earlier servers, so they have their own limit. The store writes them to files if `restore` has
-named some.
+All data about an ended job are read from here: its answer, its journal, its candidates and its kept result. Kept
+results have their own limit, because they can also come from earlier servers. After `restore`, they are also written to
+files.
 
-A kept result belongs to a function, known by its name and parameters, not to a text. When the result is inserted, the
-function is found in the current text and the result is evaluated there again.
+A kept result belongs to a function, not to a text. The function is identified by its name and its parameters. To insert
+the result, AdaCoder finds the function in the current text and evaluates the result there again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_KEPT = 32
 _MOST_ENDED = 64
 """Maximum number of ended jobs."""
 _CANDIDATES = 4
-"""Maximum number of earlier candidates that another candidate must differ from."""
+"""Maximum number of earlier candidates from which another candidate must differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,20 @@ class EndedJob:
     id: str
     uri: Uri
     mode: Mode | None
-    """None: it inserted the kept result of another job."""
+    """The mode of the job; None if the job inserted the kept result of another job."""
     outcome: Outcome
     folder: Path
-    """Its workspace folder."""
+    """The workspace folder of the job."""
     answer: Mapping[str, JSON]
     """The answer to `adacoder/run`."""
 
     @property
     def candidate(self) -> Candidate | None:
-        """The candidate that it wrote, if that could be inserted."""
+        """The candidate that the job wrote, if it could be inserted."""
         return self.outcome.candidate if self.outcome.edits and self.mode not in (None, Mode.CHECK) else None
 
     def markdown(self) -> str:
-        """Its journal as a document."""
+        """Return the journal of the job as a document."""
         from adacoder.report.journal_document import journal
 
         return journal(self.outcome, self.folder)
@@ -68,12 +68,12 @@ class EndedBatch:
     """Its jobs in order."""
 
     def markdown(self) -> str:
-        """The journals of its jobs as one document."""
+        """Return the journals of all jobs as one document."""
         return "\n\n".join(job.markdown() for job in self.jobs)
 
 
 class ResultFiles(Protocol):
-    """Files that let kept results outlive the server."""
+    """Files in which kept results outlive the server."""
 
     def save(self, result: KeptResult) -> None:
         """Write a result."""
@@ -83,15 +83,15 @@ class ResultFiles(Protocol):
 
 
 class Results:
-    """The results of one server's jobs. Threads may read it."""
+    """The results of one server's jobs. Other threads may read from this store."""
 
     def __init__(self, dropped: Callable[[str], None] = lambda job_id: None) -> None:
         """`dropped` is called with the job id of each result that is no longer kept."""
         self._dropped = dropped
         self._ended: dict[str, EndedJob | EndedBatch] = {}
-        """By id, the oldest first."""
+        """Ended jobs and batches by id, the oldest first."""
         self._kept: dict[str, KeptResult] = {}
-        """By the id of the job, the oldest first."""
+        """Kept results by the id of their job, the oldest first."""
         self._files: ResultFiles | None = None
 
     # Ended jobs
@@ -99,7 +99,8 @@ class Results:
     def end(self, ended: EndedJob | EndedBatch) -> None:
         """Store the end of a job, or of a batch in place of the previous batch.
 
-        If there are too many, forget the oldest insertion, else the oldest end. An end is never forgotten at once.
+        If there are too many, forget the oldest job that inserted a kept result, or else the oldest entry. The new
+        entry is never forgotten.
         """
         if isinstance(ended, EndedBatch):
             self._ended = {key: each for key, each in self._ended.items() if isinstance(each, EndedJob)}
@@ -109,11 +110,13 @@ class Results:
             del self._ended[next(insertions, next(iter(self._ended)))]
 
     def ended(self, job_id: str | None) -> EndedJob | EndedBatch | None:
-        """The end of a job or batch, if it is stored."""
+        """Return a job or a batch that has ended; None if it is not stored."""
         return self._ended.get(job_id or "")
 
     def last(self, uri: Uri | None = None, qualname: str | None = None) -> str | None:
-        """The id of the last job, insertions excluded. The arguments limit the search to a document or a function."""
+        """Return the id of the last job that inserted no kept result. The arguments limit it to a document or a
+        function.
+        """
         for job in reversed([*self._jobs()]):
             is_of_document = uri in (None, job.uri)
             if job.mode and is_of_document and qualname in (None, job.outcome.target.qualname):
@@ -121,7 +124,7 @@ class Results:
         return None
 
     def candidates(self, target: Target) -> tuple[Candidate, ...]:
-        """The latest candidates for a function with the parameters of `target`, the latest last."""
+        """Return the latest candidates for `target` that have its parameters. The latest is the last."""
         kept = [each for each in self.of_file(target.module.path) if each.qualname == target.qualname]
         found = [(each.signature, each.candidate) for each in reversed(kept)]
         found += [(job.outcome.target.signature, job.candidate) for job in self._jobs() if _same(job, target)]
@@ -135,7 +138,7 @@ class Results:
     # Kept results
 
     def restore(self, files: ResultFiles, results: Sequence[KeptResult]) -> None:
-        """Keep the results read from `files`, and from now on store all kept results there."""
+        """Keep the `results` that were read from `files`. From now on, store all kept results there."""
         found, self._kept = self._kept, {}
         for result in results:
             self.keep(result)
@@ -144,7 +147,7 @@ class Results:
             self.keep(result)
 
     def keep(self, result: KeptResult) -> None:
-        """Keep a result. It replaces an equal result for the same function."""
+        """Keep a result. Drop an equal result for the same function."""
         same = [each.job_id for each in self.of_file(result.path) if each.equals(result)]
         for job_id in (*same, result.job_id):
             self.drop(job_id)
@@ -155,11 +158,11 @@ class Results:
             self.drop(next(iter(self._kept)))
 
     def kept(self, job_id: str | None) -> KeptResult | None:
-        """The kept result of a job."""
+        """Return the kept result of a job; None if there is none."""
         return self._kept.get(job_id or "")
 
     def demanded(self, job_id: str | None) -> KeptResult:
-        """The kept result of a job.
+        """Return the kept result of a job.
 
         Raises:
             AdaCoderError: the job has no kept result.
@@ -169,11 +172,11 @@ class Results:
         return result
 
     def of_file(self, path: Path) -> Sequence[KeptResult]:
-        """The kept results for functions of a file, the latest first."""
+        """Return the kept results for functions of a file, the latest first."""
         return [each for each in self.latest() if each.path == path]
 
     def latest(self) -> list[KeptResult]:
-        """All kept results, the latest first."""
+        """Return all kept results, the latest first."""
         return [*reversed(list(self._kept.values()))]
 
     def drop(self, job_id: str) -> None:
@@ -200,23 +203,23 @@ class KeptResult:
     qualname: str
     signature: str
     source: str
-    """The function's text when the result was found."""
+    """The text of the function when the result was found."""
     written: str
-    """The function's text with the result in it."""
+    """The text of the function with the result in it."""
     candidate: Candidate | None
-    """None: the result is examples for the docstring."""
+    """The candidate; None if the result consists of examples for the docstring."""
     additions: tuple[Edit, ...]
-    """The edits that add such examples, as offsets in `source`."""
+    """The edits that add such examples. Their offsets are offsets in `source`."""
     score: str
-    """Its evidence, for a title: `2/2 examples`, `unverified`."""
+    """The evidence in a few words, such as `2/2 examples` or `unverified`."""
     reach: tuple[int, ...]
-    """Its rank (see `reach_of`), as shown to the user."""
+    """The rank of the result when the user saw it; see `reach_of`."""
     evaluated: tuple[str, ...] = ()
-    """Texts of all candidates of its job, in the order of the journal, including repeated ones."""
+    """The texts of all candidates that the job evaluated, in order. A repeated candidate appears again."""
 
     @classmethod
     def of(cls, outcome: Outcome, job_id: str, uri: Uri) -> KeptResult | None:
-        """The result that an Outcome leaves to be inserted, or None."""
+        """Return the result in an Outcome that can be inserted; None if there is none."""
         target, edits = outcome.target, edits_of(outcome)
         if not edits:
             return None
@@ -250,16 +253,16 @@ class KeptResult:
         return f"AdaCoder's {'result' if self.candidate else 'examples'} for '{self.name}'"
 
     def json(self) -> dict[str, JSON]:
-        """The result as sent to a client."""
+        """Return the description of the result that is sent to a client."""
         return {"jobId": self.job_id, "uri": self.uri, "qualifiedName": self.qualname, "title": self.title}
 
     @property
     def title(self) -> str:
-        """Description of the result with its evidence."""
+        """Description of the result and its evidence."""
         return f"{self.what} ({self.score})"
 
     def fits(self, target: Target) -> bool:
-        """True if it can be inserted into `target` and is not there yet."""
+        """Return whether the result can be inserted into `target`, and is not there yet."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
             return False
         if self.candidate is None:
@@ -267,10 +270,10 @@ class KeptResult:
         return same_parameters(self.signature, target.signature)
 
     def function_in(self, snapshot: Snapshot) -> Target:
-        """Its function in a text.
+        """Return the function of this result in the text of a snapshot.
 
         Raises:
-            AdaCoderError: the function is not there, or the result does not fit it.
+            AdaCoderError: the function does not exist, or the result does not fit it.
         """
         target = snapshot.find(qualname=self.qualname)
         if not self.fits(target):
@@ -278,7 +281,7 @@ class KeptResult:
         return target
 
     def in_module(self, target: Target) -> str:
-        """The text of the function's module with the result in it."""
+        """Return the text of the function's module with the result in it."""
         from adacoder.source.splice import splice
 
         if self.candidate is None:
@@ -286,12 +289,13 @@ class KeptResult:
         return apply_edits(target.text, splice(target, self.candidate).edits)
 
     def additions_in(self, target: Target) -> tuple[Edit, ...]:
-        """The edits that add its examples to a docstring."""
+        """Return the edits that add the examples to the docstring of `target`."""
         start = target.definition.start
         return tuple(Edit(start + each.start, start + each.end, each.text) for each in self.additions)
 
     def nth(self, number: object) -> str:
-        """The text of the `number`-th candidate that its job evaluated, counted from 1.
+        """Return the text of the candidate with this number, in the order in which the job evaluated them. The first is
+        1.
 
         Raises:
             AdaCoderError: the candidate does not exist.
@@ -304,27 +308,27 @@ class KeptResult:
         return self.evaluated[number - 1]
 
     def equals(self, other: KeptResult) -> bool:
-        """True if both would write the same text into the same function."""
+        """Return whether both results would write the same text into the same function."""
         mine, theirs = ((each.qualname, each.candidate, each.written) for each in (self, other))
         return mine == theirs
 
 
 def edits_of(outcome: Outcome) -> tuple[Edit, ...]:
-    """The edits that insert an Outcome's candidate, even if only some examples passed."""
+    """Return the edits that insert an Outcome's candidate, even if only some examples passed."""
     if outcome.status is Status.PARTIAL and outcome.verdict is not None:
         return outcome.verdict.edits
     return outcome.edits
 
 
 def read_reply(text: str, target: Target) -> Candidate:
-    """The candidate in a text of any origin."""
+    """Return the candidate in a text from any source."""
     from adacoder.service import from_reply
 
     return from_reply(text, target)
 
 
 def score_of(outcome: Outcome) -> str:
-    """Short form of the evidence for titles and messages, such as `2/3 examples`."""
+    """Return the evidence in a few words, such as `2/3 examples`, for titles and messages."""
     if outcome.candidate is None:
         return "not reviewed"
     is_told = outcome.status in (Status.VERIFIED, Status.PARTIAL)
@@ -332,14 +336,16 @@ def score_of(outcome: Outcome) -> str:
 
 
 def reach_of(outcome: Outcome) -> tuple[int, ...]:
-    """Rank of an Outcome, for comparison: the rank of its status and, if partial, the number of passed examples."""
+    """Return a rank of an Outcome, for comparison: that of its status. A partial one adds the number of passed
+    examples.
+    """
     if outcome.status is Status.PARTIAL:
         return (0, outcome.passed)
     return (2 if outcome.status is Status.VERIFIED else 1,)
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """Return `text` with the edits made, which must not overlap."""
+    """Return `text` with `edits` applied. The edits must not overlap."""
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text

@@ -1,7 +1,8 @@
 """Code actions for the function under the cursor.
 
-Editors ask on every cursor movement, so this module looks only at line structure and starts nothing. An action carries
-a command, never an edit: writing a function takes too long for any editor's `codeAction/resolve`.
+Editors ask for actions at every movement of the cursor. So this module examines only the structure of lines, and starts
+nothing. An action has a command and never an edit, because no editor's `codeAction/resolve` waits until a function is
+written.
 """
 
 from __future__ import annotations
@@ -19,39 +20,39 @@ from adacoder.lsp.showing.diagnostics import SOURCE, UNREACHED
 from adacoder.lsp.snapshot import Snapshot
 
 _LOOKED_THROUGH = 20_000
-"""Maximum characters of a text that is parsed on every cursor movement. Parsing that many takes 10 ms."""
+"""Maximum number of characters in a text that is parsed at every movement of the cursor. This takes up to 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """State of a file's functions that its text does not show."""
+    """The state of a file's functions, as far as the text of the file does not show it."""
 
     running: Mapping[str, str] = field(default_factory=dict)
-    """Ids of running jobs, by qualified name."""
+    """The ids of running jobs, by the qualified names of their functions."""
     kept: Sequence[KeptResult] = ()
     last_job: Callable[[str], str | None] = lambda name: None
-    """Returns the id of the last job on a function, given its qualified name."""
+    """Function that returns the id of the last job on a function, given the function's qualified name."""
     failing: frozenset[str] = frozenset()
-    """Qualified names of functions whose examples are known to fail on the current text."""
+    """The qualified names of functions whose examples are known to fail on the current text."""
     earlier: Callable[[Target], Sequence[Candidate]] = lambda target: ()
-    """Returns the earlier candidates for a function."""
+    """Function that returns the earlier candidates for a target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An action, independent of the client's capabilities."""
+    """An action, before it is adapted to the client's capabilities."""
 
     kind: str
     title: str
     command: str
     obstacle: str | None = None
-    """Reason why the action is unavailable here."""
+    """The reason why the action is unavailable here, if it is."""
     diagnostics: tuple[types.Diagnostic, ...] = ()
-    """Diagnostics that the action addresses."""
+    """The diagnostics that the action can resolve."""
     arguments: Mapping[str, JSON] | None = None
-    """Arguments of the command. None: the function's place."""
+    """The arguments of the command. None stands for the place of the function."""
     is_urgent: bool = False
-    """True if it is worth a lightbulb."""
+    """True if the action should make the editor show a light bulb."""
 
 
 def code_actions(
@@ -61,11 +62,11 @@ def code_actions(
     client: types.ClientCapabilities,
     state: FileState | None = None,
 ) -> list[types.CodeAction | types.Command]:
-    """Return the actions for the function around `line`, the most needed first.
+    """Return the actions for the function around `line`. The action that the user most likely needs is the first.
 
-    When the editor asks on its own, only urgent actions earn a lightbulb: generate a stub, fix a function that is known
-    to fail, and act on its running job or its kept results. Unavailable actions appear only if the client asked for
-    their kind and shows the reason.
+    If the editor asks by itself, only urgent actions are returned, because the editor shows a light bulb for them.
+    Urgent actions generate a stub, fix a function that is known to fail, or concern a running job or a kept result.
+    Unavailable actions are returned only if the client asked for their kind and can show the reason.
     """
     state = state or FileState()
     target, obstacle = _function_around(snapshot, line)
@@ -74,7 +75,7 @@ def code_actions(
     if target is None:
         offers = [*_documenting(snapshot, line), *_impossible(obstacle)]
     elif target.qualname in state.running:
-        offers = [*_of_state(target, state), *_journal(target, state)]  # no second job may start on it
+        offers = [*_of_state(target, state), *_journal(target, state)]  # no second job may start on this function
     else:
         offers = [*_of_state(target, state), *_needed(target, failed, state)]
         offers += [*_more(snapshot, target, state), *_journal(target, state)] if is_asked else []
@@ -86,7 +87,7 @@ def code_actions(
 
 
 def _of_state(target: Target, state: FileState) -> list[Offer]:
-    """Actions for the function's running job and its kept results."""
+    """Return the actions for the function's running job and its kept results."""
     offers: list[Offer] = []
     if (job_id := state.running.get(target.qualname)) is not None:
         offers.append(_about_job(f"AdaCoder: cancel '{target.name}'", "cancel", job_id))
@@ -106,7 +107,7 @@ def _about_job(title: str, command: str, job_id: str) -> Offer:
 
 
 def _needed(target: Target, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
-    """The actions that generate and fix the function, the more needed first."""
+    """Return the actions that generate and fix the function. The more likely one is the first."""
     title = f"AdaCoder: generate function '{target.name}'"
     generate = Offer(GENERATE_KIND, title, COMMAND + "generate", is_urgent=target.is_stub)
     if failed:
@@ -130,7 +131,7 @@ def _journal(target: Target, state: FileState) -> list[Offer]:
 
 
 def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
-    """Further actions, offered only when the user asks for actions."""
+    """Return further actions. They are offered only if the user asks for actions."""
     offers: list[Offer] = []
     if not target.is_stub or state.earlier(target):
         offers.append(Offer(GENERATE_KIND, f"AdaCoder: another candidate for '{target.name}'", COMMAND + "another"))
@@ -143,7 +144,9 @@ def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
 
 
 def _has_more_stubs(text: str) -> bool:
-    """True if several functions of `text` are stubs with a docstring. A long text is assumed to have them."""
+    """Return whether several functions of `text` are stubs with a docstring. For a long text, the answer is always
+    True.
+    """
     if len(text) > _LOOKED_THROUGH:
         return True
     from adacoder.source.stubs import documented_stubs
@@ -152,7 +155,7 @@ def _has_more_stubs(text: str) -> bool:
 
 
 def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
-    """The action that writes a docstring skeleton, if the function has no docstring."""
+    """Return the action that writes a docstring skeleton, if the function has no docstring."""
     from adacoder.source.locate import undocumented
 
     found = undocumented(snapshot.text, snapshot.path, line=line)
@@ -170,7 +173,7 @@ def _impossible(obstacle: str | None) -> list[Offer]:
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """True if `only`, the kinds that a client asks for, is empty or includes `kind`. Kind `a` includes `a.b`."""
+    """Return whether a client asks for actions of this `kind`. `only` has its kinds. Kind `a` includes `a.b`."""
     return not only or any(not each or f"{kind}.".startswith(f"{each}.") for each in map(_text, only))
 
 
@@ -179,7 +182,7 @@ def _text(kind: str) -> str:
 
 
 def _function_around(snapshot: Snapshot, line: int) -> tuple[Target | None, str | None]:
-    """The function around `line`, or the reason why there is none."""
+    """Return the function around `line`, or the reason why there is none."""
     try:
         return snapshot.find(line=line), None
     except TargetError as error:

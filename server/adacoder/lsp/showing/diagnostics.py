@@ -1,7 +1,7 @@
-"""Diagnostics: failed examples, each at its own line, and on request the lines that no example reached.
+"""Diagnostics for failed examples, each at its own line. If the setting is on, also for lines that no example reached.
 
-They are sent again when the evidence of a document changes. In between, clients move them with their lines, as they do
-with all diagnostics.
+They are sent again when the evidence of a document changes. Between two such changes, clients move the diagnostics with
+their lines.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 SOURCE = "adacoder"
 UNREACHED = "unreached"
-"""Code of a line that no example reached. All other codes are values of FailureKind."""
+"""The code of a diagnostic for a line that no example reached. All other codes are values of FailureKind."""
 
 
 def diagnostics(
     evidence: Iterable[Placed], lines: Sequence[str], encoding: PositionEncoding, *, unreached: bool
 ) -> Iterator[types.Diagnostic]:
-    """Yield the diagnostics of evidence that holds. A failure of the whole module appears only once."""
+    """Yield the diagnostics for `evidence`, which must hold. A failure of the whole module is included only once."""
     told: set[str] = set()
     for placed in evidence:
         for finding in _line_diagnostics(placed, lines, unreached=unreached):
@@ -57,7 +57,7 @@ class _Unconverted:
     example: ExampleResult | None = None
 
     def data(self, evidence: Evidence) -> dict[str, Any]:
-        """Details for programs."""
+        """Return details for programs."""
         data: dict[str, Any] = {"qualifiedName": evidence.qualname, "ofCandidate": not evidence.is_of_text}
         if (found := self.example) is None:
             return data
@@ -88,7 +88,9 @@ def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) 
 
 
 def place_of(example: Example, placed: Placed, lines: Sequence[str]) -> tuple[int, int]:
-    """The first and last line of an example's statement, or the function's header if the statement is not there now."""
+    """Return the first and the last line of an example's statement, or the function's header if it is not there any
+    more.
+    """
     statement = example.source.rstrip("\n").split("\n")
     first = placed.line_of_example(example.line)
     last = first + len(statement) - 1

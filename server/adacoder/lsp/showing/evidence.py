@@ -1,11 +1,13 @@
-"""The latest evidence of each function and the text that it was found in. Everything that shows evidence reads it here.
+"""Store the latest evidence of each function, with the text for which it was found. All displays of evidence read it
+here.
 
-Evidence belongs to a function's own text. Each change of a document only counts and compares lines. This is enough to
-know where the function is now and whether its text is unchanged. If a text comes back, as after an undo, its evidence
-holds again.
+Evidence belongs to a function's own text. When a document changes, this module only counts and compares lines. That is
+enough to know where the function is now, and whether its text is unchanged. If an earlier text comes back, for example
+by an undo, its evidence holds again.
 
-Evidence is stored apart from `Results`, because it describes a text, not the end of a job. Checks on save and test
-explorers find evidence without any job. It outlives its job's result, and a change of the text can end it.
+Evidence is not stored in `Results`, because it describes a text and not the end of a job. Checks on save and test
+explorers find evidence without a job. Evidence can exist longer than the result of its job, and a change of the text
+can end it.
 """
 
 from __future__ import annotations
@@ -32,13 +34,13 @@ _MOST = 5_000
 """Maximum number of functions with evidence. The oldest evidence is forgotten first."""
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED, Status.ERROR})
 _FOUND = frozenset({Status.VERIFIED, Status.UNVERIFIED}) | _FAILED
-"""Statuses of Outcomes that are evidence if they have a Verdict."""
+"""The statuses of Outcomes that count as evidence if they have a Verdict."""
 _LINE_END = "\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Findings about a function."""
+    """The result of a run of a function's examples."""
 
     uri: Uri
     """URI of the document."""
@@ -52,27 +54,27 @@ class Evidence:
     answer: Mapping[str, JSON]
     """The Outcome as `--json` prints it."""
     states: tuple[str, ...]
-    """States of the function's examples, in order."""
+    """The states of the function's examples, in order."""
     lines: tuple[str, ...]
-    """The function's own lines in the document, without terminators."""
+    """The lines of the function in the document, without terminators."""
     text: int
-    """Hash of the whole text that it was found in."""
+    """Hash of the document's whole text at the time of the run."""
     is_of_text: bool
-    """True if the examples ran on this very text. False: they ran on a candidate that is not in the document."""
+    """True if the examples ran on exactly this text. False if they ran on a candidate that is not in the document."""
     job_id: str | None
-    """Id of the job whose result it describes."""
+    """Id of the job whose result the evidence describes."""
     first: int
-    """First line of the function when this was found."""
+    """First line of the function at the time of the run."""
     examples_from: int
-    """First line of the function in the text that its examples' line numbers refer to."""
+    """First line of the function in the text to which the line numbers of its examples refer."""
     header: int
-    """Number of lines between its first line and its `def`."""
+    """Number of lines between the first line of the function and its `def`."""
     at: float
-    """Time of the finding, from `time.time()`."""
+    """Time of the run, from `time.time()`."""
 
     @property
     def failed(self) -> bool:
-        """True if an example failed, or none could run."""
+        """True if an example failed, or if no example could run."""
         return self.status in _FAILED
 
     @property
@@ -82,7 +84,7 @@ class Evidence:
 
     @property
     def failing(self) -> tuple[ExampleResult, ...]:
-        """Results of the failed examples. They include the first failure if an example caused it."""
+        """The results of the failed examples. If an example caused the first failure, its result is always included."""
         if (failure := self.failure) is None:
             return ()
         found = [
@@ -98,16 +100,16 @@ class Evidence:
 
     @property
     def age(self) -> float:
-        """Seconds since it was found."""
+        """Seconds since the run."""
         return max(time.time() - self.at, 0.0)
 
     def is_about(self, source: str) -> bool:
-        """True if this was found in the function text `source`."""
+        """Return whether this evidence is for the function text `source`."""
         return self.is_of_text and self.lines == _cut(source)
 
     @property
     def coverage(self) -> Coverage | None:
-        """Coverage of this very text. None if the examples ran on a candidate."""
+        """Coverage of exactly this text; None if the examples ran on a candidate."""
         return self.verdict.coverage if self.is_of_text else None
 
 
@@ -117,9 +119,9 @@ class Placed:
 
     evidence: Evidence
     first: int
-    """First line of the function, decorators included, 0-based."""
+    """0-based first line of the function, including its decorators."""
     holds: bool
-    """True if the function still has the text that this was found in."""
+    """True if the function still has the text to which the evidence belongs."""
 
     @property
     def last(self) -> int:
@@ -128,20 +130,20 @@ class Placed:
 
     @property
     def header(self) -> int:
-        """The line of its `def`, below its decorators."""
+        """The line of the function's `def`, below its decorators."""
         return self.first + self.evidence.header
 
     def line_of_example(self, line: int) -> int:
-        """Current line of an example, given the `line` of its Example."""
+        """Return the current line of an example, given the `line` of its Example."""
         return self.first + line - self.evidence.examples_from
 
     def line_of_code(self, number: int) -> int:
-        """Current line of code, 0-based, given its number in the coverage."""
+        """Return the current 0-based line of code, given its number in the coverage."""
         return self.first + number - 1 - self.evidence.first
 
 
 def states(outcome: Outcome) -> tuple[str, ...]:
-    """The state of each of the target's examples: `passed`, `failed`, `skipped`, or `unknown` if it did not run."""
+    """Return the state of each example of the target: `passed`, `failed`, `skipped`, or `unknown` if it did not run."""
     ran = {} if outcome.verdict is None else {result.example: result.matched for result in outcome.verdict.results}
     return tuple(_state(example, ran.get(example)) for example in outcome.target.examples)
 
@@ -155,19 +157,19 @@ def _state(example: Example, matched: bool | None) -> str:
 def evidence_of(
     uri: Uri, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool, job_id: str | None = None
 ) -> Evidence | None:
-    """The evidence in an Outcome, or None if it has none.
+    """Return the evidence in an Outcome; None if there is none.
 
     Args:
         uri: the document.
-        outcome: the end of a request. Its target contains the text that it applies to.
+        outcome: the Outcome of a request. Its target contains the text to which it applies.
         answer: the Outcome as `--json` prints it.
-        is_inserted: True if its edits were made.
-        job_id: the job whose result it is.
+        is_inserted: True if the edits of the Outcome were made.
+        job_id: the id of the job that had this Outcome.
     """
     if outcome.status not in _FOUND or outcome.verdict is None:
         return None
     if outcome.status is Status.FAILED and outcome.verdict.failure is None:
-        return None  # it passes; only the request for another candidate failed
+        return None  # the code passes, and only the request for another candidate failed
     target = outcome.target
     lines = Lines(target.text)
     before = lines.line_at(target.definition.start)
@@ -195,7 +197,7 @@ def evidence_of(
 
 
 def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
-    """The text with the edits made, and the start and end of the function in it."""
+    """Return the text after the edits, and the start and the end of the function in it."""
     start, end = target.definition.start, target.definition.end
     edits = inserted.edits if inserted else ()
     longer = [(edit, len(edit.text) - edit.end + edit.start) for edit in edits]
@@ -208,22 +210,22 @@ class EvidenceRoom:
     """The latest evidence of each function, for all documents."""
 
     def __init__(self, changed: Callable[[Uri], None] = lambda uri: None) -> None:
-        """`changed` is called with the URI of a document when the evidence that holds for it changes."""
+        """`changed` receives the URI of a document when the evidence that holds for the document has changed."""
         self._changed = changed
         self._kept: dict[tuple[Uri, str], Placed] = {}
-        """By document and qualified name, in the order in which they were recorded."""
+        """Evidence by document and qualified name, in the order in which it was recorded."""
         self._by_uri: dict[Uri, dict[str, Placed]] = {}
 
     def of(self, uri: Uri) -> list[Placed]:
-        """All evidence of a document in the order of its functions, including evidence for older texts."""
+        """Return all evidence of a document in the order of its functions. Evidence for older texts is included."""
         return sorted(self._by_uri.get(uri, {}).values(), key=lambda placed: placed.first)
 
     def at(self, uri: Uri, qualname: str) -> Placed | None:
-        """The evidence of a function."""
+        """Return the evidence of a function."""
         return self._by_uri.get(uri, {}).get(qualname)
 
     def failing(self, uri: Uri) -> frozenset[str]:
-        """The functions of a document whose examples fail on its current text."""
+        """Return the qualified names of a document's functions whose examples fail on the current text."""
         return frozenset(
             each.evidence.qualname
             for each in self._by_uri.get(uri, {}).values()
@@ -231,10 +233,10 @@ class EvidenceRoom:
         )
 
     def record(self, evidence: Evidence, lines: Sequence[str] | None) -> None:
-        """Store evidence. `lines` are the current lines of its document, or None if it is not open.
+        """Store evidence. `lines` are the current lines of its document; None if the document is not open.
 
-        Evidence for the current text is not overwritten by evidence for a candidate that was not inserted. Evidence for
-        such a candidate is kept only while the document is open and the function has the text of that time.
+        Evidence for a candidate that was not inserted does not overwrite evidence for the current text. It is kept only
+        while the document is open and the text of the function is still the same.
         """
         known = self.at(evidence.uri, evidence.qualname)
         if not evidence.is_of_text and known is not None and known.holds and known.evidence.is_of_text:
@@ -249,7 +251,7 @@ class EvidenceRoom:
         self._changed(evidence.uri)
 
     def forget(self, uri: Uri, qualname: str | None = None) -> int:
-        """Forget the evidence of a function, or of a whole document. Return the number of functions."""
+        """Forget the evidence of a function, or of a whole document. Return the number of functions with evidence."""
         keys = [(uri, name) for name in self._by_uri.get(uri, {}) if qualname in (None, name)]
         for key in keys:
             self._drop(key)
@@ -258,16 +260,17 @@ class EvidenceRoom:
         return len(keys)
 
     def dropped(self, job_id: str) -> None:
-        """Forget the evidence for a job's candidate that is not in the document."""
+        """Forget the evidence for a job's candidate, unless the candidate is in the document."""
         for key, placed in list(self._kept.items()):
             if placed.evidence.job_id == job_id and not placed.evidence.is_of_text:
                 self._drop(key)
                 self._changed(key[0])
 
     def opened(self, uri: Uri, lines: Sequence[str]) -> None:
-        """Find the functions of a document that was opened.
+        """Find the functions with evidence in a document that was opened.
 
-        Evidence for text that the document does not contain is forgotten, because unsaved text does not come back.
+        If the document does not contain the text of some evidence, this evidence is forgotten. Unsaved text does not
+        come back.
         """
         self._replaced(uri, lines)
         for name in [name for name, placed in self._by_uri.get(uri, {}).items() if not placed.holds]:
@@ -278,7 +281,7 @@ class EvidenceRoom:
         self._update(uri, (replace(placed, holds=False) for placed in self.of(uri)))
 
     def changed(self, uri: Uri, changes: Iterable[types.TextDocumentContentChangeEvent], lines: Sequence[str]) -> None:
-        """Follow the changes of a document. `lines` are its lines after them."""
+        """Update the evidence after changes of a document. `lines` are the lines of the document after the changes."""
         if uri not in self._by_uri:
             return
         placed, touched, fresh = self.of(uri), set[str](), list[range]()
@@ -296,7 +299,7 @@ class EvidenceRoom:
         )
 
     def _replaced(self, uri: Uri, lines: Sequence[str]) -> None:
-        """Find the functions of a document after its whole text was replaced."""
+        """Find the functions with evidence after the whole text of a document was replaced."""
         if uri in self._by_uri:
             index = _index(lines)
             self._update(uri, [_found_again(placed, lines, index) for placed in self.of(uri)])
@@ -307,7 +310,7 @@ class EvidenceRoom:
             key = uri, placed.evidence.qualname
             if placed.holds or placed.evidence.is_of_text:
                 self._kept[key] = self._by_uri[uri][key[1]] = placed
-            else:  # a candidate for a text that is gone
+            else:  # this was a candidate for a text that is gone
                 self._drop(key)
         if held != {name for name, placed in self._by_uri.get(uri, {}).items() if placed.holds}:
             self._changed(uri)
@@ -324,16 +327,16 @@ class EvidenceRoom:
 
 
 def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
-    """Evidence whose function may have been altered by a change of the lines `start` to `end`.
+    """Return the evidence of functions that may be different after a change of the lines `start` to `end`.
 
-    This includes a function right below, which may be decorated now, and the nearest one above, whose body may go on.
+    A function right below may have a decorator now. The body of the nearest function above may have become longer.
     """
     nearest = max((each.first for each in placed if each.first < start), default=0)
     return [each for each in placed if each.first <= end + 1 and (each.last >= start or each.first >= nearest)]
 
 
 def _moved(placed: Placed, start: types.Position, end: types.Position, added: int) -> Placed:
-    """Move a function below a change with its lines. If the change covers its first line, it starts with the change."""
+    """Update the first line of a function after a change above it, or after a change that includes its first line."""
     if end.line < placed.first or (end.line == placed.first and not end.character):
         more = added - (end.line - start.line)
         return replace(placed, first=placed.first + more) if more else placed
@@ -341,10 +344,10 @@ def _moved(placed: Placed, start: types.Position, end: types.Position, added: in
 
 
 def _compared(placed: Placed, lines: Sequence[str], fresh: Iterable[range]) -> Placed:
-    """Compare the current text with the evidence's text.
+    """Find out whether the function still has the text of its evidence, and where it is.
 
-    The function may be in `fresh` lines, if the change replaced more text than it altered. It may also be where an edit
-    of AdaCoder put it, if the editor reports that edit only now.
+    A change may replace more text than it alters, so the function may begin in the `fresh` lines. If the editor reports
+    an edit of AdaCoder only now, the function is where that edit has put it.
     """
     evidence = placed.evidence
     places = chain((placed.first, evidence.first), *fresh)
@@ -355,7 +358,7 @@ def _compared(placed: Placed, lines: Sequence[str], fresh: Iterable[range]) -> P
 
 
 def _found_again(placed: Placed, lines: Sequence[str], index: dict[str, list[int]]) -> Placed:
-    """Find the function's text in `lines`. If it occurs several times, take the nearest."""
+    """Find the text of the function in `lines`. If the text occurs several times, take the nearest place."""
     evidence = placed.evidence
     places = index.get(evidence.lines[0], ())
     same = [line for line in places if _stands_at(evidence, line, lines)]
@@ -372,17 +375,17 @@ def _index(lines: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _stands_at(evidence: Evidence, first: int, lines: Sequence[str]) -> bool:
-    """True if exactly this function begins at line `first`."""
+    """Return whether exactly this function begins at line `first`."""
     own, end = evidence.lines, first + len(evidence.lines)
     if first < 0 or end > len(lines):
         return False
     if any(line.rstrip(_LINE_END) != mine for line, mine in zip(_between(lines, first, end), own, strict=True)):
         return False
     if first and lines[first - 1].lstrip().startswith("@"):
-        return False  # it is decorated now
+        return False  # the function has a decorator now
     depth = _depth(own[0])
     after = next((line for line in _between(lines, end, len(lines)) if line.strip()), "")
-    return not after or _depth(after) <= depth  # else its body goes on
+    return not after or _depth(after) <= depth  # otherwise the body of the function is longer now
 
 
 def _between(lines: Sequence[str], start: int, end: int) -> Iterator[str]:

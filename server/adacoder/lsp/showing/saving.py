@@ -1,4 +1,4 @@
-"""Checks on save: run the examples of a file's functions if the setting `checkOnSave` is on."""
+"""Run the examples of a file's functions when the file is saved, if the setting `checkOnSave` is on."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _QUIET = 1.0
-"""Seconds before a check shows its progress."""
+"""Seconds after which a check shows its progress."""
 
 
 class Saving:
-    """The checks of one client's files, at most one at a time for each file."""
+    """The checks of one client's files. There is at most one running check for each file."""
 
     def __init__(self, client: Client, shown: Shown, jobs: Jobs) -> None:
         self._client = client
@@ -37,7 +37,7 @@ class Saving:
         self._running: dict[Uri, asyncio.Task[None]] = {}
 
     def saved(self, uri: Uri) -> None:
-        """Check a document that was saved. Cancel its previous check if that still runs."""
+        """Check a document that was saved. If the previous check of the document is still running, cancel it."""
         if uri in self._running:
             self._running[uri].cancel()
         task = asyncio.get_running_loop().create_task(self._check(uri))
@@ -84,7 +84,7 @@ class Saving:
                 if show is not None:
                     show(f"{number}/{len(wanted)} functions")
                 if any(job.target.qualname == each.target.qualname for job in self._jobs.of(uri)):
-                    continue  # a job is working on it
+                    continue  # a job is working on this function
                 task = Task(each.target, settings, snapshot.project)
                 outcome = await service.check(task, each.unreadable, covers=settings.unreached_hints)
                 self._shown.found(snapshot, outcome, is_inserted=False)
@@ -97,5 +97,5 @@ def _functions(snapshot: Snapshot) -> tuple[Documented, ...]:
 
 
 def _has_examples(function: Documented) -> bool:
-    """True if there is something to check. A stub is left out, because it always fails."""
+    """Return whether a function has something to check. A stub has not, because its examples always fail."""
     return not function.target.is_stub and bool(function.target.examples or function.unreadable)

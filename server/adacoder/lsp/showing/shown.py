@@ -1,7 +1,7 @@
-"""Evidence as shown in an editor: kept up to date, and refreshed after changes.
+"""Keep the evidence that an editor shows up to date.
 
-Everything shown is read from the EvidenceRoom alone. A keystroke costs a comparison of lines there. Features that need
-the whole file (lenses) read it in a thread, and only if it is new.
+All displays read their evidence only from the EvidenceRoom. A keystroke costs a comparison of lines there. Lenses need
+the whole file. They read it in a thread, and only after it has changed.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LIFETIME = 2.0
-"""Seconds for which a document's settings are reused, unless the editor announces changes. Without this, each keystroke
-would cause a request."""
+"""Seconds for which a document's settings are reused, unless the editor announces changes. Otherwise each keystroke
+would cause a request.
+"""
 _PAUSE = 0.2
 """Seconds between two requests to refresh lenses and hints."""
 _PATIENCE = 5.0
@@ -52,15 +53,17 @@ class _RecentSettings:
 
 
 class Publisher:
-    """Sends a document's diagnostics, if they have changed."""
+    """Sends the diagnostics of documents if they have changed."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._sent: dict[Uri, list[Any]] = {}
-        """Basis of the diagnostics last sent, by document. Documents without diagnostics have no entry."""
+        """The data from which the last diagnostics of each document were made. Documents without diagnostics have no
+        entry.
+        """
 
     def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
-        """Send the current diagnostics of a document. `lines` is empty once it is closed."""
+        """Send the current diagnostics of a document. `lines` are its lines; none if the document is closed."""
         held = [each for each in evidence if each.holds]
         basis: list[Any] = [(each.evidence, unreached) for each in held if each.evidence.failed or unreached]
         if basis == self._sent.get(uri, []) or not self._client.has("text_document.publish_diagnostics"):
@@ -72,7 +75,7 @@ class Publisher:
         document = self._client.workspace.text_documents.get(uri)
         self._client.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
-                uri=document.uri if document else uri,  # a request may spell it otherwise
+                uri=document.uri if document else uri,  # `uri` may come from a request that spells it differently
                 diagnostics=list(diagnostics(held, lines, encoding_of(self._client.workspace), unreached=unreached)),
                 version=document.version if document and knows_versions else None,
             )
@@ -93,12 +96,12 @@ class Shown:
         self._again = False
 
     def document(self, uri: Uri) -> TextDocument | None:
-        """The open document `uri`."""
+        """Return the document `uri`; None if it is not open."""
         found: TextDocument | None = self._client.workspace.text_documents.get(uri)
         return found
 
     async def settings(self, uri: Uri) -> Settings:
-        """The settings for a document, at most `_LIFETIME` seconds old."""
+        """Return the settings for a document. They are at most `_LIFETIME` seconds old."""
         known = self._settings.get(uri)
         while known is None or time.monotonic() > known.until:
             change = self._change
@@ -109,7 +112,6 @@ class Shown:
 
     def configured(self) -> None:
         """Update everything after a change of the editor's settings."""
-        self._change += 1
         uris = list(self._settings)
         self._settings.clear()
         for uri in uris:
@@ -119,7 +121,8 @@ class Shown:
     def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool, job_id: str | None = None) -> None:
         """Record the Outcome of a request on a function of `snapshot`.
 
-        `is_inserted`: its edits were made. `job_id`: the job whose result it is.
+        `is_inserted` is True if the edits of the Outcome were made. `job_id` is the id of the job that had this
+        Outcome.
         """
         uri = snapshot.uri
         answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
@@ -139,7 +142,7 @@ class Shown:
         self._settings.pop(uri, None)
 
     def refresh(self) -> None:
-        """Have the editor refresh lenses and hints, if it supports that."""
+        """Ask the editor to refresh lenses and hints, if it supports that."""
         self._again = True
         if not self._refreshing:
             self._refreshing = True

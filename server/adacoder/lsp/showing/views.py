@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from adacoder.source.text import PositionEncoding
 
 _SHOWN = 3
-"""Maximum failed examples in a hover."""
+"""Maximum number of failed examples in a hover."""
 _LONGEST = 80
-"""Maximum characters of an output in a hint. The tooltip shows all of it."""
+"""Maximum number of characters of an output in a hint. The tooltip shows the whole output."""
 
 Wanted: TypeAlias = "Callable[[AdaCoderServer, Uri], Awaitable[bool]]"
 OnDocument: TypeAlias = "Callable[[AdaCoderServer, Any, Snapshot], Awaitable[Any]]"
@@ -45,10 +45,10 @@ OnDocument: TypeAlias = "Callable[[AdaCoderServer, Any, Snapshot], Awaitable[Any
 def on_document(
     *, restored: bool = False, wanted: Wanted | None = None
 ) -> Callable[[OnDocument], Handler[AdaCoderServer, Any]]:
-    """Decorate a handler of a request of the protocol on one document, which editors send at each keystroke.
+    """Decorate the handler of a request about one document that editors send at each keystroke.
 
-    The answer is null for an unsaved text, or for a document that is not `wanted`, of which no snapshot is taken. With
-    `restored`, the results of earlier servers are read first.
+    The answer is null for an unsaved text. It is also null for a document that is not `wanted`, and then no snapshot is
+    taken. With `restored`, the results of earlier servers are read first.
     """
 
     def decorate(handler: OnDocument) -> Handler[AdaCoderServer, Any]:
@@ -71,7 +71,7 @@ def on_document(
 
 
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
-    """`textDocument/didOpen`: show known evidence of the document again if it holds."""
+    """`textDocument/didOpen`: show the evidence of the document again, if the evidence holds."""
     uri = Uri(params.text_document.uri)
     ls.state.restore()
     if (document := ls.state.shown.document(uri)) is not None:
@@ -79,7 +79,7 @@ def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None
 
 
 def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> None:
-    """`textDocument/didChange`: move evidence with its functions, or note that it no longer holds."""
+    """`textDocument/didChange`: move evidence with its functions, or note that the evidence no longer holds."""
     uri = Uri(params.text_document.uri)
     if (document := ls.state.shown.document(uri)) is not None:
         ls.state.shown.evidence.changed(uri, params.content_changes, document.lines)
@@ -99,7 +99,7 @@ def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None
 async def on_code_action(
     ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
 ) -> list[types.CodeAction | types.Command] | None:
-    """`textDocument/codeAction`: the actions for the function at the beginning of the range."""
+    """`textDocument/codeAction`: return the actions for the function at the beginning of the range."""
     line, results = min(params.range.start.line, params.range.end.line), ls.state.results
     state = FileState(
         running={job.target.qualname: job.id for job in ls.state.jobs.of(snapshot.uri)},
@@ -120,9 +120,9 @@ async def _has_lenses(ls: AdaCoderServer, uri: Uri) -> bool:
 async def on_code_lens(
     ls: AdaCoderServer, params: types.CodeLensParams, snapshot: Snapshot
 ) -> list[types.CodeLens] | None:
-    """`textDocument/codeLens`. The text is read only if it is new."""
+    """`textDocument/codeLens`: return the lenses of a document. Its text is read only if it is new."""
     document, uri = ls.state.shown.document(snapshot.uri), snapshot.uri
-    if document is None:  # it was closed meanwhile
+    if document is None:  # the document was closed meanwhile
         return None
     functions = await ls.state.read(_skimmed, snapshot.text)
     kept = await ls.state.read(_fitting, snapshot, ls.state.results.of_file(snapshot.path))
@@ -131,7 +131,7 @@ async def on_code_lens(
 
 
 def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]:
-    """The results that still fit their functions."""
+    """Return the kept results that still fit their functions."""
     found = []
     for result in kept:
         with suppress(TargetError):
@@ -152,14 +152,14 @@ async def _has_evidence(ls: AdaCoderServer, uri: Uri) -> bool:
 
 @on_document(wanted=_has_evidence)
 async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snapshot) -> types.Hover | None:
-    """`textDocument/hover` on a function's header or docstring."""
+    """`textDocument/hover`: return the evidence if the position is in a function's header or docstring."""
     target = await ls.state.read(_described_at, snapshot, params.position.line)
     placed = None if target is None else ls.state.shown.evidence.at(snapshot.uri, target.qualname)
     return None if placed is None else hover(placed, snapshot.text, ls.client_capabilities)
 
 
 def _described_at(snapshot: Snapshot, line: int) -> Target | None:
-    """The function whose header or docstring includes `line`."""
+    """Return the function whose header or docstring includes `line`."""
     try:
         target = snapshot.find(line=line)
     except TargetError:
@@ -169,7 +169,7 @@ def _described_at(snapshot: Snapshot, line: int) -> Target | None:
 
 
 async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> list[types.InlayHint] | None:
-    """`textDocument/inlayHint`. It needs no snapshot: the evidence has its places."""
+    """`textDocument/inlayHint`: return the hints. This needs no snapshot, because the evidence knows the places."""
     uri = Uri(params.text_document.uri)
     settings = await ls.state.shown.settings(uri)
     document = ls.state.shown.document(uri)
@@ -187,10 +187,10 @@ async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
 
 @reads(JournalParams)
 async def on_journal(ls: AdaCoderServer, params: JournalParams) -> dict[str, Any] | None:
-    """`.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: the journal of the latest job that fits.
+    """`.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: return the journal of the latest job that fits.
 
-    By default it is an answer as from `adacoder/run`. With the format `markdown` it is `{jobId, markdown}`, and `show`
-    opens it in the editor.
+    By default, the answer is like that of `adacoder/run`. With the format `markdown`, it is `{jobId, markdown}`. With
+    `show`, the editor also opens the document.
     """
     ended = ls.state.results.ended(params.job_id or ls.state.results.last(params.uri, params.qualname))
     if ended is None:
@@ -232,7 +232,7 @@ def code_lenses(
 def _of_kept(
     function: Skimmed, kept: Iterable[KeptResult], lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.CodeLens]:
-    """The lenses of a function's kept results. Showing a result comes first, since it was kept to be read."""
+    """Yield the lenses of a function's kept results. The first one shows the result, because it was kept to be read."""
     for result in kept if function.line < len(lines) else ():
         titles = {"difference": f"Show {result.title}", "insert": "Insert", "discard": "Discard"}
         for command, title in titles.items():
@@ -254,7 +254,7 @@ def _at(
 
 
 def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[str, str] | None:
-    """The title and command of a function's lens."""
+    """Return the title and the command of a function's lens; None if there is no lens."""
     if job is not None:
         return f"{f'round {job.round}/{job.most_rounds}' if job.round else 'starting'} · Cancel", "cancel"
     if function.is_stub:
@@ -280,7 +280,7 @@ def _score(placed: Placed) -> str:
 
 
 def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.Hover:
-    """The hover of a function in `text`."""
+    """Return the hover of a function in `text`."""
     told = "\n\n".join(_paragraphs(placed, is_same_file=hash(text) == placed.evidence.text))
     formats = get_capability(client, "text_document.hover.content_format", None) or ()
     kind = types.MarkupKind.Markdown if types.MarkupKind.Markdown in formats else types.MarkupKind.PlainText
