@@ -35,7 +35,7 @@ _AT_ONCE = 4
 _MOST_MODELS = 500
 """Maximum number of a server's models to consider. The most recently changed ones are kept."""
 _MOST_ASKED = 50
-"""Maximum number of models to ask for in the search for a default model."""
+"""Maximum number of models to look up in the search for a default model."""
 _ASKING = 20.0
 """Timeout in seconds for reading the properties of all models."""
 _LONGEST_NAME = 1000

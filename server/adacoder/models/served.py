@@ -139,9 +139,9 @@ class ServedModel:
     def _chat(self, ask: Ask, facts: Facts, window: Window) -> Chat:
         """Build a request that fits the window, so that the server need not truncate it.
 
-        A request that is repeated word for word gets a higher temperature and another seed. The first reply failed, so
-        the next must be able to differ. (A request with other stop texts is not a repetition. It asks for more of the
-        same reply.)
+        A request that is repeated word for word gets another seed, and a temperature of at least `_LIVELY`. The first
+        reply failed, so the next must be able to differ. (A request with other stop texts is not a repetition. It asks
+        for more of the same reply.)
         """
         again = self._asked[ask.messages, ask.stop]
         self._asked[ask.messages, ask.stop] += 1
