@@ -80,9 +80,9 @@ def turns_for_all() -> asyncio.Semaphore:
 def _by_what_holds(
     method: Callable[Concatenate[Host, P], Awaitable[T]],
 ) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
-    """Decorate a method of Host. If it fails with an old proof of isolation, isolation is proven again, and it is retried.
+    """Decorate a method of Host. If it fails and the proof of isolation is old, prove isolation again and retry.
 
-    An old proof is one from an earlier start.
+    A proof is old if it is from an earlier start of AdaCoder.
     """
 
     @wraps(method)
@@ -298,7 +298,7 @@ class Host:
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
-        """Return whether the files that the program may see are still the ones of `recipe`.
+        """Return whether the program may still see the same files as in `recipe`.
 
         Evaluations that end at about the same time share the result of one search.
         """
