@@ -122,7 +122,7 @@ class Bubblewrap:
 
 
 class _Covers:
-    """The paths that mounts cover to hide them. The kernel removes a mount if the covered file is removed or replaced."""
+    """The paths that mounts cover. If a covered file is removed or replaced, the kernel removes the mount."""
 
     def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
         self._known: dict[Path, tuple[int, ...]] = {}

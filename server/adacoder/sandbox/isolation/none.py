@@ -1,4 +1,4 @@
-"""No isolation. Code still gets separate processes with limits, an environment without secrets, and a scratch folder."""
+"""No isolation. Code still gets its own processes with limits, an environment without secrets, and a scratch folder."""
 
 from __future__ import annotations
 
