@@ -155,7 +155,7 @@ class Model:
         return Script(self._said, token=TOKEN, prompt_tokens=estimate(_as_text(body)))
 
     def counting(self) -> AbstractContextManager[object]:
-        """In the `with` block, count the tokens that are sent. At the end of a stream, the server's own count is used."""
+        """In the `with` block, count the sent tokens. At the end of a stream, the server's own count replaces this."""
         send = Stream.send
 
         async def counted(stream: Stream, text: str) -> None:
