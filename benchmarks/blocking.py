@@ -202,7 +202,7 @@ SUGGESTED = "```python\n>>> initials(\"grace hopper\")\n'GH'\n>>> initials(\"zoÃ
 
 
 def module(body: str = "") -> str:
-    """Return a module of 5,000 lines, with its target at two thirds."""
+    """Return a module of 5,000 lines. The target is after two thirds of them."""
     head = HEAD.count("\n")
     number = (LINES - head) // PART.count("\n")
     parts = [PART.format(n=n) for n in range(number)]
@@ -328,9 +328,9 @@ class Editor:
             waits.append(time.monotonic() - began)
 
     async def _line_of(self, what: str) -> int:
-        """Return the first line of the open text that contains `what`.
+        """Return the number of the first line of the open text that contains `what`.
 
-        Call this before messages wait, because it takes time.
+        This takes time, so call it before any message waits.
         """
         text = self.client.text(self._uri)
         return text[: text.index(what)].count("\n")

@@ -133,7 +133,7 @@ CASES: dict[str, Case] = {
 
 @asynccontextmanager
 async def editing(folder: Path, standin: StandIn) -> AsyncIterator[Client]:
-    """Start an editor that has the file to work on open."""
+    """Start an editor, and open the file with the target in it."""
     async with Client.started(folder, told_of(standin)) as editor:
         await editor.write("names.py", STUB)
         yield editor

@@ -115,7 +115,7 @@ def ran(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 async def timed(*command: str) -> float:
-    """Return the seconds of a command, which must end with exit code 0 or 1."""
+    """Return the seconds that a command takes. It must end with exit code 0 or 1."""
     began = time.perf_counter()
     done = await asyncio.to_thread(ran, *command)
     seconds = time.perf_counter() - began

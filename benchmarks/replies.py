@@ -66,7 +66,7 @@ class NoMore(OnlyThought):
 
 @dataclass(frozen=True)
 class Samples(Plan):
-    """A plan in which each model is tried on its own tasks, once for each of its replies."""
+    """A plan that has a cell for each reply of a model to a task."""
 
     replies: Replies
 

@@ -72,7 +72,7 @@ class Finding:
     row: Recorded
     before: bool
     after: dict[str, bool] = field(default_factory=dict)
-    """For each treatment, True if the reply passes the hidden tests."""
+    """For each treatment, True if the reply passes the hidden tests after it."""
     milliseconds: float = 0.0
 
     @property

@@ -80,10 +80,10 @@ class Backend(ABC):
 
     @abstractmethod
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
-        """Examine the model that `open_model` would open, without using it.
+        """Examine the model that `open_model` would open. The model is not used.
 
         Args:
-            name: as for `open_model`.
+            name: as in `open_model`.
             how: the reason for examining this model, such as "as named".
             probes_speed: True if the model's speed is measured afterwards, which loads the model.
         """
@@ -117,7 +117,7 @@ class ServedBackend(Backend):
         )
 
     async def require_home(self, place: Address) -> None:
-        """Raise a ModelError if `place` is outside the user's network, unless that is allowed."""
+        """Raise a ModelError if `place` is outside the user's network and the settings do not allow this."""
         if not self.settings.allow_cloud:
             await require_private(place, self.kind, self.deadlines.connect)
 

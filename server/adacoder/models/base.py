@@ -116,9 +116,10 @@ class Leases:
     async def lease(self, key: Hashable, on_wait: OnWait) -> AsyncGenerator[None]:
         """Hold the model `key` inside the `async with` block.
 
-        Requests are served in order, and a wait can be cancelled.
+        Requests get the model in the order in which they came. A wait can be cancelled.
 
-        During a wait, `on_wait` is called with `waiting for the model, 1 ahead`, and again when the number changes.
+        If there is a wait, `on_wait` is called with a text such as `waiting for the model, 1 ahead`, and again whenever
+        the number changes.
         """
         queue = self._queues.setdefault(key, [])
         moved = asyncio.Event()

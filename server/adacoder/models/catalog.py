@@ -228,7 +228,7 @@ def memory() -> int | None:
     """Return the bytes of this machine's memory, or None if the system does not report them."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, and not all systems know these names
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, and not all systems know these names.
         return None
 
 

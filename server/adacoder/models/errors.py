@@ -196,7 +196,7 @@ class CloudRefused(ModelError):
 
 
 class CloudDisabled(ModelError):
-    """The model runs on someone else's machine, and the server is set up to refuse that."""
+    """The model runs on someone else's machine, and the server is configured to refuse this."""
 
     def __init__(self, model: str) -> None:
         what = f"The model '{model}' runs on Ollama's servers, which your server has switched off: choose a local model"
@@ -336,6 +336,6 @@ def _or_choose(installed: Sequence[str]) -> Text:
 
 
 def _quoted(said: str) -> str:
-    """Quote a message of a server or a library on one line, printable and shortened."""
+    """Return a message of a server or a library as one short line of printable characters."""
     words = " ".join("".join(char if char.isprintable() else " " for char in said).split()).rstrip(".")
     return words if len(words) <= _QUOTED_CHARACTERS else f"{words[:_QUOTED_CHARACTERS]}…"

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypedDict
 
-import anyio._backends._asyncio  # noqa: F401  # else httpx imports it at its first request, on the event loop
+import anyio._backends._asyncio  # noqa: F401  # Otherwise httpx would import it on the event loop, at its first request.
 import httpx
 
 from adacoder.models.address import Address

@@ -79,8 +79,8 @@ class _Clients(NamedTuple):
 class OllamaServer(Connection[_Clients]):
     """One Ollama server.
 
-    Chats go through the `ollama` package. All other requests are plain HTTP: the package has no `/api/version`, and
-    drops from `/api/show` the field that says whether the model runs elsewhere.
+    Chats go through the `ollama` package. All other requests are plain HTTP, because the package has no `/api/version`,
+    and because it drops a field of `/api/show`, which shows that the model runs on another machine.
     """
 
     kind = OLLAMA
@@ -92,7 +92,7 @@ class OllamaServer(Connection[_Clients]):
         """Close every connection."""
         clients, self._opened = self._opened, None
         if clients is not None:
-            await clients.chats.close()  # type: ignore[no-untyped-call]  # the package leaves it untyped
+            await clients.chats.close()  # type: ignore[no-untyped-call]  # The package has no types for this method.
             await clients.plain.aclose()
 
     async def version(self) -> str:
@@ -232,7 +232,7 @@ class OllamaServer(Connection[_Clients]):
                     yield Part(end=End(Ended.LENGTH, repeats_itself=True))
 
     def _check(self, response: ollama.ChatResponse, chat: Chat) -> None:
-        """Raise the error that the last part of a stream implies."""
+        """Check the last part of a stream. Raise a ModelError if it shows that the reply is not usable."""
         if response.done_reason in _NO_REPLY:
             raise BadReply(self.url, f"it did not answer, but only {response.done_reason}ed the model")
         read, written = count(response.prompt_eval_count), count(response.eval_count)

@@ -211,10 +211,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
             return httpx.AsyncClient(base_url=self.url, **settings)
 
     def _refusal(self, status: int, answer: object, model: str) -> ModelError:
-        """Return the error for a refusal, at the start or in the middle of a stream.
-
-        `answer` is the server's answer.
-        """
+        """Return the error for a refusal with this status and answer, at the start or in the middle of a stream."""
         from adacoder.models.http import refusal
 
         said = _said(answer)
@@ -332,7 +329,7 @@ def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
     """Yield the parts of one chunk.
 
-    A chunk without text yields one empty part. Such chunks come before a reply, in tool calls and with counts.
+    If the chunk has no text, yield one empty part. Such chunks come before a reply, in tool calls, and with counts.
     """
     thought, text = _text(delta.get("reasoning_content") or delta.get("reasoning")), _text(delta.get("content"))
     if thought:

@@ -35,15 +35,15 @@ from adacoder.thoughts import has_thoughts
 T = TypeVar("T")
 
 _LEAST_REPLY = 256
-"""Minimum number of tokens allowed for a reply, because the space left in a window is known only roughly."""
+"""A reply may always have this many tokens, because the space that is left in a window is known only roughly."""
 _THOUGHT_TOKENS = 2048
 """Additional tokens for a model whose thinking cannot be switched off."""
 _MOST_CHARACTERS = 4 * 1024 * 1024
 """Maximum length of a reply with its thoughts. It stops a server that ignores `max_tokens`, which could otherwise fill
 our memory or go on forever."""
 _PARTS_A_TOKEN, _MORE_PARTS = 16, 1024
-"""A reply may have so many parts for each requested token, and so many more. Some servers send each character
-separately."""
+"""Maximum number of parts of a reply. The first number is for each requested token, and the second number is added.
+Some servers send each character separately."""
 _LONGEST_WRITING = 60
 """Maximum time from the first part of a reply to its end, as a multiple of the token timeout. It applies unless the
 user sets a limit."""
@@ -121,7 +121,7 @@ class ServedModel:
                 chat, enough = self._chat(ask, facts, window), ask.enough
                 thinks = self._may_think(facts)
                 return await self._patiently(lambda: self._read(chat, window, enough, may_think=thinks))
-        except ContextOverflow:  # servers do not know why the window is so small
+        except ContextOverflow:  # The server does not know the reason for the size of the window, but this code does.
             bound = Bound.SETTING if self._window is None else self._window.bound
             raise ContextOverflow.by(self._model, bound) from None
         except TimeoutError:

@@ -72,7 +72,7 @@ class Facts:
     stop: tuple[str, ...] = ()
     """The model's own stop sequences. A request with other sequences must repeat these, because it replaces them."""
     may_think_aloud: bool = True
-    """False if neither the chat template nor the server knows of thoughts. Then a reply's text has none."""
+    """False if neither the chat template nor the server supports thoughts. Then the text of a reply has none."""
     reads_system: bool = True
     """True if the chat template shows the model a system message."""
 
@@ -202,7 +202,7 @@ class Server(Protocol):
         ...
 
     def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """Yield the parts of a reply. Closing the generator closes the connection, which ends the generation.
+        """Yield the parts of a reply. If the generator is closed, the connection closes, which ends the reply.
 
         Raises:
             ModelError: the server gave no reply.
@@ -217,7 +217,7 @@ class Server(Protocol):
 class Connection(ABC, Generic[ClientT]):
     """Connection to an HTTP server through a client library.
 
-    The library is imported and its client created at the first request, in a thread, because that takes up to a second.
+    At the first request, a thread imports the library and creates its client, because this takes up to a second.
     """
 
     kind: Kind

@@ -17,7 +17,7 @@ the rate too much. At one token a second, the measurement still takes only a min
 _LEAST_WRITTEN = 16
 """Minimum number of tokens for a rate."""
 _USUAL_PROMPT, _USUAL_REPLY = 1000, 200
-"""Tokens of a request for a function of usual length, and of the reply to it."""
+"""Number of tokens of a request for a function of usual length, and number of tokens of its reply."""
 _SLOW = 30.0
 """If a function of usual length takes more seconds than this, the user gets advice."""
 

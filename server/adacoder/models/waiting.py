@@ -36,8 +36,8 @@ from adacoder.models.window import Calibration
 _TIMES = 2
 """Reading a prompt may take this many times as long as expected."""
 _PER_BYTE = 1e-11
-"""Seconds per prompt token and byte of a model in main memory, until its speed is known: 18 tokens a second for 7
-billion parameters, which is slow."""
+"""Seconds per prompt token and byte of a model in main memory. This speed is assumed until the real speed is known. It
+is slow: 18 tokens a second for 7 billion parameters."""
 _PER_GPU_BYTE = 1e-12
 """Seconds per prompt token and byte of a model in GPU memory."""
 _USUAL_SIZE = 6_000_000_000

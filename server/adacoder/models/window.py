@@ -115,7 +115,7 @@ class Window:
 
 
 class Calibration:
-    """Statistics from the counts in a model's replies, about its tokens and its server's speed."""
+    """Statistics about a model's tokens and its server's speed. They are computed from the counts in its replies."""
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=_MEMORY)
@@ -127,7 +127,7 @@ class Calibration:
         self._last = ""
         """The prompt that the server read last."""
         self._slowest: deque[float] = deque(maxlen=_MEMORY)
-        """Seconds per prompt token until the first part of a reply, loading and waiting included."""
+        """Seconds per prompt token until the first part of a reply. They include loading and waiting."""
         self._begun = ""
         """The prompt of the last reply that began."""
         self.closed = False
@@ -160,7 +160,7 @@ class Calibration:
         return self.seconds_a_token or min(self._slowest, default=0.0)
 
     def began(self, messages: Sequence[Message], seconds: float) -> None:
-        """Record that the first part of a reply to `messages` came after `seconds`, loading and waiting included."""
+        """Record that the first part of a reply to `messages` came after `seconds`, including loading and waiting."""
         prompt = _joined(messages)
         shared, self._begun = commonprefix([prompt, self._begun]), prompt  # noqa: RUF071  # by characters
         unread = self.expected(messages) * (len(prompt) - len(shared)) / max(len(prompt), 1)

@@ -1,4 +1,4 @@
-"""Find the address of the Windows host, for a model server that runs there while AdaCoder runs in WSL."""
+"""Find the address of the Windows host. A model server may run there while AdaCoder runs in WSL."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ library maps one.
 """
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
 _MOST_WAITING = 2
-"""The waits of so many threads count. Often one thread waits for another, and both have waited for a processor.
+"""The waits of this many threads count. Often one thread waits for another, and both have waited for a processor.
 """
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 

@@ -90,9 +90,9 @@ def _by_what_holds(
         try:
             return await method(host, *values, **named)
         except SandboxError:
-            if not (await probe(host._best)).is_recorded:  # noqa: SLF001  # the Host's own
+            if not (await probe(host._best)).is_recorded:  # noqa: SLF001  # This decorator belongs to Host.
                 raise
-        await probe(host._best, anew=True)  # noqa: SLF001  # as above
+        await probe(host._best, anew=True)  # noqa: SLF001  # This decorator belongs to Host.
         return await method(host, *values, **named)
 
     return tried
@@ -147,7 +147,7 @@ class Host:
         program: Program,
         examples: Sequence[Example],
         *,
-        timeout: float,  # noqa: ASYNC109  # a timeout gives a Verdict, not TimeoutError
+        timeout: float,  # noqa: ASYNC109  # After a timeout, this returns a Verdict instead of raising TimeoutError.
     ) -> Verdict:
         """Import the program's module and run `examples` in order, except skipped ones.
 
@@ -281,7 +281,10 @@ class Host:
         *,
         is_standing: bool = False,
     ) -> Recipe:
-        """Return the recipe of the template that evaluates the program, or imports it if `is_standing`."""
+        """Return the recipe of the template for the program.
+
+        If `is_standing` is True, the template is for the import of the unchanged module.
+        """
         if not self._has_looked:  # The first search is by far the slowest, so it runs in a thread.
             await asyncio.to_thread(self._visible, program)
             self._has_looked = True

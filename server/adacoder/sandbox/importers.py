@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MOST = 8
-"""Maximum number of modules whose docstrings run at a time, and of concurrent docstrings of one module."""
+"""Maximum number of modules whose docstrings run at a time, and maximum number of concurrent docstrings of a module."""
 _MOST_ROOTS = 2
 """The processes of this many recently used import roots are kept while idle."""
 _REAP_SECONDS = 5.0

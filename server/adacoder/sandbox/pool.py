@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAUSE_SECONDS = 0.01
-"""When no evaluation has run for so many seconds, processes are forked ahead."""
+"""When no evaluation has run for this many seconds, processes are forked ahead."""
 IDLE_SECONDS = 60.0
-"""An unused template is kept for so many seconds."""
+"""An unused template is kept for this many seconds."""
 MOST_TEMPLATES = 3
 GROWTH = 64 << 20
 """A template that has grown by this many bytes is replaced, because a larger template takes longer to fork."""

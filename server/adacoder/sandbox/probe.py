@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _PROBE_SECONDS = 20
 _BEGUN_SECONDS = 0.005
-"""`meanwhile` is called so many seconds after the test of a mechanism has started."""
+"""`meanwhile` is called this many seconds after the test of a mechanism has started."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -182,7 +182,7 @@ async def probe(
 
 _KNOWN_SECONDS = 30.0
 _FAILED_SECONDS = 600.0
-"""After a stronger mechanism failed, later starts do not retry it for so many seconds."""
+"""After a stronger mechanism failed, later starts do not retry it for this many seconds."""
 _known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = {}
 """For each level and PATH: the proof, the time when it expires if a better proof is possible, and the record to write.
 """

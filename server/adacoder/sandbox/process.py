@@ -44,7 +44,7 @@ _MOST_FILES = 5000
 _REAP_SECONDS = 5.0
 """Timeout for removing the files that an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
-"""A process that closed its connection must end within so many seconds."""
+"""A process that closed its connection must end within this many seconds."""
 _WATCHED_SECONDS = 0.03
 """Seconds between two checks of a template during an import."""
 _LOOKING_SECONDS = 0.001

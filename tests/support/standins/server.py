@@ -24,7 +24,7 @@ Body = Mapping[str, Any]
 _TLS = b"\x16"
 """The first byte from a client that uses https."""
 PATIENCE = 20.0
-"""If a test has to wait for longer than so many seconds, it fails."""
+"""A test fails if it has to wait for longer than this many seconds."""
 
 
 class Ending(StrEnum):

@@ -122,7 +122,7 @@ class Redaction:
         return text
 
     def _replacement(self, match: re.Match[str]) -> str:
-        return self._replacements[(match.lastindex or 1) - 1]  # each rule is one group
+        return self._replacements[(match.lastindex or 1) - 1]  # Each rule is one group of the pattern.
 
 
 def _is_key(name: str, value: str) -> bool:

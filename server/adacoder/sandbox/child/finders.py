@@ -277,7 +277,7 @@ class Barrier:
 
 
 class InstalledFiles:
-    """Distinguishes installed files from the project's, even if one folder lies within the other."""
+    """Distinguishes installed files from files of the project, even if one folder is inside the other."""
 
     def __init__(self, installed: Sequence[str], project: Sequence[str]) -> None:
         # Python's own library always counts as installed.

@@ -36,7 +36,7 @@ _name_of_class = type.__dict__["__qualname__"].__get__
 
 
 class Flow:
-    """Follows the target's results and effects through the names of a docstring."""
+    """Keeps track of the names in a docstring that carry the target's results and effects."""
 
     def __init__(self, names: dict[str, object]) -> None:
         """`names` are the docstring's globals."""
@@ -103,7 +103,7 @@ def _used(source: str) -> set[str]:
 
 
 def _bound(source: str) -> set[str]:
-    """Return the names that a statement binds, or would have bound if it had not failed."""
+    """Return the names that a statement binds if it does not fail."""
     found = set()
     for node in _nodes(source):
         kind = type(node).__name__

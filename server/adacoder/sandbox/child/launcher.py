@@ -56,7 +56,8 @@ _MOST_DESCRIPTORS = 65536
 _COUNTED_MS = 100
 """Milliseconds between two counts of processes."""
 _OWN_PROCESSES = 8
-"""A group may have so many processes more than evaluations: bwrap, the template, and killed processes that still exist.
+"""A group may have this many processes in addition to its evaluations. They are bwrap, the template, and killed
+processes that still exist.
 """
 _BOMB = 8
 """A process group that exceeds its limit by this factor is killed as a whole."""
@@ -65,7 +66,8 @@ _MOST_THREADS = 1000
 threads very fast.
 """
 _STOPPED_SECONDS = 1.0
-"""A process with too many threads is stopped for so many seconds, and then killed. The server may not know of it."""
+"""A process with too many threads is stopped for this many seconds, and then killed. In this time, the server can end
+it, but the server may not know of the process."""
 
 
 # linux/prctl.h
@@ -125,8 +127,8 @@ def main(arguments: list[str]) -> None:
 def most_processes(confinement: Sequence[str]) -> int:
     """Return the maximum number of processes in a process group.
 
-    A template and its evaluations are one group. Each importer with its desks and their evaluations is another. With a
-    filter, evaluations cannot start processes. Without a filter the number is unlimited.
+    A template and its evaluations are one group. Each importer is another group, with its desks and their evaluations.
+    With a filter, evaluations cannot start processes. Without a filter, the number is unlimited.
     """
     wishes = dict(argument.partition("=")[::2] for argument in confinement)
     group = int(wishes.get("group", "1"))
@@ -135,7 +137,7 @@ def most_processes(confinement: Sequence[str]) -> int:
 
 
 def become(program: list[str]) -> NoReturn:
-    os.execv(program[0], program)  # noqa: S606  # becoming the user's interpreter is what this file is for
+    os.execv(program[0], program)  # noqa: S606  # This is the purpose of this file.
 
 
 # --- outside ---------------------------------------------------------------------------------

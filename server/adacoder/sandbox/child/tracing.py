@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 globals()["__builtins__"] = dict(vars(builtins))
 
 SEEN_LIMIT = 10_000
-"""After so many entries, tracing stops, and the rest runs at full speed."""
+"""After this many entries, tracing stops, and the rest of the example runs at full speed."""
 MOST_KEPT = 200
 """Maximum number of entries that are sent. Half are from the beginning of the trace, and half from its end."""
 TRACE_LIMIT = 64_000

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
-"""The imports of the project's other modules are read again after so many seconds. Until then, a template may import a
-module that is no longer needed, or leave a new import to the evaluation.
+"""The imports of the project's other modules are read again after this many seconds. Until then, a template may import
+a module that is no longer needed, or leave a new import to the evaluation.
 """
 _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")

@@ -43,7 +43,7 @@ TOOLS = tuple(dict.fromkeys(place for place in _tools() if place.exists()))
 """Files that AdaCoder itself needs inside the sandbox."""
 
 RECHECK_SECONDS = 0.5
-"""Before an evaluation, the result of a cheap search (see `_CHEAP_SECONDS`) is used for so many seconds, unless the
+"""Before an evaluation, the result of a cheap search (see `_CHEAP_SECONDS`) is used for this many seconds, unless the
 root folder itself changed. After the evaluation, the search is repeated. If the evaluation may have seen too much, its
 results are discarded.
 """
@@ -291,6 +291,6 @@ def _as_shown(secret: Iterable[Path], folders: Iterable[Path]) -> tuple[Path, ..
         for folder, reached in reals:
             if path.is_relative_to(folder):
                 found[path] = None
-            elif path.is_relative_to(reached):  # a link led there
+            elif path.is_relative_to(reached):  # The folder is a link, or is below one.
                 found[folder / path.relative_to(reached)] = None
     return tuple(sorted(found))

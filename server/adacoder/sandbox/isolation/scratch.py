@@ -96,7 +96,7 @@ def remove_left() -> None:
 
 def _keeps_names(folder: str) -> bool:
     """Return whether the entries of a folder can be replaced only by their owners."""
-    found = os.stat(folder)  # noqa: PTH116  # like everything in this file
+    found = os.stat(folder)  # noqa: PTH116  # All of this file uses `os`.
     own = found.st_uid in (0, os.geteuid())
     return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 

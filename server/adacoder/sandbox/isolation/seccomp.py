@@ -263,7 +263,7 @@ _ALWAYS = (
     # No change of user, and no additional rights.
     _Denial(Errno.EPERM, "setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid"),
     _Denial(Errno.EPERM, "capset lsm_set_self_attr add_key request_key keyctl"),
-    # No memory that its limit does not count, that cannot be swapped out, or that outlives the process.
+    # No memory that the limit does not count, that cannot be swapped out, or that outlives the process.
     _Denial(Errno.EPERM, "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl"),
     _Denial(Errno.EPERM, "mq_open mq_unlink mlock mlock2 mlockall memfd_create memfd_secret vmsplice"),
     # No influence on when and where processes run, because these calls affect all of the user's processes.
