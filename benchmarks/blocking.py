@@ -338,7 +338,7 @@ class Editor:
     def stalls(self, since: float) -> Iterator[tuple[float, float]]:
         """Yield the server's stalls since the time `since`.
 
-        A stall has its seconds, and the part of these seconds in which the server waited for a processor.
+        For each stall, yield its seconds, and how many of these seconds the server waited for a processor.
         """
         for line in self._told.read_text(encoding="utf-8").splitlines():
             due, late, queued = map(float, line.split())

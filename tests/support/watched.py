@@ -2,8 +2,8 @@
 
 LOG gets one line for each event, a JSON list with the event and its object. Python itself reports the events (PEP 578),
 so no library can avoid the record. Connections of a process to itself are not recorded. The probe of isolation makes
-them, to check that attempts that must fail inside succeed outside. The processes that run examples are confined, and
-have their own tests.
+them. It checks that its attempts succeed outside the sandbox, because they must fail inside. The processes that run
+examples are confined, and have their own tests.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ class CannotRecord(ModelError):
 class Recorder:
     """A `ChatModel` that passes everything on to another model and records the conversation.
 
-    The file is complete after every reply. Its text is redacted, and does not depend on time or chance. So the same
-    request always gives the same bytes.
+    The file is complete after every reply. Its text is redacted, and does not depend on time or chance. So if a request
+    is recorded again and gets the same replies, the file has the same bytes.
     """
 
     def __init__(self, model: ChatModel, path: Path, redaction: Redaction, about: About | None = None) -> None:

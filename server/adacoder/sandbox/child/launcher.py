@@ -315,7 +315,7 @@ def lower_limit(name: str, value: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up root's capabilities. Landlock and seccomp also restrict root, but this is safer."""
+    """Give up root's capabilities. The sandbox does not rely on Landlock and seccomp alone to restrict root."""
     for capability in range(_CAPABILITIES):
         with suppress(OSError):  # there is nothing to give up, or the kernel does not know the capability
             prctl(_PR_CAPBSET_DROP, capability)
