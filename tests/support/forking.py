@@ -1,7 +1,7 @@
-"""Start language servers quickly. They are forked from a process that has already imported the modules of a server.
+"""Language servers that start at once: forks of a process that has imported what a server imports.
 
-Imports take most of the processor time of a server's start and of its first job. Tests of the imports and of the start
-itself do not use this file. They start a server in the usual way.
+Importing takes most of the CPU time of a server's start, and of its first job. A test of what is imported, or of how a
+server starts, starts a process in the usual way.
 """
 
 from __future__ import annotations

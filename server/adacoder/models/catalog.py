@@ -1,4 +1,4 @@
-"""List the models of a server, and choose a default model."""
+"""Installed and loaded models of an Ollama server, and the choice of a default model."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _MOST_MODELS = 500
 _MOST_ASKED = 50
 """Maximum number of models to look up in the search for a default model."""
 _ASKING = 20.0
-"""Timeout in seconds for reading the properties of all models."""
+"""Timeout in seconds for describing all models."""
 _LONGEST_NAME = 1000
-"""Maximum length of a name from a server. Models with longer names are ignored."""
+"""Maximum length of a name from a server. Models with longer ones are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class InstalledModel:
 
     @property
     def parameters(self) -> str:
-        """Number of parameters in words, such as `630M` or `7.6B`; empty if unknown."""
+        """Size as people name it, such as `630M` or `7.6B`; empty if unknown."""
         if not self.billions:
             return ""
         return f"{self.billions:.3g}B" if self.billions >= 1 else f"{1000 * self.billions:.3g}M"

@@ -51,9 +51,9 @@ class Model:
     name: str
     window: int = 32768
     trained_with: int = 131072
-    """The window of the model's training."""
     parameters: int = 0
-    """Number of parameters. Only llama-server reports it, and only if it is not 0."""
+    """Number of parameters, which only llama-server reports; 0: it does not."""
+    """The window of its training."""
     thinks: bool = False
     """True if the model thinks unless a request turns thinking off."""
     aliases: tuple[str, ...] = ()
