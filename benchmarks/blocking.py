@@ -1,16 +1,23 @@
 """Measure how long an editor's message is delayed while requests run on a module of 5,000 lines.
 
 The setup is a real language server over stdio, a stand-in Ollama over real HTTP, and a generated module of many
-imports, functions and classes. Each case measures two things from its request to its answer:
+imports, functions and classes. Each case measures two times, from its request to its answer:
 
-* `stall`: lateness of a task in the server's event loop that is due every millisecond;
-* `wait`: time to answer a cheap message (a command that only reads state, or code actions), sent every few milliseconds
-  while a user types in another function.
+* `stall`: a task in the server's event loop is due every millisecond. This is how late it is.
+* `wait`: a cheap message (a command that only reads state, or a request for code actions) is sent every few
+  milliseconds. This is the time until its answer.
 
-The cases: `first`, a server's first request; `passing` and `failing`, whole generations, the failing one with repair
-and a plan; `applied`, inserted while a user types, which forces a second evaluation; `fix`, `repair`, `check`,
-`suggest`; `typing` alone; and `idle`, the noise of the machine. Prints one JSON line: for each case, the longest stall
-and wait, as the median over all rounds and as the worst round.
+The cases are:
+
+* `first`: the first request to a server;
+* `passing` and `failing`: whole generations. The failing one needs repairs and plans;
+* `applied`: a generation whose result is inserted while a user types, which forces a second evaluation;
+* `fix`, `repair`, `check` and `suggest`: the requests of these names;
+* `typing`: only a user who types;
+* `idle`: nothing at all, to show the noise of the machine.
+
+The output is one JSON line. For each case it has the longest stall and the longest wait, as the median over all rounds
+and for the worst round.
 """
 
 from __future__ import annotations
@@ -34,8 +41,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from integration.lsp.client import Client  # the path above leads to it
-from support.standins.ollama import StandIn  # likewise
+from integration.lsp.client import Client  # It is found by the path above.
+from support.standins.ollama import StandIn  # It is found in the same way.
 
 LINES = 5000
 TARGET_MS = 20
@@ -47,7 +54,7 @@ PAUSE = 0.005
 TYPING = 0.05
 """Seconds between two changes of the text."""
 TYPED = 12
-"""Number of changes. After them, the text does not change, so that an edit can be made in it."""
+"""Number of changes. Afterwards the text stays the same, so that an edit can be made in it."""
 FOLDER, NAME = "parcels", "tracked.py"
 
 HEAD = '''"""Orders, parcels and their way: as large as modules become that many people work on."""
@@ -195,7 +202,7 @@ SUGGESTED = "```python\n>>> initials(\"grace hopper\")\n'GH'\n>>> initials(\"zoÃ
 
 
 def module(body: str = "") -> str:
-    """Return a module of 5,000 lines, with its target at two thirds."""
+    """Return a module of 5,000 lines. The target is after two thirds of them."""
     head = HEAD.count("\n")
     number = (LINES - head) // PART.count("\n")
     parts = [PART.format(n=n) for n in range(number)]
@@ -207,7 +214,7 @@ def module(body: str = "") -> str:
 
 
 def serve(told: str) -> None:
-    """Run the language server. Its event loop records in the file `told` when it is late."""
+    """Run the language server. Whenever its event loop is late, this is recorded in the file `told`."""
     from adacoder.__main__ import main
 
     run = asyncio.run
@@ -219,13 +226,13 @@ def serve(told: str) -> None:
         finally:
             watching.cancel()
 
-    file = Path(told).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115  # for as long as the process lasts
+    file = Path(told).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115  # It stays open until the process ends.
     asyncio.run = lambda work, **options: run(watched(work), **options)  # type: ignore[assignment]
     sys.exit(main(["serve"]))
 
 
 async def watch(tell: Callable[[str], object]) -> None:
-    """Wake up every millisecond. Report late ticks, with their lateness."""
+    """Wake up every millisecond. For each late tick, report when it was due and how late it is."""
     due = time.monotonic() + TICK
     queued = waited_for_a_processor()
     while True:
@@ -237,7 +244,7 @@ async def watch(tell: Callable[[str], object]) -> None:
 
 
 def waited_for_a_processor() -> float:
-    """Return the seconds that this thread has waited for a processor while other programs used them."""
+    """Return the seconds that this thread has waited for a processor while other threads used all of them."""
     try:
         with open("/proc/thread-self/schedstat", encoding="ascii") as file:  # noqa: PTH123  # called every millisecond
             return int(file.read().split()[1]) / 1e9
@@ -249,7 +256,7 @@ def waited_for_a_processor() -> float:
 
 
 class Editor:
-    """An editor with this module open. Its server reports stalls."""
+    """An editor that has the module open. Its server reports stalls."""
 
     def __init__(self, client: Client, told: Path, standin: StandIn) -> None:
         self.client = client
@@ -276,7 +283,7 @@ class Editor:
                     yield cls(client, told, standin)
 
     async def open(self, body: str = "") -> None:
-        """Open a text that the server has not seen."""
+        """Open a text that is new to the server."""
         for uri in list(self.client.documents):
             await self.client.close(uri)
         self._uri = await self.client.write(f"{FOLDER}/{NAME}", f"# {next(self._numbers)}\n{module(body)}")
@@ -304,7 +311,7 @@ class Editor:
             await self.client.notify("textDocument/didChange", params)
 
     async def ask(self, waits: list[float], work: asyncio.Future[None]) -> None:
-        """Send cheap messages until `work` is done, and add their waiting times to `waits`."""
+        """Send cheap messages until `work` is done. Append the time that each one took to `waits`."""
         line = await self._line_of("def initials")
         at = {"line": line, "character": 0}
         for number in count():
@@ -321,17 +328,17 @@ class Editor:
             waits.append(time.monotonic() - began)
 
     async def _line_of(self, what: str) -> int:
-        """Return the first line of the open text that contains `what`.
+        """Return the number of the first line of the open text that contains `what`.
 
-        Call this before messages wait, because it takes time.
+        This takes time, so call it before any message waits.
         """
         text = self.client.text(self._uri)
         return text[: text.index(what)].count("\n")
 
     def stalls(self, since: float) -> Iterator[tuple[float, float]]:
-        """Yield the server's stalls since `since`.
+        """Yield the server's stalls since the time `since`.
 
-        Each is the seconds of the stall, and the seconds of them in which the server waited for a processor.
+        For each stall, yield its seconds, and how many of these seconds the server waited for a processor.
         """
         for line in self._told.read_text(encoding="utf-8").splitlines():
             due, late, queued = map(float, line.split())
@@ -344,17 +351,17 @@ Work = Callable[[Editor], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Case:
-    """Work to do while messages wait."""
+    """Work to measure, while cheap messages are sent."""
 
     work: Work
     body: str = ""
-    """Position of the target in the text."""
+    """Body of the target in the text."""
     typed_in: bool = False
     asked: bool = True
 
 
 def request(mode: str, *replies: str, status: str, apply: bool = False) -> Work:
-    """Return the work of a whole request."""
+    """Return the work of running a whole request with these replies."""
     return lambda editor: editor.run(mode, list(replies), status=status, apply=apply)
 
 
@@ -400,7 +407,7 @@ async def watched(editor: Editor, case: Case) -> dict[str, float]:
 
 
 async def measure(rounds: int, names: list[str]) -> Report:
-    """Run every case once a round. Each round has a new server, for the case of its first request."""
+    """Run every case once in each round. Each round has a new server, because of the case `first`."""
     samples: dict[str, list[dict[str, float]]] = {}
     for _ in range(rounds):
         async with Editor.started() as editor:

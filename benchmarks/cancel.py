@@ -1,14 +1,15 @@
-"""Measure the time to cancel: from the user's action until the model server sees its connection closed.
+"""Measure the time from a user's action to cancel a request until the model server sees its connection closed.
 
-The setup is a real language server and a real command line, with a stand-in Ollama over real HTTP. Prints one JSON
-line: for each moment at which a user may cancel, the median and the worst time in milliseconds.
+The setup is a real language server and a real command line, with a stand-in Ollama over real HTTP. The output is one
+JSON line. For each moment at which a user may cancel, it has the median and the worst time in milliseconds:
 
-* `queued here`: behind another request of the same editor, before any connection, so measured until the answer;
-* `queued there`: behind another program's request, in the model server's own queue;
+* `queued here`: the request waits behind another request of the same editor. It has no connection yet, so the time is
+  measured until its answer;
+* `queued there`: the request waits behind another program's request, in the model server's own queue;
 * `loading`: the model is being loaded;
 * `between tokens`: the reply has begun, and the next token is slow;
 * `writing`: tokens come all the time;
-* `command line`: Ctrl-C in a terminal, between tokens; counts until the connection is closed.
+* `command line`: the user presses Ctrl-C in a terminal, between tokens.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from integration.lsp.client import Client, ResponseError  # likewise
+from integration.lsp.client import Client, ResponseError  # It is found by the path above.
 from integration.lsp.texts import STUB, UNENDING, told_of
-from support.commandline import HEEDING  # the path above leads to it
+from support.commandline import HEEDING  # It is found in the same way.
 from support.standins.ollama import Model, Script, StandIn
 
 CODER, OTHER = "qwen2.5-coder:7b", "other:7b"
@@ -42,7 +43,7 @@ LOADING = Script("def initials(name):\n", load=FOREVER)
 WRITING = Script("def initials(name):\n" + "    name = name.strip()\n" * 20_000, pause=0.005)
 
 Case = Callable[[Path], Awaitable[float]]
-"""Cancels one request in a workspace. Returns the seconds from the action to the end of the request."""
+"""A function that cancels one request in a workspace. It returns the seconds from the action to the request's end."""
 
 
 def request_cancelled(reply: Script, when: str) -> Case:
@@ -132,21 +133,21 @@ CASES: dict[str, Case] = {
 
 @asynccontextmanager
 async def editing(folder: Path, standin: StandIn) -> AsyncIterator[Client]:
-    """Start an editor that has the file to work on open."""
+    """Start an editor, and open the file with the target in it."""
     async with Client.started(folder, told_of(standin)) as editor:
         await editor.write("names.py", STUB)
         yield editor
 
 
 async def is_refused(answer: asyncio.Future[object]) -> None:
-    """Wait for the answer `cancelled`."""
+    """Wait for the answer to a request. It must be the error `cancelled`."""
     (result,) = await asyncio.gather(answer, return_exceptions=True)
     if not (isinstance(result, ResponseError) and result.code == REQUEST_CANCELLED):
         raise SystemExit(f"the request was not cancelled: {result}")
 
 
 async def measure(rounds: int) -> Report:
-    """Run every case once a round."""
+    """Run every case once in each round."""
     samples: dict[str, list[float]] = {name: [] for name in CASES}
     for _ in range(rounds):
         for name, case in CASES.items():

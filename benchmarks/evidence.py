@@ -1,14 +1,15 @@
-"""Find functions of real packages that AdaCoder calls verified, with their own bodies and with empty ones.
+"""Find functions of real packages that AdaCoder calls verified, with their own bodies and with useless ones.
 
-Prints a JSON line for each package and body:
+The output is a JSON line for each package and body:
 
-* `own`: names of the verified functions with their own bodies, for comparison between runs;
-* `none`, `pass`, `unwritten`, `first`: every function with a useless body (`return None`, `pass`,
-  `raise NotImplementedError`, `return` of its first parameter). Lists the functions that are still verified, with the
-  examples that passed. That is right when the examples need no more, such as an example that only shows None.
+* `own`: the functions have their own bodies. The line names the verified functions, for comparison between runs;
+* `none`, `pass`, `unwritten`, `first`: every function has a useless body (`return None`, `pass`,
+  `raise NotImplementedError`, or `return` of its first parameter). The line names the functions that are still
+  verified, with the examples that passed. A function is rightly verified if its examples need no more, such as an
+  example that only shows None.
 
-Functions without examples are left out. The packages are installed from PyPI, in the versions named below, into a
-folder of their own, which is the project.
+Functions without examples are left out. The packages are installed from PyPI, in the versions of `PACKAGES`. The folder
+of an installed package is the project.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from adacoder.domain import Outcome, Status, Target
 from adacoder.pytext import dedent, normalize
 from adacoder.sandbox.environment.interpreter import describe
 from adacoder.source.locate import functions
-from support.bodies import STAND_INS, outcome_of, with_body  # the path above leads to it
+from support.bodies import STAND_INS, outcome_of, with_body  # It is found by the path above.
 from support.evaluating import workspace
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ PACKAGES = {
         ],
     ),
 }
-"""Packages to install, and their files and folders to read."""
+"""The packages: each has the requirement to install, and the files and folders to read."""
 OWN = "own"
 
 
@@ -71,15 +72,15 @@ def files(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
 
 
 def targets(folder: Path, parts: Sequence[str]) -> list[Target]:
-    """Return the functions and methods with examples."""
+    """Return the functions and methods that have examples, or whose class has some."""
     found = [one for path in files(folder, parts) for one in functions(path.read_text("utf-8"), path, folder)]
     return [one.target for one in found if one.target.examples or one.target.of_class]
 
 
 def first_parameter(target: Target) -> str | None:
-    """Return the name of a function's first parameter; None if it has no parameters.
+    """Return the name of a function's first parameter. None if it has no parameters.
 
-    If possible, this is not `self` or `cls`.
+    `self` and `cls` are returned only if there is no other parameter.
     """
     (function,) = ast.parse(dedent(normalize(target.source))).body
     assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
@@ -93,7 +94,7 @@ def first_parameter(target: Target) -> str | None:
 
 
 async def outcomes(host: Host, found: Sequence[Target], body: str) -> dict[Target, Outcome]:
-    """Return the outcomes of all functions that can have the body."""
+    """Return the outcomes of the functions with the given body. Functions that cannot have it are left out."""
     if body == OWN:
         cases = dict.fromkeys(found)
     else:
@@ -122,7 +123,7 @@ def shown(outcome: Outcome) -> list[JSON]:
 
 
 async def measure(folder: Path, package: str, bodies: Sequence[str]) -> None:
-    """Print the lines of a package."""
+    """Print a line for each body, for one package."""
     requirement, parts = PACKAGES[package]
     found = targets(folder, parts)
     async with workspace(folder, interpreter=describe(Path(sys.executable))) as ws:
@@ -151,7 +152,7 @@ async def measure(folder: Path, package: str, bodies: Sequence[str]) -> None:
 
 
 def measure_all(packages: Sequence[str], bodies: Sequence[str]) -> None:
-    """Print all lines."""
+    """Install the packages one after the other, and print their lines."""
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
     for package in packages:
         with tempfile.TemporaryDirectory(prefix="adacoder-evidence-") as folder:

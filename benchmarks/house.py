@@ -2,7 +2,7 @@
 
     python benchmarks/house.py [CHECKOUT]
 
-Prints one JSON line about this checkout, or about another one, such as an older commit.
+The output is one JSON line about this checkout, or about CHECKOUT, which may be an older commit.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from architecture import rules  # noqa: E402 -- they are not installed
+from architecture import rules  # noqa: E402 -- The rules are not installed.
 
 
 def by_room(folder: Path) -> dict[str, list[int]]:
-    """Return the lines and files of Python in each direct child of a folder, the largest first."""
+    """Return the number of Python lines and files in each room of a folder. The largest room is first."""
     lines, files = Counter[str](), Counter[str]()
     for path in folder.rglob("*.py"):
         room = path.relative_to(folder).parts[0].removesuffix(".py")
@@ -41,7 +41,7 @@ def shared_classes(package: Path) -> dict[str, list[str]]:
 
 
 def shared_files(package: Path) -> dict[str, list[str]]:
-    """Return the names that several files have, with their folders."""
+    """Return the file names that occur in several folders, with these folders."""
     places = defaultdict[str, list[str]](list)
     for path in sorted(package.rglob("*.py")):
         places[path.name].append(path.parent.relative_to(package).as_posix())
@@ -57,7 +57,7 @@ def copies_of_reply(checkout: Path) -> int:
 
 
 def floors(package: Path, room: str) -> int:
-    """Return the length of the longest chain of the room's files in which each file imports the next."""
+    """Return the length of the longest chain of files in a room, in which each file imports the next."""
     inside = f"adacoder.{room}."
     graph = {name: used for name, used in rules.import_graph(package).items() if name.startswith(inside)}
     heights: dict[str, int] = {}

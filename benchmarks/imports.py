@@ -1,14 +1,17 @@
 """Measure the time to find the origin of a name, in a large project with many installed packages.
 
 The project is a copy of the standard library's files in a temporary folder. Its interpreter has the packages that are
-installed with this Python. None of their code runs. Each case asks a new index, or the same index again. Figures are
-medians. The last line is one JSON object:
+installed with this Python. None of their code runs. The figures are medians. The last line is one JSON object:
 
-* `not_read_ms`: a name that the target's own module imports, so that no other file is read;
-* `first_ms`: the first name that the project's files are read for, disk cache warm, and `later_ms` the next one;
-* `nowhere_ms`: then a name without any origin, sought in installed packages as well; `all_at_once_ms`: by a new index;
-* `undefined_ms`: all undefined names of one function in a small module, and `undefined_large_ms` in the largest file;
-* `files`, `megabytes`: size of the project; `peak_megabytes`: peak memory of the index.
+* `not_read_ms`: a new index finds a name that the target's own module imports, so it reads no other file;
+* `first_ms`: the same index finds the first name for which it has to read the project's files. The disk cache is warm;
+* `later_ms`: it finds another name;
+* `nowhere_ms`: it looks for a name that has no origin, so it searches installed packages as well;
+* `all_at_once_ms`: a new index looks for this name at once;
+* `undefined_ms`: all undefined names of one function in a small module are found;
+* `undefined_large_ms`: the same in the largest file;
+* `files`, `megabytes`: the size of the project;
+* `peak_megabytes`: the peak memory of an index.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 
 def project(folder: Path) -> Target:
-    """Create a copy of the standard library as a project in `folder`, with one more module."""
+    """Copy the standard library into `folder` as a project, add a module, and return the target in this module."""
     library = Path(sysconfig.get_path("stdlib"))
     foreign = shutil.ignore_patterns("site-packages", "dist-packages", "__pycache__", "*.so", "*.a")
     shutil.copytree(library, folder / "library", ignore=foreign, ignore_dangling_symlinks=True)
@@ -64,7 +67,7 @@ def project(folder: Path) -> Target:
 
 
 def index_times(target: Target, folder: Path, packages: Path) -> dict[str, float]:
-    """Return the times of the cases of one new index."""
+    """Return the times of all cases that need an index."""
     index = ImportIndex(target, folder, [packages])
     fresh = ImportIndex(target, folder, [packages])
     return {
@@ -77,7 +80,7 @@ def index_times(target: Target, folder: Path, packages: Path) -> dict[str, float
 
 
 def undefined_times(folder: Path) -> dict[str, float]:
-    """Return the times to find undefined names in the small module and in a large one."""
+    """Return the times to find undefined names in a small module, and in the largest file."""
     small = MODULE.replace("return x", "return sqrt(x)")
     large = max(((path.stat().st_size, path) for path in (folder / "library").glob("*.py")), default=(0, folder))[1]
     text = large.read_text(encoding="utf-8")
@@ -88,7 +91,7 @@ def undefined_times(folder: Path) -> dict[str, float]:
 
 
 def held(target: Target, folder: Path, packages: Path) -> float:
-    """Return the megabytes that one index needs at most."""
+    """Return the peak memory of one index, in megabytes."""
     tracemalloc.start()
     ImportIndex(target, folder, [packages]).import_for(NOT_SEEN, f"{NOT_SEEN}(1)")
     peak = tracemalloc.get_traced_memory()[1]

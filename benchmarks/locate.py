@@ -1,15 +1,15 @@
 """Measure the time to find the function around a position in a file of 5,000 lines that was just edited.
 
 The file consists of modules of the standard library. A line is typed before each call, so no call sees the same text
-twice. All cases run on the same text, interleaved, at the beginning, in the middle and at the end of the file:
+twice. All cases run in turns on the same text, at the beginning, in the middle and at the end of the file:
 
-* `find`: from a line number to the function around it, its lines read (`pytext.functions_around`);
-* `locate`: the same and the Target made of it, with its module, docstring and examples (`source.locate`);
-* `walk`: the same function, found by reading the whole file (`pytext.definitions`);
-* `parse`: `ast.parse` of the same text, where it has no syntax error.
+* `find` finds the function around a line number, and reads only the function's lines (`pytext.functions_around`);
+* `locate` also makes a Target of the function, with its module, docstring and examples (`source.locate`);
+* `walk` finds the same function by reading the whole file (`pytext.definitions`);
+* `parse` is `ast.parse` of the same text, if the text has no syntax error.
 
-Times are processor times, so other work on the machine does not count. The last line is one JSON object: milliseconds,
-and the speed-up of `find`. The run fails if `find` and `walk` differ.
+Times are processor times, so other work on the machine does not count. The last line is one JSON object, with the
+milliseconds of each case, and how many times faster `find` is. The run fails if `find` and `walk` differ.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ if TYPE_CHECKING:
 MODULES = ("argparse", "inspect", "typing", "tarfile", "doctest")
 LINES = 5000
 PLACES = {"beginning": 0.0, "middle": 0.45, "end": 0.9}
-"""Start of each sampled tenth, as a fraction of the file."""
+"""The tenths of the file in which lines are typed. Each number is the start of a tenth, as a fraction of the file."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Text:
-    """A file after someone typed a line, and the line of the cursor."""
+    """The text of a file after a line was typed, and the line of the cursor."""
 
     text: str
     line: int
 
 
 def sources(modules: tuple[str, ...], lines: int) -> list[str]:
-    """Return files of `lines` lines, each a concatenation of standard library modules."""
+    """Return texts of `lines` lines. Each is made of modules of the standard library, in another order."""
     texts = [Path(inspect.getfile(importlib.import_module(name))).read_text(encoding="utf-8") for name in modules]
     joined = ["".join(texts[index:] + texts[:index]) for index in range(len(texts))]
     return ["".join(text.splitlines(keepends=True)[:lines]) for text in joined]
 
 
 def edited(source: str, place: float, chance: random.Random) -> Text:
-    """Return `source` with a line typed in the tenth that begins at `place`."""
+    """Return `source` with a random line typed in the tenth of the file that begins at `place`."""
     cut = Lines(source)
     line = int((place + chance.random() / 10) * (len(cut) - 1))
     indent = cut[line][: len(cut[line]) - len(cut[line].lstrip(" "))].rstrip("\n")
@@ -80,7 +80,7 @@ def walk(text: Text) -> list[Definition]:
 
 
 def make_target(text: Text) -> bool:
-    """Return whether the function around the cursor can be a target. The target is created."""
+    """Make a target of the function around the cursor. Return True if this is possible."""
     path = Path(inspect.getfile(argparse))
     try:
         locate(text.text, path, path.parent, line=text.line)
@@ -90,14 +90,14 @@ def make_target(text: Text) -> bool:
 
 
 def timed(work: Callable[[Text], T], text: Text) -> tuple[float, T]:
-    """Return the milliseconds and the result of some work."""
+    """Do some work. Return its milliseconds of processor time, and its result."""
     began = time.thread_time()
     result = work(text)
     return (time.thread_time() - began) * 1000, result
 
 
 def measure(calls: int, seed: int) -> dict[str, JSON]:
-    """Time `calls` calls at each place of a file."""
+    """Return the output line. It is about `calls` calls of each method at each place of a file."""
     chance = random.Random(seed)
     files = sources(MODULES, LINES)
     samples: dict[str, dict[str, list[float]]] = {place: {} for place in PLACES}
@@ -110,7 +110,7 @@ def measure(calls: int, seed: int) -> dict[str, JSON]:
 
 
 def one_call(text: Text, chance: random.Random) -> dict[str, float]:
-    """Return the milliseconds of each method on one text, in any order.
+    """Call each method on one text, in random order. Return their milliseconds.
 
     `locate` and `parse` are included only if they succeed.
     """
@@ -129,7 +129,7 @@ def one_call(text: Text, chance: random.Random) -> dict[str, float]:
 
 
 def parse(text: Text) -> bool:
-    """Return whether the text parses. Broken text ends the parse early."""
+    """Parse the text. Return False if it has a syntax error, which ends the parse early."""
     try:
         ast.parse(text.text)
     except SyntaxError:
@@ -138,7 +138,7 @@ def parse(text: Text) -> bool:
 
 
 def names(found: object) -> object:
-    """Return a key for comparing the results of two methods."""
+    """Return a value by which the results of two methods can be compared."""
     return [(each.qualname, each.span) for each in found] if isinstance(found, list) else found
 
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from adacoder.domain import JSON
 
 Case: TypeAlias = Callable[[], Awaitable[float]]
-"""Does the work once, and returns the seconds that it took."""
+"""A function that does the work once, and returns the seconds that it took."""
 Samples: TypeAlias = Mapping[str, list[float]]
-"""The seconds of each case, round by round."""
+"""For each case, the seconds that it took in each round."""
 
 WARM_ROUNDS = 3
-"""Warm-up rounds, which do not count."""
+"""Number of warm-up rounds. They do not count."""
 SETTLE_SECONDS = 0.03
-"""Idle time before each case. In it, background work of the previous case ends, and a spare child gets ready."""
+"""Idle time before each case. It lets background work of the previous case end, and a spare child get ready."""
 
 
 _chance = random.Random(0)
@@ -31,7 +31,7 @@ class Unavailable(Exception):
 
 
 async def interleave(cases: Mapping[str, Case], rounds: int, *, warm: int = WARM_ROUNDS) -> Samples:
-    """Run every case once a round, in a new order each round, so that no case always follows the same other case."""
+    """Run every case once in each round. The order is new in each round, so no case always follows the same one."""
     order = list(cases)
     samples: dict[str, list[float]] = {name: [] for name in cases}
     for number in range(-warm, rounds):
@@ -45,12 +45,12 @@ async def interleave(cases: Mapping[str, Case], rounds: int, *, warm: int = WARM
 
 
 def ratio(samples: Samples, over: str, under: str) -> float:
-    """Return the quotient of the medians of two cases."""
+    """Return the median of one case, divided by the median of another."""
     return statistics.median(samples[over]) / statistics.median(samples[under])
 
 
 def milliseconds(samples: Samples) -> dict[str, float]:
-    """Return the median of each case."""
+    """Return the median of each case in milliseconds."""
     return {f"{name}_ms": round(statistics.median(seconds) * 1000, 3) for name, seconds in samples.items()}
 
 
@@ -78,13 +78,13 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Results of one group of figures."""
+    """The results of one group of figures."""
 
     n: int
     """Number of samples behind each median."""
     figures: Mapping[str, Figure]
     medians: Mapping[str, float]
-    """Absolute numbers behind the figures. Each name includes the unit."""
+    """The absolute numbers behind the figures. Each name includes the unit."""
     remarks: Mapping[str, JSON] = field(default_factory=dict)
 
     def json(self) -> dict[str, JSON]:

@@ -1,8 +1,8 @@
-"""Measure the cost of observing examples: code that mostly makes calls, in an evaluation and in a bare Python.
+"""Measure how much observing slows down examples whose code mostly makes calls.
 
-Prints a JSON line for each Python: for each piece of code its milliseconds, by its own clock, in an evaluation and in a
-process that runs only the example, and the ratio of their medians. Both are measured in turns. Isolation contributes to
-each ratio; `loop` makes no calls, so its ratio is the cost of isolation alone.
+Each piece of code runs in an evaluation, and in a process that runs only the example, in turns. Its own clock measures
+the time. The output is a JSON line for each Python, with the milliseconds of each piece of code and the ratio of the
+medians. Isolation contributes to each ratio. `loop` makes no calls, so its ratio is the cost of isolation alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from measuring import Case, Figure, interleave, milliseconds, ratio  # the path above leads to the others
+from measuring import Case, Figure, interleave, milliseconds, ratio
 
 from adacoder.sandbox.environment.interpreter import describe
 from support.evaluating import other_pythons, workspace
@@ -69,7 +69,7 @@ def recursion(n, again):
     return n if n < 2 else again("recursion", n - 1) + again("recursion", n - 2)
 '''
 WORK = {"loop": 600_000, "calls": 300_000, "callbacks": 300_000, "generator": 200_000, "recursion": 21}
-"""The pieces of code, each with its size. `recursion` is the target that calls itself."""
+"""The pieces of code, each with the amount of its work. In `recursion`, the target calls itself."""
 BARE = """\
 import doctest, sys
 namespace = {"__name__": "mod"}
@@ -78,7 +78,7 @@ exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), namespace)
 exec(compile(example.source, "<example>", "single"), namespace)
 """
 MOST = 3.0
-"""Maximum time of observed code, as a multiple of the time of a bare Python."""
+"""Target: observed code takes at most this multiple of its time in a bare Python."""
 
 
 def text(how: str) -> str:
@@ -87,14 +87,14 @@ def text(how: str) -> str:
 
 
 async def bare(python: Path, path: Path) -> float:
-    """Return the seconds of the example in its own process."""
+    """Return the seconds that the example takes in a process that runs nothing else."""
     command = [python, "-c", BARE, path]
     ran = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
     return float(ran.stdout)
 
 
 async def observed(ws: Workspace, how: str) -> float:
-    """Return the seconds of the example in an evaluation."""
+    """Return the seconds that the example takes in an evaluation."""
     verdict = await ws.evaluate(text(how), file=f"{how}.py", timeout=60)
     (result,) = verdict.results
     return float(result.got)

@@ -1,9 +1,11 @@
-"""Search for hidden examples in the prompts for a folder's own functions: python benchmarks/own_code.py FOLDER…
+"""Search for hidden examples in the prompts for a folder's own functions.
 
-Each folder is a project, such as the unpacked source of a package from PyPI. A silent model receives all of its tasks.
-The prompts are searched for hidden examples that the shown docstring does not contain. Prints one JSON line a folder:
-tasks, tasks judged by the project's tests, hidden examples, hidden examples found, and the seconds to find the tasks.
-The number found must be 0.
+    python benchmarks/own_code.py FOLDER…
+
+Each folder is a project, such as the unpacked source of a package from PyPI. A model that never gives code gets all of
+its tasks. The prompts are searched for hidden examples that the shown docstring does not contain. The output is one
+JSON line for each folder: the number of tasks, of tasks that the project's tests judge, and of hidden examples, the
+hidden examples that were found, and the seconds to find the tasks. No hidden example may be found.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from adacoder.settings import Settings
 from adacoder.task import Task
 
 LEAST = 4
-"""Characters that identify an example."""
+"""Minimum number of characters in an example that is searched for."""
 
 
 def bare(text: str) -> str:
@@ -36,13 +38,13 @@ def bare(text: str) -> str:
 
 
 def read(text: str) -> str:
-    """Return the source text for a search: bare, as written and with its escape sequences resolved."""
+    """Return a bare text for the search, once as written, and once with its escape sequences resolved."""
     escaped = text.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
     return f"{bare(text)}\n{bare(escaped)}"
 
 
 async def found(task: ArenaTask) -> list[str]:
-    """Return the hidden examples that are in the prompts sent to the model."""
+    """Return the hidden examples of a task that are in its prompts but not in the shown docstring."""
     model = ScriptedModel(then="nothing", window=Window(1 << 17))
 
     async def opened(*_: object) -> ScriptedModel:
@@ -56,7 +58,7 @@ async def found(task: ArenaTask) -> list[str]:
         read("\n".join(ask.text for ask in model.asked)),
         read(task.target.docstring_span.of(task.target.text)),
     )
-    assert bare(task.target.examples[0].source) in text  # the control
+    assert bare(task.target.examples[0].source) in text  # This proves that the search can find an example.
     hidden = (bare(each.source) for each in hidden_of(task))
     return [each for each in hidden if len(each) >= LEAST and each in text and each not in shown]
 

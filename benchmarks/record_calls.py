@@ -1,7 +1,8 @@
-"""Record the calls that HumanEval's own tests make. EvalPlus uses them, because its own data is a separate download.
+"""Record the calls that HumanEval's own tests make. EvalPlus gets these calls, because its own data is a download.
 
-Reads a JSON list of tasks from standard input, and runs each task's `check` on its canonical solution. Writes a JSON
-list: for each task the Python literal `([[ARGUMENT…]…], [RESULT…], [SECONDS…])` of its calls.
+The program reads a JSON list of tasks from standard input, and runs each task's `check` on its canonical solution. It
+writes a JSON list. For each task, this list has a Python literal with the calls:
+`([[ARGUMENT…]…], [RESULT…], [SECONDS…])`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 
 
 def calls(task: dict[str, str]) -> str:
-    """Return the calls of one task."""
+    """Return the calls of one task, as a Python literal."""
     inputs: list[list[object]] = []
     results: list[object] = []
     times: list[float] = []

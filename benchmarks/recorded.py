@@ -1,6 +1,6 @@
-"""Recorded replies of models to the tasks of HumanEval and MBPP, and their value without any processing.
+"""Read recorded replies of models to the tasks of HumanEval and MBPP, and the programs in them.
 
-No task shows a test behind the replies' labels: all hidden tests stay hidden here.
+The labels of the replies come from hidden tests. No task shows any of these tests.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from adacoder.arena.formats import load
 from adacoder.arena.tasks import ArenaTask, TaskSet
 
 Recorded: TypeAlias = "Mapping[str, str]"
-"""A reply: `id, source, model, task_id, kind, reply, hidden_tests`, the last one its label."""
+"""A reply with the fields `id, source, model, task_id, kind, reply, hidden_tests`. The last field is its label."""
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(?P<code>.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def tasks_in(data: Path, folder: Path) -> tuple[list[TaskSet], dict[str, ArenaTask]]:
-    """Return the tasks of both benchmarks, and the tasks by their ids in the replies. `folder` is their workspace."""
+    """Return the tasks of both benchmarks, and the same tasks by the replies' ids. `folder` is their workspace."""
     sets = [load(data / name, folder, shows=False) for name in ("HumanEval.jsonl.gz", "mbpp.jsonl.gz")]
     return sets, {task.id: task for each in sets for task in each.tasks}
 
 
 def replies_in(path: Path) -> Iterator[Recorded]:
-    """Yield the replies of a file with one JSON object a line, compressed or not."""
+    """Yield the replies of a file, which may be compressed. Each line of the file is a JSON object."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def plain(recorded: Recorded, task: ArenaTask) -> str:
-    """Return the program in a reply without any processing. The reply's label refers to this program."""
+    """Return the plain program in a reply, without any repair. The reply's label refers to this program."""
     reply = recorded["reply"]
     if recorded["kind"] == "continuation":
         return task.target.text + reply

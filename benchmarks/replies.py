@@ -2,16 +2,23 @@
 
     replies.py [--sources NAME …] [--columns] [--keep FOLDER]
 
-`ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`, `mbpp.jsonl.gz` and `model_replies.jsonl.gz`. No task shows
-a test behind the labels: all hidden tests stay hidden here.
+The environment variable `ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`, `mbpp.jsonl.gz` and
+`model_replies.jsonl.gz`. The labels come from hidden tests. No task shows any of these tests.
 
-For each model, prints the share of its *distinct* replies that are right: `alone`, as a plain program without any
-processing (which the labels refer to). `--columns` adds `extraction` (strategy direct), the Debug Specialist (`rules`:
-adacoder without another round), and the share of tasks with several replies that end right when the replies are tried
-in order (`loop`: resample). This is not pass@1, because the data has each reply once.
+The output is one JSON line. For each model, it has the number of *distinct* replies that are right:
 
-A reply that contradicts its label is judged again with six times the time, and listed. With `--keep` the results stay
-in a folder, and a later run continues from there. Prints one JSON line.
+* `alone`: the reply is a plain program, without any processing. The labels refer to this program.
+
+With `--columns` it also has:
+
+* `extraction`: the strategy `direct`;
+* `rules`: the Debug Specialist, which is the strategy `adacoder` without further rounds;
+* `loop`: the strategy `resample`, which tries the replies to a task in order. Only tasks with several replies count.
+
+These numbers are not pass@1, because the data has each reply only once.
+
+If the result of a reply contradicts its label, the reply is judged again with six times the time, and listed. With
+`--keep`, the results stay in a folder, and a later run continues from there.
 """
 
 from __future__ import annotations
@@ -54,12 +61,12 @@ COLUMNS = {"direct": "extraction", "adacoder": "rules", "resample": "loop"}
 
 
 class NoMore(OnlyThought):
-    """A model has given all of its replies."""
+    """The model has given all of its replies."""
 
 
 @dataclass(frozen=True)
 class Samples(Plan):
-    """A plan in which each model is tried on its own tasks, once for each of its replies."""
+    """A plan that has a cell for each reply of a model to a task."""
 
     replies: Replies
 
@@ -76,7 +83,7 @@ class Samples(Plan):
 
 
 def kept_in(path: Path) -> dict[str, bool]:
-    """Return the judgements of an earlier run, by the ids of its plain programs. A torn last line is cut off."""
+    """Return the judgements of an earlier run, by the ids of the replies. An incomplete last line is removed."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     whole = [line for line in lines if line.endswith("\n")]
     path.write_text("".join(whole))
@@ -84,7 +91,10 @@ def kept_in(path: Path) -> dict[str, bool]:
 
 
 async def shared_out(judge: HiddenJudge, work: Sequence[tuple[Recorded, ArenaTask]], path: Path) -> list[bool]:
-    """Return the judgement of each plain program. `path` contains earlier judgements, which are reused."""
+    """Judge the plain programs of all replies. Return True for each that is right.
+
+    `path` keeps the judgements. Judgements of an earlier run are reused.
+    """
     found = await asyncio.to_thread(kept_in, path)
     waiting = iter([(recorded, task) for recorded, task in work if recorded["id"] not in found])
     with path.open("a", buffering=1) as kept:
@@ -101,12 +111,12 @@ async def shared_out(judge: HiddenJudge, work: Sequence[tuple[Recorded, ArenaTas
 
 
 def model_of(recorded: Recorded) -> str:
-    """Return a name for the model of a reply, with the reply's source."""
+    """Return a name for the model of a reply. It includes the reply's source."""
     return f"{recorded['source']}/{recorded['model']}"
 
 
 async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> dict[str, dict[str, list[int]]]:
-    """Return the number of right cells and of all cells, for each model and column, from the arena's rows."""
+    """Run the arena. Return the number of right cells and of all cells, for each model and column."""
     settings = Settings(timeout=SECONDS, max_iterations=0, seed=0)
     path = folder / "rows.jsonl"
 
@@ -152,7 +162,7 @@ def tell(standing: RunProgress) -> None:
 async def measure(
     data: Path, folder: Path, kept: Path, sources: Sequence[str], *, with_columns: bool
 ) -> dict[str, object]:
-    """Return everything that is printed."""
+    """Return the output line."""
     sets, by_id = tasks_in(data, folder)
     replied = replies_in(data / "model_replies.jsonl.gz")
     recorded = [each for each in replied if not sources or each["source"] in sources]

@@ -1,11 +1,12 @@
 """Measure a whole `generate` request without the model, against one `python -m doctest` run and one Python start.
 
-The model answers at once (a stand-in Ollama over real HTTP). Everything is measured in this run, with the cases
-interleaved. The figures are ratios of medians. Prints one JSON line:
+The model is a stand-in Ollama over real HTTP, which answers at once. Everything is measured in this run, with the cases
+in turns. The output is one JSON line:
 
-* `server`: a request to a warm language server (`adacoder/run`, not applied), from sending to the answer;
-* `cli`: a whole `adacoder generate --json` process;
-* both divided by (`python -m doctest FILE` + `python -c pass`).
+* `server`: a request to a warm language server (`adacoder/run`, not applied), from sending it to its answer;
+* `cli`: a whole `adacoder generate --json` process.
+
+The ratio of each is its median, divided by the sum of the medians of `python -m doctest FILE` and `python -c pass`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from integration.lsp.client import Client  # the path above leads to it
-from support.standins.ollama import StandIn  # likewise
+from integration.lsp.client import Client  # It is found by the path above.
+from support.standins.ollama import StandIn  # It is found in the same way.
 
 MODULE = '''"""Words and how often they occur."""
 
@@ -60,7 +61,7 @@ def timed(*command: str) -> float:
 
 
 async def measure(rounds: int) -> dict[str, float | int]:
-    """Run interleaved rounds of all four cases."""
+    """Run all four cases in each round. Return the output line."""
     reply = "```python\n" + MODULE[MODULE.index("def most_common") :] + BODY + "```\n"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -83,7 +84,7 @@ async def measure(rounds: int) -> dict[str, float | int]:
                             *("--model", "qwen2.5-coder:7b", "--host", standin.host),
                         ),
                     }
-                    if index >= 3:  # the first rounds warm the server and the disk's cache
+                    if index >= 3:  # The first rounds only warm the server and the disk's cache.
                         for key, value in taken.items():
                             seconds[key].append(value)
     median = {key: statistics.median(values) for key, values in seconds.items()}

@@ -1,24 +1,25 @@
-"""Measure the effect of rules on real replies of models: AdaCoder's rules, and the paper's.
+"""Measure the effect of AdaCoder's rules and of the paper's rules on real replies of models.
 
     rescue.py --replies FILE --data FOLDER [--details FILE] [--sources NAME …]
 
-FILE holds one JSON object a line (`id, task_id, kind, reply, hidden_tests`). FOLDER holds the benchmarks' tasks
+FILE has one JSON object a line (`id, task_id, kind, reply, hidden_tests`). FOLDER has the benchmarks' tasks
 (`HumanEval.jsonl.gz`, `mbpp.jsonl.gz`) and the paper's table of names to import (`paper_module_names.json`). Hidden
-tests only decide the results here. No rule sees them.
+tests only decide if a program passes. No rule sees them.
 
-* First every reply runs unmodified: the plain program, which is the first fence if there is one, with the tests
-  appended. A reply whose result contradicts its label is dropped.
-* Our rules: the result of `apply` for the reply in the task's module, as in the arena. `apply` knows only the docstring
-  and static errors. As for any user, it also knows the function's name and parameters, which a program that ignores the
-  task's signature may lack.
-* The paper's rules: Algorithm 3 on each plain program that failed with a superficial error, and again after another
-  superficial error. The paper's system stops on the hidden tests, so its rules know the error. So they are never tried
-  on a passing program, and `paper_broken` is always 0.
-* Shares of our result: the reply extracted and put in its place without any rule (`extraction`), and then with the
-  paper's rules in our loop (`paper_in_our_loop`: the strategy `adacoder:paper-rules`, and our table of names).
+* First every reply runs unmodified. Its plain program is the first fenced block, or the whole reply if there is none.
+  The tests are appended. If the result contradicts the reply's label, the reply is dropped.
+* Our rules (`ours`): the reply goes through `apply` in the task's module, as in the arena. `apply` knows only the
+  docstring and static errors, but also the function's name and parameters, as for any user. A plain program may ignore
+  these.
+* The paper's rules (`paper`): Algorithm 3 changes each plain program that failed with a superficial error, and changes
+  it once more after another superficial error. In the paper's system, the hidden tests decide when to stop, so its
+  rules know the error. So they never change a passing program, and `paper_broken` is always 0.
+* Two parts of our result: in `extraction`, the reply is extracted and put in its place, without any rule. In
+  `paper_in_our_loop`, the paper's rules run in our loop (strategy `adacoder:paper-rules`), with our table of names.
 
-A `rescued` reply passes after but not before; a `broken` reply passes before but not after. `median_ms` is the time of
-extraction, rules and splice for one reply, without evaluation. Every program runs in the sandbox. Prints one JSON line.
+A `rescued` reply passes after a treatment but not before, and a `broken` reply passes before but not after. `median_ms`
+is the time of extraction, rules and splice for one reply, without evaluation. Every program runs in the sandbox. The
+last line of the output is one JSON object.
 """
 
 from __future__ import annotations
@@ -56,22 +57,22 @@ if TYPE_CHECKING:
     from adacoder.domain import JSON
 
 SECONDS = 5.0
-"""Timeout of an evaluation."""
+"""Timeout of an evaluation, in seconds."""
 WORKERS = 2
 SUPERFICIAL = frozenset({"NameError", "SyntaxError", "IndentationError"})
-"""Errors for which the released system calls its Debug Specialist."""
+"""Errors for which the paper's released program calls its Debug Specialist."""
 PASSES = 2
-"""Maximum calls of the Debug Specialist for one program."""
+"""Maximum number of calls of the Debug Specialist for one program."""
 
 
 @dataclass(slots=True)
 class Finding:
-    """Results of one reply."""
+    """The results of one reply."""
 
     row: Recorded
     before: bool
     after: dict[str, bool] = field(default_factory=dict)
-    """For each treatment, True if the reply passes the hidden tests."""
+    """For each treatment, True if the reply passes the hidden tests after it."""
     milliseconds: float = 0.0
 
     @property
@@ -104,7 +105,7 @@ class Rescue:
         return Finding(row, verdict.passed), verdict
 
     async def examine(self, finding: Finding, verdict: Verdict) -> None:
-        """Try every treatment, and record the results."""
+        """Try every treatment on the reply, and record the results in `finding`."""
         task = self._tasks[finding.row["task_id"]]
         finding.after["paper"] = await self._by_the_paper(plain(finding.row, task), verdict, task)
         extracted = splice(task.target, from_reply(finding.row["reply"], task.target)).text
@@ -115,7 +116,7 @@ class Rescue:
         }
 
     async def time(self, finding: Finding) -> None:
-        """Time extraction, rules (if the reply failed) and splice."""
+        """Measure the time of extraction, rules (only if the reply failed) and splice."""
         target = self._tasks[finding.row["task_id"]].target
         began = time.perf_counter()
         candidate = from_reply(finding.row["reply"], target)
@@ -130,7 +131,7 @@ class Rescue:
         await self._service.close()
 
     async def _applied(self, row: Recorded, task: ArenaTask, strategy: str) -> bool:
-        """Return whether the final candidate of `apply` passes."""
+        """Return whether the final candidate of `apply` passes the hidden tests."""
         target = task.target
         settings = Settings(max_iterations=0, isolation=Level.LSM, timeout=SECONDS, strategy=strategy)
         outcome = await self._service.run(
@@ -141,7 +142,7 @@ class Rescue:
         return await self._judge.judge(task, outcome.candidate) == PASSED
 
     async def _by_the_paper(self, program: str, verdict: Verdict, task: ArenaTask) -> bool:
-        """Return whether `program`, whose verdict is `verdict`, passes after Algorithm 3."""
+        """Return whether `program` passes after Algorithm 3. `verdict` is its verdict before."""
         for _ in range(PASSES):
             error = superficial_error(verdict)
             if error is None:
@@ -162,7 +163,7 @@ class Rescue:
 
 
 def superficial_error(verdict: Verdict) -> str | None:
-    """Return the error of a failed run, as `Type: message`, if the paper's rules are meant for it."""
+    """Return the error of a failed run as `Type: message`. None if the paper's rules are not meant for this error."""
     failure = verdict.failure
     if failure is None or failure.error is None:
         return None
@@ -170,7 +171,7 @@ def superficial_error(verdict: Verdict) -> str | None:
 
 
 def paper_names(path: Path) -> dict[str, str]:
-    """Read the released table as the released program does. If several modules have a name, the last module wins."""
+    """Read the paper's table as its released program does. If several modules have a name, the last one wins."""
     table: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
     return {name: module for module, names in table.items() for name in names}
 
@@ -211,7 +212,7 @@ async def measure(folder: Path, replies: Path, data: Path, sources: Sequence[str
     finally:
         await rescue.close()
         await judge.close()
-    # No other work uses the processor any more.
+    # These times are measured last, when no other work uses the processor.
     findings = [found[place][0] for place in sorted(found)]
     for finding in findings:
         await rescue.time(finding)

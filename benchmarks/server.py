@@ -1,24 +1,26 @@
 """Compare the language server with others: start-up, keystrokes and memory.
 
-Each round starts AdaCoder, jedi-language-server and ruff's server in a new order, by the same client over stdio, with
-an empty pyproject.toml. All open the same module of 5,000 lines: this Python's decimal arithmetic, less some methods
-that no other code there uses. It is real code, because a generated module of similar small functions asks little of a
-server. Two functions follow at its end. The cursor is at a call in the body of one of them. There the client asks for
-code actions and types.
+Each round starts AdaCoder, jedi-language-server and ruff's server in a new order. The client is the same, over stdio,
+and the project has an empty pyproject.toml. All servers open the same module of 5,000 lines. It is this Python's
+decimal arithmetic without some methods, because generated code of many similar small functions would demand little of a
+server. Two functions are added at its end. The cursor is at a call in the body of the second one. There the client
+types, and requests code actions.
 
-Prints one JSON line a figure; figures are ratios of the medians over all rounds:
+The output is one JSON line for each figure. A figure is the ratio of AdaCoder's median to that of another server:
 
-* `initialize`: from the start of the process to the answer to `initialize`, over jedi-language-server's;
-* `first_action`: from the start to the first code actions in that module, over jedi-language-server's;
-* `keystroke`: from a change of one character to the code actions asked for right after it, over ruff's; `keystroke_p95`
-  the 95th percentile over ruff's; `keystroke_generating` and its `_p95` the same while a function is being generated.
-  For AdaCoder that function has a failed example, so each key removes or restores a diagnostic. The client also asks
-  for code lenses, as an editor that shows them does;
-* `memory`: resident memory of the server and its children after the first code actions, over jedi-language-server's.
-  Earlier figures would mean little, because no server has worked yet and jedi has read no file.
+* `initialize`: the time from the start of the process to the answer to `initialize`, over jedi-language-server's;
+* `first_action`: the time from the start to the first code actions in the module, over jedi-language-server's;
+* `keystroke`: the time from a change of one character to the code actions that are requested right after it, over
+  ruff's. `keystroke_p95` is the ratio of the 95th percentiles;
+* `keystroke_generating` and `keystroke_generating_p95`: the same while AdaCoder generates a function;
+* `memory`: the resident memory of the server and its children after the first code actions, over
+  jedi-language-server's. Earlier, no server has done any work, and jedi has read no file.
 
-All servers are compiled ahead, as installed packages are. A server that does not answer is killed, and its figures are
-skipped.
+In AdaCoder, the function with the cursor has a failed example, so each key removes or restores a diagnostic. The client
+also requests code lenses, as an editor does that shows them.
+
+All servers are compiled in advance, as installed packages are. A server that does not answer is killed, and its figures
+are skipped.
 """
 
 from __future__ import annotations
@@ -50,11 +52,11 @@ import psutil
 from measuring import Figure
 
 import adacoder
-from integration.lsp.client import FULL, SERVER, Client, ResponseError  # the path above leads to it
-from support.standins.ollama import Script, StandIn  # likewise
+from integration.lsp.client import FULL, SERVER, Client, ResponseError  # It is found by the path above.
+from support.standins.ollama import Script, StandIn  # It is found in the same way.
 
 Place: TypeAlias = dict[str, int]
-"""A position in the protocol."""
+"""A position in a text, as the protocol has it."""
 
 OURS, JEDI, RUFF = "adacoder", "jedi-language-server", "ruff"
 NAME = "tracked.py"
@@ -62,9 +64,9 @@ KEYS = 40
 """Number of keystrokes for each server and round, after the warm-up."""
 WARM = 5
 MOST_SECONDS = 120.0
-"""Timeout for everything that a server does in a round."""
+"""Timeout for all the work of a server in a round."""
 SETTLE_SECONDS = 1.0
-"""Pause between a server's first answers and the keystrokes, for its background work."""
+"""Pause between a server's first answers and the keystrokes. The server's background work can end in this time."""
 
 LINES = 5000
 TAIL = '''
@@ -101,7 +103,7 @@ _chance = random.Random(0)
 
 
 def command(name: str) -> Sequence[str] | None:
-    """Return the command of a server in this script's environment; None if it is not installed."""
+    """Return the command that starts a server. None if the server is not installed."""
     if name == OURS:
         return SERVER
     program = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
@@ -109,7 +111,7 @@ def command(name: str) -> Sequence[str] | None:
 
 
 def module() -> str:
-    """Return the module, shortened to its length by leaving out the last methods of its class `Context`."""
+    """Return the text of the module. The last methods of its class `Context` are left out to shorten it."""
     text = inspect.getsource(_pydecimal)
     lines = text.splitlines(keepends=True)
     tree = ast.parse(text)
@@ -122,7 +124,7 @@ def module() -> str:
 
 @dataclass
 class Sample:
-    """The figures of one server in one round: seconds, and bytes."""
+    """The measured times (in seconds) and memory (in bytes) of one server in one round."""
 
     initialize: float
     first_action: float
@@ -141,7 +143,7 @@ async def started(name: str, folder: Path, standin: StandIn) -> AsyncIterator[Cl
     client = await Client.spawned(folder, settings, program)
     client.answers |= {
         "client/registerCapability": lambda _: None,
-        "workspace/applyEdit": lambda _: {"applied": True},  # making the edit here would delay everything else
+        "workspace/applyEdit": lambda _: {"applied": True},  # Making the edit here would delay everything else.
         "window/showMessageRequest": lambda _: None,
     }
     try:
@@ -151,7 +153,7 @@ async def started(name: str, folder: Path, standin: StandIn) -> AsyncIterator[Cl
 
 
 async def round_of(name: str, folder: Path, text: str) -> Sample:
-    """Measure a server, beginning with its start."""
+    """Start a server, and measure it."""
     async with StandIn(lambda _: WRITING) as standin:
         began = time.perf_counter()
         async with started(name, folder, standin) as client:
@@ -161,7 +163,7 @@ async def round_of(name: str, folder: Path, text: str) -> Sample:
             at = client.position(text, text.index(CURSOR))
             await client.request("textDocument/codeAction", at_place(uri, at))
             found = Sample(initialized, time.perf_counter() - began, resident(client))
-            if name != JEDI:  # each key takes jedi more than a second, and no figure uses them
+            if name != JEDI:  # No figure uses jedi's keystrokes, and each would take more than a second.
                 await asyncio.sleep(SETTLE_SECONDS)
                 if name == OURS:
                     await show_failure(client, uri)
@@ -172,7 +174,7 @@ async def round_of(name: str, folder: Path, text: str) -> Sample:
 
 
 def resident(client: Client) -> float:
-    """Return the bytes in memory of a server and the processes that it has started."""
+    """Return the resident memory in bytes of a server and the processes that it has started."""
     server = psutil.Process(client.process.pid)
     return float(sum(each.memory_info().rss for each in [server, *server.children(recursive=True)]))
 
@@ -197,7 +199,7 @@ async def while_generating(client: Client, standin: StandIn, uri: str, at: Place
 
 
 async def keystrokes(client: Client, uri: str, at: Place) -> list[float]:
-    """Return the seconds of each keystroke, from the change to the answer."""
+    """Return the seconds of each keystroke, from the change to the code actions."""
     document = client.documents[uri]
     has_lenses = "codeLensProvider" in client.capabilities
     taken: list[float] = []
@@ -224,7 +226,7 @@ def at_place(uri: str, at: Place) -> dict[str, Any]:
 
 
 async def measure(rounds: int) -> Mapping[str, list[Sample]]:
-    """Measure all servers once a round. A server that fails or takes too long has fewer samples."""
+    """Measure all servers once in each round. A server that fails or takes too long has fewer samples."""
     names = [name for name in (OURS, JEDI, RUFF) if command(name) is not None]
     samples: dict[str, list[Sample]] = {name: [] for name in names}
     text = module()
@@ -250,12 +252,13 @@ def p95(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Asked:
-    """A target figure: a quantity of ours over the same quantity of another server."""
+    """A figure with its target: a quantity of AdaCoder, divided by a quantity of another server."""
 
     name: str
     ours: str
-    """The name of the member of `Sample`."""
+    """The attribute of `Sample` with AdaCoder's quantity."""
     theirs: str
+    """The attribute of `Sample` with the other server's quantity."""
     other: str
     at_most: float
     is_p95: bool = False
@@ -275,7 +278,7 @@ class Asked:
 
 
 def _summed(samples: Sequence[Sample], member: str, *, is_p95: bool) -> float | None:
-    """Return the median over all rounds, or the 95th percentile."""
+    """Return the median of a quantity over all rounds, or its 95th percentile. None if it was not measured."""
     values: list[float] = []
     for sample in samples:
         value = getattr(sample, member)

@@ -1,13 +1,13 @@
-"""Measure the start-up time of `adacoder check` for one file with one docstring, against the usual alternatives.
+"""Measure the start-up time of `adacoder check` for one file with one docstring, against pytest and doctest.
 
-Everything is measured in a new order each round, on the same file and with the same Python. The figures are ratios of
-medians. Prints one JSON line:
+All cases run on the same file and with the same Python, in a new order in each round. The figures are ratios of
+medians. The output is one JSON line:
 
-* `over_pytest`: `adacoder check FILE` over `pytest --doctest-modules FILE`, no plugins but pytest's own;
-* `over_doctest`: the same over `python -m doctest FILE`;
-* `first_over_later`: without a recorded proof of isolation, over with one.
+* `over_pytest`: `adacoder check FILE`, divided by `pytest --doctest-modules FILE` with only pytest's own plugins;
+* `over_doctest`: `adacoder check FILE`, divided by `python -m doctest FILE`;
+* `first_over_later`: `adacoder check FILE` without a recorded proof of isolation, divided by the same with one.
 
-With `--strict` it fails if a target is missed.
+With `--strict`, the run fails if a target is missed.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def successor(number):
     return number + 1
 '''
 OVER_PYTEST = 1.5
-"""Maximum ratio; the goal is 1.0."""
+"""Maximum ratio to pytest. The goal is 1.0."""
 
 
 def case(*command: str, folder: Path, environment: Mapping[str, str], forgets: Path | None = None) -> Case:
-    """Return a case that runs a process to its end. `forgets` is a folder to remove first."""
+    """Return a case that runs a command to its end. If `forgets` is given, this folder is removed first."""
 
     async def run() -> float:
         if forgets is not None:
@@ -62,13 +62,13 @@ def case(*command: str, folder: Path, environment: Mapping[str, str], forgets: P
 
 
 async def measure(rounds: int) -> Report:
-    """Run interleaved rounds of all cases."""
+    """Run all cases in turns, and return the results."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pyproject.toml").touch()
         (folder / "numbers_.py").write_text(MODULE, encoding="utf-8")
         caches = {"later": folder / "later", "first": folder / "first"}
-        # The user's imports are already compiled.
+        # The commands may use bytecode files, because a user's modules are already compiled.
         plain = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         kept, new = ({**plain, "XDG_CACHE_HOME": str(caches[key])} for key in ("later", "first"))
         for cache in caches.values():

@@ -2,16 +2,19 @@
 
     strategies.py [--only NAME …] [--tasks N] [--chance P …] [--seeds N]
 
-On each call the model writes the right function with probability P, else a recorded reply to that task that fails its
-hidden tests. In all other roles it writes something of the right form. So the table does not describe real models. It
-shows that feedback loops, budgets and selection work, that the best candidate is returned, and the cost of each
-strategy. The luck of a task is the same for every strategy (common random numbers), and there are several seeds of
-luck. Tasks and replies come from the folder that ADACODER_DATA names.
+When the model has to write a function, it writes the right function with probability P, and else a recorded reply to
+that task that fails the hidden tests. In all other roles it writes something of the right form. So the figures do not
+describe real models. They show that feedback loops, budgets and selection work, that the best candidate is returned,
+and how much each strategy costs. For each task, every strategy gets the same random numbers. There are several seeds of
+random numbers. Tasks and replies come from the folder that ADACODER_DATA names.
 
-One JSON line a strategy and P: `verified` and `right` (by the hidden tests, which are used only here) as shares of the
-requests, with Wilson's intervals for the number of tasks; mean `calls`, `programs` and `rounds` a request;
-`most_calls`, retries included; `worse`: requests that returned less than the best candidate they evaluated, which must
-be 0.
+The output is one JSON line for each strategy and P:
+
+* `verified` and `right`: shares of the requests, with Wilson's intervals for the number of tasks. Hidden tests decide
+  if a result is right, and are used for nothing more;
+* `calls`, `programs` and `rounds`: means over the requests;
+* `most_calls`: the maximum for a request, including retries;
+* `worse`: the number of requests that returned less than the best candidate that they evaluated. It must be 0.
 """
 
 from __future__ import annotations
@@ -64,7 +67,7 @@ class Trial:
     wrong: Sequence[str]
 
     def writer(self, chance: float, seed: int) -> Actor:
-        """Return a model whose luck is the same in every run and for every strategy."""
+        """Return a model that uses the same random numbers in every run and for every strategy."""
         luck = random.Random(f"{self.task.id} {chance} {seed}")
 
         def writes(number: int) -> str:
@@ -76,7 +79,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Result of one request."""
+    """The result of one request."""
 
     task: str
     is_verified: bool
@@ -88,7 +91,7 @@ class Result:
 
 
 def trials(data: Path, folder: Path) -> list[Trial]:
-    """Return the tasks of HumanEval that have recorded replies which fail. `folder` is their workspace."""
+    """Return the tasks of HumanEval for which failing replies are recorded. `folder` is their workspace."""
     wrong: defaultdict[str, list[str]] = defaultdict(list)
     for row in replies_in(data / "model_replies.jsonl.gz"):
         if row["hidden_tests"] == "fail":
@@ -159,7 +162,7 @@ async def measure(folder: Path, data: Path, given: argparse.Namespace) -> None:
 def summed(results: Sequence[Result]) -> Mapping[str, float | list[float]]:
     """Return the summary of all requests of a strategy.
 
-    Intervals count each task once, because its seeds are not separate tasks.
+    Intervals count each task only once, because the requests with different seeds are not independent.
     """
     count, tasks = len(results), len({each.task for each in results})
 

@@ -1,24 +1,26 @@
 """Measure the cost of a request in tokens: savings by early stops, reusable prompt prefixes, and the loop's own cost.
 
-A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval that need several rounds: two replies that
-fail in the loop, then a passing one. Raw chat replies come first, but most tasks have too few. The others are code that
-was already extracted, so an early stop cannot shorten them. Replies to a prompt for several blocks of code are left
-out: a server would end them at the first block, and AdaCoder would ask again. The plans are real too, but answered
-another question: they are numbered steps from other replies to the same task. Everything goes through the service, with
-real evaluations. The stand-in writes without pauses, so a few more tokens are sent before a connection closes than a
-model would write. Replies and tasks come from the folder that ADACODER_DATA names. Hidden tests only choose among them.
-Prints one JSON line:
+A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval. Each task gets two replies that fail in the
+loop, and then one that passes. Raw chat replies come first, but most tasks have too few. The other replies are code
+that was already extracted, so an early stop cannot shorten them. Replies to a prompt for several blocks of code are
+left out, because a server would end them at the first block, and AdaCoder would ask again. The plans are numbered steps
+from other real replies to the same task. These replies answered another question.
 
-* `early_stop`: tokens that the stand-in wrote before a stop text or a closed connection, with early stops as a share of
-  the tokens without them, for the same replies; both also by role. A reply that ended too early is requested again, and
-  both replies count. A token is four characters. Also the verified tasks with early stops as a share of the verified
-  tasks without: this share must be 1.
-* `prefix`: for every request after a task's first, the share of its tokens in the prefix that it shares with the
-  previous request. The model's own text in between does not count, though most servers cache it. Tokens are estimated
-  as everywhere in AdaCoder.
+Everything goes through the service, with real evaluations. The stand-in writes without pauses. So before a connection
+closes, it sends a few more tokens than a model would write. Replies and tasks come from the folder that ADACODER_DATA
+names. Hidden tests are used only to choose replies. The output is one JSON line:
+
+* `early_stop`: the tokens that the stand-in wrote with early stops, as a share of the tokens without them, for the same
+  replies. The counts are also given by role. A reply that ended too early is requested again, and both replies count. A
+  token is four characters. `verified` is the number of verified tasks with early stops, as a share of that without. It
+  must be 1.
+* `prefix`: for every request except a task's first, the share of its tokens in the prefix that it has in common with
+  the previous request. The model's own text in between does not count, although most servers cache it. Tokens are
+  estimated as everywhere in AdaCoder.
 * `loop`: calls, tokens and verified tasks of `adacoder` and of `direct`, which gets the first of the same replies. This
-  is the cost of rounds, not a comparison of strategies: the tasks are chosen so that the first reply fails and the
-  third passes. `uncached_prompt_tokens` are outside the prefix shared with the previous request of any task.
+  shows the cost of rounds. It does not compare the strategies, because the tasks are chosen so that the first reply
+  fails and the third passes. `uncached_prompt_tokens` are the tokens outside the prefix that a request has in common
+  with the previous request of any task.
 """
 
 from __future__ import annotations
@@ -57,8 +59,8 @@ from adacoder.service import Service, from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
 from adacoder.task import Task as ServiceTask
-from support.standins.ollama import StandIn  # likewise
-from support.standins.server import Body, Script, Stream  # the path above leads to it
+from support.standins.ollama import StandIn  # It is found by the path above.
+from support.standins.server import Body, Script, Stream  # It is found in the same way.
 
 if TYPE_CHECKING:
     from adacoder.domain import JSON
@@ -74,17 +76,17 @@ FAILING = 2
 TOKEN = 4
 """Number of characters that the stand-in sends as one token."""
 LONGEST_PLAN = PLANNER.limits.most or 0
-"""Tokens of the longest plan that is served. Longer plans are not allowed."""
+"""Maximum number of tokens in a plan that is served."""
 CHOICE = f"tasks chosen for {FAILING} failing replies and a passing one, so the number of verified tasks proves nothing"
 """Warning about the number of verified tasks."""
 REUSABLE = 0.8
-"""Target: share of the median prompt that a prefix cache can reuse."""
+"""Target for the share of the median prompt that a prefix cache can reuse."""
 _EXPLAINED = re.compile(r"^#+ *Tutorial[^\n]*\n(?P<plan>.*?)^#+ *Example Problems", re.DOTALL | re.MULTILINE)
-"""Explanation in a reply to MapCoder's "Analogical" prompt."""
+"""Matches the explanation in a reply to MapCoder's "Analogical" prompt."""
 _RAW = "chat-reply"
-"""Kinds of raw replies."""
+"""The kind of raw replies."""
 _NOT_FROM_CHATS = "continuation"
-"""Kinds of replies by base models."""
+"""The kind of replies by base models."""
 _SEVERAL_BLOCKS = "Analogical"
 """The prompt that asks for the code of other problems first. AdaCoder's prompts ask for one block."""
 
@@ -97,13 +99,13 @@ class Task:
     replies: tuple[str, ...]
     """Replies to the Programming Assistant, in order."""
     plans: tuple[str, ...]
-    """Replies to the Prompt Engineer, repeated if there are too few."""
+    """Replies to the Prompt Engineer. If there are too few, they are repeated."""
     raw: int
-    """Number of raw replies among `replies`."""
+    """Number of raw replies in `replies`."""
 
     @property
     def said(self) -> Iterator[str]:
-        """Yield the texts for the loop: a reply first, then alternately a plan and a reply."""
+        """Yield the texts for the loop. The first is a reply, and then plans and replies alternate."""
         for number, reply in enumerate(self.replies):
             if number:
                 yield self.plans[(number - 1) % len(self.plans)]
@@ -112,13 +114,13 @@ class Task:
 
 @dataclass(slots=True)
 class Run:
-    """Result of one task."""
+    """The result of one task."""
 
     outcome: Outcome
     requests: Sequence[str]
     """The messages of each request as one text."""
     sent: Sequence[int]
-    """Number of written tokens of each reply."""
+    """Number of tokens that the stand-in wrote for each reply."""
 
     @property
     def prompts(self) -> list[int]:
@@ -127,33 +129,33 @@ class Run:
 
     @property
     def shared(self) -> list[int]:
-        """Number of tokens in the prefix that each request, except the first, shares with the previous request."""
+        """For each request except the first, the number of tokens in the prefix that the previous request also has."""
         return [estimate(text) for text in _shared(self.requests)]
 
 
 class Model:
-    """The stand-in's model, which writes prepared texts and counts the written tokens."""
+    """The stand-in's model. It writes prepared texts, and counts the tokens that it writes."""
 
     def __init__(self) -> None:
         self.sent: list[int] = []
-        """Tokens of each reply. The last reply may be unfinished."""
+        """Number of tokens of each reply. The last reply may be unfinished."""
         self._says: Iterator[str] = iter(())
         self._asked: object = None
         self._said = ""
 
     def is_to_say(self, texts: Iterator[str]) -> None:
-        """Answer with each of `texts` in order from now on."""
+        """From now on, answer with `texts`, in order."""
         self._says = texts
         self._asked = None
 
     def __call__(self, body: Body) -> Script:
         self.sent.append(0)
-        if body["messages"] != self._asked:  # otherwise the same reply continues
+        if body["messages"] != self._asked:  # Otherwise the same reply continues.
             self._asked, self._said = body["messages"], next(self._says)
         return Script(self._said, token=TOKEN, prompt_tokens=estimate(_as_text(body)))
 
     def counting(self) -> AbstractContextManager[object]:
-        """Count tokens in this block: the tokens that are sent, and the server's own count at the end of a stream."""
+        """In the `with` block, count the sent tokens. At the end of a stream, the server's own count replaces this."""
         send = Stream.send
 
         async def counted(stream: Stream, text: str) -> None:
@@ -165,7 +167,7 @@ class Model:
 
 
 class Desk:
-    """The folder, the service and the stand-in that run the tasks."""
+    """Runs the tasks, with a folder, a service and the stand-in."""
 
     def __init__(self, folder: Path, model: Model, server: StandIn) -> None:
         self._settings = Settings(models=(MODEL,), host=server.host, max_iterations=FAILING)
@@ -188,7 +190,7 @@ class Desk:
         return Run(outcome, requests, self._model.sent[sent:])
 
     async def task(self, row: Row, rows: Sequence[Row]) -> Task | None:
-        """Return the task of a HumanEval row with its replies from `rows`; None if there are too few."""
+        """Return the task of a HumanEval row, with its replies from `rows`. None if there are too few replies."""
         path = self._folder / f"task_{row['task_id'].partition('/')[2]}.py"
         path.write_text(row["prompt"], encoding="utf-8")
         try:
@@ -211,7 +213,7 @@ class Desk:
         return Task(target, tuple(each["reply"] for each in served), plans, raw)
 
     async def _verifies(self, target: Target, text: str) -> bool:
-        """Return whether the loop would end with this reply: its examples pass, with or without a repair."""
+        """Return whether the loop would end with this reply, because the examples pass with or without a repair."""
         settings = replace(self._settings, max_iterations=0)
         candidate = from_reply(text, target)
         outcome = await self._service.run(ServiceTask(target, settings, Project(self._folder), start=candidate))
@@ -219,14 +221,14 @@ class Desk:
 
 
 def _plan(reply: str) -> str | None:
-    """Return the numbered steps of a reply, with the text around them."""
+    """Return the part of a reply with numbered steps. None if it has none, or if they are too long for a plan."""
     explained = _EXPLAINED.search(reply)
     text = explained["plan"] if explained else ""
     return text if are_complete(f"{text}\n\nThese are all steps.\n") and estimate(steps(text)) <= LONGEST_PLAN else None
 
 
 def _in_order(rows: Sequence[Row], name: str) -> Iterator[Row]:
-    """Yield distinct replies: raw ones first, else in the order of the file."""
+    """Yield the different replies. Raw replies come first. Apart from this, the order is as in the file."""
     seen: set[str] = set()
     for row in sorted(rows, key=lambda row: row["kind"] != _RAW):
         is_for_us = row["kind"] != _NOT_FROM_CHATS and row["stage"] != _SEVERAL_BLOCKS
@@ -236,21 +238,21 @@ def _in_order(rows: Sequence[Row], name: str) -> Iterator[Row]:
 
 
 def _as_text(body: Body) -> str:
-    """Return the messages of a logged request as one text."""
+    """Return the messages of a recorded request as one text."""
     messages = body["messages"]
     assert isinstance(messages, list)
     return "\n".join(f"<{message['role']}>\n{message['content']}" for message in messages)
 
 
 def _shared(requests: Sequence[str]) -> Iterator[str]:
-    """Yield the common prefix of each request and the previous one."""
+    """Yield the common prefix of each request and the previous one, from the second request on."""
     for before, request in pairwise(requests):
         same = takewhile(lambda pair: pair[0] == pair[1], zip(before, request, strict=False))
         yield request[: sum(1 for _ in same)]
 
 
 def without_early_stops() -> AbstractContextManager[object]:
-    """Within this block, read every reply to its end."""
+    """In the `with` block, read every reply to its end."""
     reply = ServedModel.reply
 
     async def whole(model: ServedModel, ask: Ask) -> Reply:
@@ -300,7 +302,7 @@ def _read(path: Path) -> Iterator[Row]:
 
 
 def early_stop(runs: Sequence[Run], whole: Sequence[Run]) -> Report:
-    """Report the tokens with early stops, against the tokens of the same replies read to their ends."""
+    """Compare the tokens with early stops and the tokens of the same replies without early stops."""
     with_it, without = _by_role(runs), _by_role(whole)
     return Report(
         len(runs),
@@ -321,7 +323,7 @@ def _verified(runs: Sequence[Run]) -> int:
 
 
 def _by_role(runs: Sequence[Run]) -> Counter[str]:
-    """Return the number of tokens that were sent, by the role that asked for them."""
+    """Return the number of tokens that were sent to each role."""
     counts: Counter[str] = Counter()
     for run in runs:
         agents = [step.agent for step in run.outcome.steps if isinstance(step.details, Asked)]
@@ -345,13 +347,13 @@ def prefix(runs: Sequence[Run]) -> Report:
 
 
 def _shares(run: Run) -> Iterator[float]:
-    """Yield the share of each request that is a prefix of the previous request."""
+    """For each request except the first, yield the share of it that a prefix cache can reuse."""
     for shared, prompt in zip(run.shared, run.prompts[1:], strict=True):
         yield shared / prompt
 
 
 def totals(runs: Sequence[Run]) -> dict[str, JSON]:
-    """Return totals over all tasks."""
+    """Return the totals of calls, tokens and verified tasks."""
     requests = [request for run in runs for request in run.requests]
     prompt = sum(map(estimate, requests))
     return {

@@ -1,8 +1,9 @@
-"""Measure lost and delayed replies that end at random moments, on a model server that such an end can wedge.
+"""Measure how many replies are lost or delayed if AdaCoder closes streams early, and this sometimes wedges the server.
 
-The server is a stand-in Ollama over real HTTP. About every fiftieth closed stream, at random, holds the model's only
-slot until the model is unloaded. Replies are requested in sequence, and each ends after a random part of its text.
-Prints one JSON line: the number of lost replies, the longest wait for a first token, and the median wait after a wedge.
+The server is a stand-in Ollama over real HTTP. About one in fifty closed streams, at random, holds the model's only
+slot until the model is unloaded. Replies are requested one after the other, and AdaCoder ends each of them after a
+random part of its text. The output is one JSON line, with the number of lost replies, the longest wait for a first
+token, and the median wait after a wedge.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from adacoder.domain import Message
 from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError
 from adacoder.models.waiting import Reloaded
-from support.serving import KINDS, model_at, settings_of  # the path above leads to it
+from support.serving import KINDS, model_at, settings_of  # It is found by the path above.
 from support.standins.ollama import Script, StandIn
 
 REPLY = Script("".join(f"line_{number} = {number}\n" for number in range(40)), pause=0.001)
@@ -34,7 +35,7 @@ TARGET_SECONDS = 10.0
 
 
 async def measure(replies: int, version: str) -> Report:
-    """Request `replies` replies, and end each early."""
+    """Request `replies` replies one after the other, and end each early."""
     chance = random.Random(replies)
     lost, ordinary, mended = 0, [0.0], [0.0]
     async with StandIn(lambda _: REPLY, version=version, wedges=lambda: chance.random() < 1 / ONE_IN) as standin:

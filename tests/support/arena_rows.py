@@ -1,4 +1,4 @@
-"""Rows of the arena, made by hand."""
+"""Make rows of the arena by hand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def row(task: int = 0, *, right: bool | None = True, **changed: object) -> Row:
 
 
 def column(strategy: str, words: str, **changed: object) -> list[Row]:
-    """Return one row a task: `+` right and verified, `-` failed, `!` verified but wrong, `?` a server's failure."""
+    """Return one row for each sign: `+` verified and right, `-` failed, `!` verified but wrong, `?` a failed server."""
     meanings: dict[str, dict[str, object]] = {
         "+": {},
         "-": {"right": False},
@@ -50,7 +50,7 @@ def column(strategy: str, words: str, **changed: object) -> list[Row]:
 def attempt(
     number: int, *, right: bool | None = False, failure: str | None = "wrong_output", **more: object
 ) -> RowAttempt:
-    """Return an attempt of round `number`. By default, it fails the shown examples."""
+    """Return an attempt of round `number`. By default, the shown examples fail."""
     examples = (2, 2) if failure is None else (0, 2)
     made = RowAttempt(number, number, "programming_assistant", failure, examples, right)
     return replace(made, **more)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Shared by the tests of the command line: running it in this process, and files to run it on."""
+"""Helpers of the command line's tests. They run it in this process, and have files to run it on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GOOD_REPLY = f"```python\ndef hypotenuse(a, b):\n{BODY}```\n"
 WRONG_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```\n"
 PLAN = "1. Square both sides.\n2. Take the root of the sum."
 HEEDING = ("env", "--default-signal=INT")
-"""Prefix of a command that Ctrl-C must end. Without it, a background process inherits that the signal is ignored."""
+"""Prefix of a command that Ctrl-C must end. Without this prefix, a background process would ignore the signal."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Desk:
 
 
 def new_desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
-    """Create the fixture `desk`."""
+    """Create the desk for the fixture `desk`."""
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # no server answers here
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # No server answers at this address.
     return Desk(tmp_path, capsys)

@@ -1,4 +1,4 @@
-"""Shared by the tests of `verified`: a user's module, and the result for the function in it."""
+"""A helper of the tests of `verified`. It returns the outcome for a function in a user's module."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ async def concluded(
     reply: str | None = None,
     overlays: Mapping[Path, str] | None = None,
 ) -> Outcome:
-    """Return the outcome of a request for the function `of` in a file. `reply` replaces the current function.
+    """Return the outcome of a request for the function `of` in a file. If `reply` is given, it replaces the function.
 
-    `overlays`: the texts of other files that are open but not saved.
+    `overlays` has the texts of other files that are open but not saved.
     """
     path = ws.folder / file
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A Dask cluster of real processes, a model server that answers by seed, and `adacoder arena` on both."""
+"""A Dask cluster of real processes, a model server whose answer depends on the seed, and `adacoder arena` with both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.standins.openai import StandIn
 from support.standins.server import PATIENCE, Script
 
 LONG = 10 * PATIENCE
-"""Seconds within which even several process starts finish on a busy machine."""
+"""Timeout in seconds. Even on a busy machine, several processes can start in this time."""
 CANARY = "canary_4e51bd"
 SAMPLES = 6
 NAMES = ("double", "triple")
@@ -36,11 +36,11 @@ TASKS = [
 CELLS = SAMPLES * len(TASKS)
 _RIGHT = "```python\ndef double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n```\n"
 _WRONG = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    return x + 4\n```\n"
-"""Passes the shown examples."""
+"""A wrong reply. It passes the shown examples."""
 
 
 def by_seed(body: Mapping[str, Any]) -> Script:
-    """Return a reply that is right if the seed is even."""
+    """Return a reply. It is right if the seed is even."""
     return Script(_WRONG if body["seed"] % 2 else _RIGHT, load=0.1)
 
 
@@ -52,10 +52,10 @@ class DaskCluster:
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     address: str = ""
     environment: dict[str, str] = field(default_factory=dict)
-    """Variables for the cluster's processes, in addition to ours."""
+    """Environment variables for the cluster's processes, in addition to those of this process."""
 
     def schedule(self, *more: str, before: str = "") -> None:
-        """Start the scheduler. Its Python first runs the code `before`."""
+        """Start the scheduler. Its process first runs the code `before`."""
         file = self.folder / "scheduler.json"
         file.unlink(missing_ok=True)
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
@@ -64,13 +64,13 @@ class DaskCluster:
         self.address = json.loads(file.read_text())["address"]
 
     def work(self, name: str, *options: str, before: str = "") -> None:
-        """Start a worker, and wait until it has joined. Its Python first runs the code `before`."""
+        """Start a worker, and wait until it has joined the cluster. Its process first runs the code `before`."""
         fixed = ("worker", self.address, "--no-dashboard", "--no-nanny", "--name", name)
         self._start(name, before, *fixed, *options)
         until(lambda: b"Registered to" in (self.folder / f"{name}.log").read_bytes())
 
     def kill(self, name: str) -> None:
-        """SIGKILL a process."""
+        """Kill a process of the cluster by SIGKILL."""
         process = self.running.pop(name)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -89,7 +89,7 @@ class DaskCluster:
 
 @dataclass
 class Site:
-    """A cluster, a model server, and rows."""
+    """A folder with tasks and rows, a cluster, and a model server."""
 
     folder: Path
     cluster: DaskCluster
@@ -101,11 +101,11 @@ class Site:
 
     @property
     def count(self) -> int:
-        """Return the number of rows."""
+        """The number of rows."""
         return self.rows.read_bytes().count(b"\n") if self.rows.exists() else 0
 
     def start(self, *options: str, rows: str = "rows.jsonl", before: str = "") -> Run:
-        """Start a comparison. Its Python first runs the code `before`."""
+        """Start a run of the arena. Its process first runs the code `before`."""
         model = ("--model", "openai:qwen2.5-coder:7b", "--base-url", self.server.host)
         fixed = ("--samples", str(SAMPLES), "--seed", "0", "--strategy", "direct", "--rows", rows)
         program = f"{before}\nfrom adacoder.__main__ import main\nraise SystemExit(main())"
@@ -116,13 +116,13 @@ class Site:
         )
 
     def on_cluster(self, *options: str, before: str = "") -> Run:
-        """Start a comparison on the cluster."""
+        """Start a run of the arena on the cluster."""
         return self.start("--dask", self.cluster.address, *options, before=before)
 
 
 @dataclass
 class Run:
-    """A comparison that is running."""
+    """A run of the arena."""
 
     process: subprocess.Popen[bytes]
 
@@ -139,7 +139,7 @@ class Run:
 
 @contextmanager
 def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
-    """Create a site with a scheduler and no workers. With `starts=False`, the scheduler starts later."""
+    """Create a site with a scheduler and no workers. If `starts` is False, the test has to start the scheduler."""
     (folder / "tasks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in TASKS))
     cluster = DaskCluster(folder)
     with StandIn(by_seed).in_thread() as server:
@@ -148,7 +148,7 @@ def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
                 cluster.schedule()
             yield Site(folder, cluster, server)
         finally:
-            for name in [*cluster.running]:  # a worker may not end if its scheduler ends at the same time
+            for name in [*cluster.running]:  # If a scheduler ends first, its workers may not end by themselves.
                 cluster.kill(name)
 
 

@@ -1,4 +1,4 @@
-"""The forms in which models return a function, so that tests can return a function in each of them."""
+"""The forms in which models return a function. Tests use them to return a function in each form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adacoder.domain import Target
 from adacoder.pytext import Lines, dedent, normalize, string_interiors
 
 Dressing = Callable[[Target], str]
-"""Returns a reply of a model that has written the function of this target unchanged."""
+"""A function that returns the reply of a model. The reply has the target's function unchanged, in a certain form."""
 
 
 def _function(target: Target) -> str:
@@ -18,12 +18,12 @@ def _function(target: Target) -> str:
 
 
 def _body(target: Target) -> str:
-    """Return the body without the docstring, with its own indentation."""
+    """Return the target's body without the docstring. It keeps its indentation."""
     return normalize(target.body.of(target.text)).strip("\n")
 
 
 def _in_other_indentation(text: str, unit: str) -> str:
-    """Return `text` with `unit` for every four spaces before a statement. Strings stay unchanged."""
+    """Return `text` with every four spaces of indentation replaced by `unit`. Strings stay unchanged."""
     lines, inside = Lines(text), string_interiors(text)
     changed: list[str] = []
     for index in range(len(lines)):

@@ -1,4 +1,4 @@
-"""Models of the stand-in for OpenAI-compatible servers, for each engine."""
+"""Open models of the stand-in for OpenAI-compatible servers. The stand-in can imitate several engines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def model_of(url: str) -> ServedModel:
 def chatting(
     replies: Replies, name: str = CODER, **stand_in: Any
 ) -> AbstractAsyncContextManager[tuple[Any, ServedModel]]:
-    """Start a stand-in that serves a thinking model and one that does not think. Also yield a model of it."""
+    """Start a stand-in that serves a thinking model and one that does not think. Yield it with one of its models."""
     stand_in = {"models": (Model(CODER), THINKER), **stand_in}
     return talking(KIND, replies, name, stand_in, deadlines=AT_ONCE)
 

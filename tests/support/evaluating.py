@@ -1,4 +1,4 @@
-"""Shared by the tests of the sandbox: a workspace on disk, and a function in it to evaluate."""
+"""Helpers of the sandbox's tests. They make a workspace on disk, and evaluate a function in it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Workspace:
 
     folder: Path
     least: Level = Level.SEATBELT
-    """The weakest isolation to accept. The strongest that works here is used."""
+    """The weakest isolation to accept. The strongest isolation that works here is used."""
     interpreter: Interpreter | None = None
     best: Level = Level.FULL
     hosts: list[Host] = field(default_factory=list)
@@ -91,7 +91,7 @@ def program(path: Path, root: Path, text: str, of: str, suspects: tuple[str, ...
 
 
 def examples(text: str, of: str = "f") -> tuple[Example, ...]:
-    """Return the examples in the docstring of function `of`, as the source room would read them."""
+    """Return the examples in the docstring of function `of`, as `source` would read them."""
     function = next(found for found in definitions(text) if found.qualname == of)
     docstring = function.docstring
     if docstring is None:
@@ -110,7 +110,7 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
 
 
 def other_pythons() -> list[Path]:
-    """Return the other versions of Python, 3.8 or later, in PATH and next to the Python that runs the tests."""
+    """Return other versions of Python from 3.8 on. They are on PATH, or next to the Python that runs the tests."""
     found = {}
     folders = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep) if name]
     beside = sorted(Path(sys.base_prefix).parent.glob("*/bin"))
@@ -125,14 +125,17 @@ def other_pythons() -> list[Path]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition that must come true. If it does not, the test fails."""
+    """Wait until a condition holds. If it never does, the test fails."""
     async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110  # processes of the system set no Event
+        while not condition():  # noqa: ASYNC110  # The condition is about other processes, which set no Event.
             await asyncio.sleep(0.01)
 
 
 def processes_in(folder: Path) -> list[int]:
-    """Return the processes that run in a sandbox which shows `folder` or that work in it, and all their descendants."""
+    """Return the processes that belong to `folder`, and all their descendants.
+
+    They work in the folder, or run in a sandbox that shows it.
+    """
     parents: dict[int, int] = {}
     found: set[int] = set()
     for process in Path("/proc").glob("[0-9]*"):
@@ -166,7 +169,7 @@ async def traced(ws: Workspace, text: str, of: str = "f", timeout: float = 30) -
 
 
 def told(trace: Trace, text: str) -> list[str]:
-    """Format a trace for people: the call, the line's code, and the values that were new before it ran."""
+    """Return the lines of a trace in a readable form: the call, the code of the line, and the values that were new."""
     lines = dedent(text).splitlines()
     return [f"{each.call} {lines[each.line - 1].strip()}{_came(each)}" for each in trace.executed]
 

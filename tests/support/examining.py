@@ -1,4 +1,4 @@
-"""Shared by the tests of `doctor`: a whole examination, or one finding of it."""
+"""Helpers of the tests of `doctor`. They return all findings of an examination, or one of them."""
 
 from __future__ import annotations
 

@@ -29,15 +29,15 @@ _AHEAD = (
     *("service", "strategies.agentcoder", "source.coverage", "source.memorised"),
     *("models.ollama_backend", "models.openai_backend", "models.http"),
 )
-"""Modules of the product that a server imports sooner or later, besides those of `adacoder.lsp`."""
+"""Modules of the product, outside `adacoder.lsp`, that a server imports sooner or later."""
 _AHEAD_TOO = ("pygls.progress", "ollama", "httpcore", "anyio._backends._asyncio")
 _NUMBER = struct.Struct("!i")
 _MOST = 1 << 17
-"""Bytes of a question."""
+"""Maximum size of a question in bytes."""
 
 
 class Forked:
-    """A server, with what tests use of `asyncio.subprocess.Process`."""
+    """A forked server. It has the part of `asyncio.subprocess.Process` that the tests use."""
 
     pid: int
     _ending: asyncio.Task[int]
@@ -48,7 +48,10 @@ class Forked:
 
     @classmethod
     async def started(cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], limit: int) -> Self:
-        """Start what `command` would: `sys.executable`, then `-c CODE` or `-m MODULE`, and arguments."""
+        """Start the server that `command` would start.
+
+        `command` is `sys.executable`, then `-c CODE` or `-m MODULE`, then arguments.
+        """
         pairs = [socket.socketpair() for _ in range(4)]
         question = json.dumps([command[1:], str(folder), dict(environment)])
         socket.send_fds(_parent(), [question.encode()], [theirs.fileno() for _, theirs in pairs])
@@ -86,7 +89,7 @@ class Forked:
 
 @cache
 def _parent() -> socket.socket:
-    """Start this program. It ends with this process."""
+    """Start this file as a program, and return the connection to it. The program ends with this process."""
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen([sys.executable, "-P", __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()])
@@ -96,15 +99,18 @@ def _parent() -> socket.socket:
 
 
 def _main(asked: socket.socket) -> None:
-    """Import, then fork a server for each question, and for each server a parent that tells of its start and end."""
+    """Import the modules. Then fork a server for each question.
+
+    Each server has a parent of its own, which reports the server's process id and its end.
+    """
     lsp = importlib.import_module("adacoder.lsp")
     own = (module.name for module in pkgutil.walk_packages(lsp.__path__, "adacoder.lsp."))
     for name in (*own, *(f"adacoder.{name}" for name in _AHEAD), *_AHEAD_TOO):
         importlib.import_module(name)
-    importlib.import_module("lsprotocol.converters").get_converter()  # resolves forward references
+    importlib.import_module("lsprotocol.converters").get_converter()  # This resolves forward references.
     gc.freeze()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the tests'
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is only for the tests.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The kernel reaps the children.
     while True:
         question, descriptors, _, _ = socket.recv_fds(asked, _MOST, 4)
         if not question:

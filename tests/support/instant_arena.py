@@ -21,7 +21,7 @@ RIGHT = "```python\ndef double(x):\n    return 2 * x\n```\n"
 
 
 async def run(folder: Path, samples: int) -> None:
-    """Run all cells that have no row yet."""
+    """Run all cells of the arena that have no row yet."""
 
     async def open_model(*_: object) -> ScriptedModel:
         return ScriptedModel(then=RIGHT)

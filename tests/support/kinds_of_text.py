@@ -1,4 +1,4 @@
-"""Texts of every kind that a module may contain, for measures of texts. Unlike real texts, each has only one kind."""
+"""Texts of every kind that a module may contain, for measures of texts. Unlike real texts, each is of one kind only."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _WRITTEN = {
 
 
 def _numbers() -> Mapping[str, str]:
-    """Return texts of numbers, in the forms that they have in tables and in examples."""
+    """Return texts that consist of numbers, in the forms that occur in tables and examples."""
     numbers = [(7919 * number * number + 31) % 100_003 for number in range(1, 161)]
     return {
         "a list of numbers": f"[{', '.join(map(str, numbers))}]",
@@ -107,7 +107,7 @@ def _numbers() -> Mapping[str, str]:
 
 
 def _by_chance() -> Mapping[str, str]:
-    """Return texts that no vocabulary has words for."""
+    """Return random texts. No vocabulary has words for them."""
     seeds = [hashlib.sha256(bytes([number])).digest() for number in range(12)]
     return {
         "hexadecimal": "\n".join(seed.hex() for seed in seeds),

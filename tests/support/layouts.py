@@ -1,4 +1,4 @@
-"""Create environments in the layout of the usual tools, by hand. So no test needs the tools or the network."""
+"""Create environments as the usual tools lay them out, but without these tools and without the network."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 BASE_PYTHON = Path(vars(sys)["_base_executable"])
-"""The Python that `venv` makes environments from. typeshed lacks this name."""
+"""The Python that `venv` makes environments from. It is read from `vars`, because typeshed lacks the name."""
 EXECUTABLE = BASE_PYTHON.resolve()
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 PACKAGES = "dist-packages" if (Path(sys.base_prefix) / "lib/python3/dist-packages").is_dir() else "site-packages"
-"""The name of an installation's folder for packages, which is different on Debian. Environments always have
+"""The name of the folder for packages in an installation. It is different on Debian. In environments, it is always
 `site-packages`.
 """
 _LEFT_OUT = ("test", "tests", "idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip", "config-*", "__pycache__")
@@ -75,7 +75,7 @@ def package(folder: Path, name: str = "installed") -> None:
 
 
 def project(folder: Path, name: str = "sibling", *, source: str = "") -> Path:
-    """Create another Python project with a package, secret files and more. Return the folder of its modules."""
+    """Create another Python project with a package and a secret file. Return the folder of its modules."""
     (folder / source / name).mkdir(parents=True)
     (folder / source / name / "__init__.py").write_text("ONE = 1\n", encoding="utf-8")
     (folder / source / name / ".env").write_text("private", encoding="utf-8")
@@ -84,7 +84,10 @@ def project(folder: Path, name: str = "sibling", *, source: str = "") -> Path:
 
 
 def installed_in_place(packages: Path, folder: Path, name: str = "sibling", *, hook: bool) -> None:
-    """Install the project in `folder` in place, as pip and setuptools do: by a path, or by an import hook."""
+    """Install the project in `folder` in place, as pip and setuptools do.
+
+    The `.pth` file adds an import hook if `hook` is True, and else the path of the project.
+    """
     (packages / f"{name}-1.0.dist-info").mkdir()
     told = f'{{"url": "file://{folder}", "dir_info": {{"editable": true}}}}'
     (packages / f"{name}-1.0.dist-info" / "direct_url.json").write_text(told, encoding="utf-8")

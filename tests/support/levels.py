@@ -14,14 +14,14 @@ needs_full = pytest.mark.isolation(Level.FULL)
 FULL = pytest.param(Level.FULL, marks=needs_full, id=Level.FULL)
 LSM = pytest.param(Level.LSM, marks=pytest.mark.isolation(Level.LSM), id=Level.LSM)
 NONE = pytest.param(Level.NONE, id=Level.NONE)
-"""A test parameter. Code that runs unconfined needs no isolation."""
+"""A test parameter. It has no mark, because code that runs unconfined needs no isolation."""
 LEVELS = [FULL, LSM]
 
 
 def skip_what_needs_more(items: list[pytest.Item]) -> None:
-    """Skip tests that need an isolation level which does not work here.
+    """Skip tests that need an isolation level that does not work here.
 
-    If no level works, skip all tests that need one.
+    A test can also need any level. It is skipped if no level works.
     """
     for item in items:
         needed = [mark.args[0] if mark.args else None for mark in item.iter_markers("isolation")]

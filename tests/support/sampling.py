@@ -9,9 +9,9 @@ import pytest
 
 
 def sampled(values: Iterable[Any], sample: Collection[Any] | int) -> list[Any]:
-    """Mark the values outside the sample as `rest`.
+    """Return the values, as parameters of a test. Values outside the sample are marked as `rest`.
 
-    `sample`: the values to try by default, or n to try every n-th.
+    `sample` has the values to try by default, or is a number n to try every n-th value.
     """
     every = list(values)
     chosen = every[::sample] if isinstance(sample, int) else sample

@@ -1,4 +1,4 @@
-"""Requests to a scripted model, with the real evaluator."""
+"""Run requests with a scripted model and the real evaluator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Desk:
         self.clear()
 
     def clear(self) -> None:
-        """Forget settings, models and what was learnt of them; only the processes that run candidates stay."""
+        """Reset the settings, the models and the session. Only the processes that run candidates stay."""
         self.model = ScriptedModel()
         self.opens: Callable[[str | None], ScriptedModel] = lambda model_id: self.model
         self.settings = Settings(models=("scripted",))

@@ -1,4 +1,4 @@
-"""The kinds of model servers that have a stand-in, and their models as a request opens them."""
+"""The kinds of model servers that have a stand-in, and helpers that open and ask their models."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ MESSAGES = (Message("system", "You write Python."), Message("user", "Write f."))
 
 @dataclass(frozen=True, slots=True)
 class ServerKind:
-    """A kind of model server: its stand-in, and the way to open its models."""
+    """A kind of model server, with its stand-in and the functions that open its models."""
 
     kind: Kind
     prefix: str
     """Prefix of the ids of its models."""
     stand_in: Callable[..., Any]
-    """Creates a `StandInServer` of this kind. It takes `replies` and the stand-in's own arguments."""
+    """A function that creates a `StandInServer` of this kind. It takes `replies` and the stand-in's own arguments."""
     model: Callable[[str], object]
-    """Creates one of the `models` that the stand-in serves."""
+    """A function that creates one of the `models` for a stand-in to serve."""
     server: Callable[[str | None, Deadlines], Server]
-    """Creates the client for the server at an address."""
+    """A function that creates the client for the server at an address."""
     facts_path: str
     """Path of the request about a model's properties."""
 
@@ -52,14 +52,14 @@ KINDS: Mapping[str, ServerKind] = {
     "ollama 0.33": ServerKind(OLLAMA, "ollama", partial(StandIn, version="0.33.0"), Model, OllamaServer, "/api/show"),
     "openai": ServerKind(OPENAI, "openai", standin_openai.StandIn, standin_openai.Model, OpenAIServer, "/v1/models"),
 }
-"""All kinds. `integration/models/test_contract*.py` tests with each of them what must hold for every server."""
+"""All kinds. `integration/models/test_contract*.py` has the tests that must pass for every kind."""
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 _OLLAMAS = {name: kind for name, kind in KINDS.items() if kind.prefix == "ollama"}
 every_ollama = pytest.mark.parametrize("kind", _OLLAMAS.values(), ids=_OLLAMAS.keys())
 
 
 def does_not_think() -> Calibration:
-    """Return the calibration of a model whose first reply was read to its end and had no thoughts."""
+    """Return the calibration of a model whose first reply had no thoughts."""
     calibration = Calibration()
     calibration.thinks_aloud = False
     return calibration
@@ -107,7 +107,7 @@ async def talking(
     stand_in: Mapping[str, Any] | None = None,
     **opened: Any,
 ) -> AsyncIterator[tuple[Any, ServedModel]]:
-    """Start a stand-in with the arguments `stand_in`, and open a model of it with the arguments `opened`.
+    """Start a stand-in with the arguments `stand_in`. Open one of its models with the arguments `opened`.
 
     At the end, no connection may be open.
     """
@@ -134,9 +134,9 @@ async def ask(
 
 
 def sentence(error: BaseException, server: StandInServer | str) -> str:
-    """Return the message of an error, with HOST for the address of `server`.
+    """Return the message of an error. The address of `server` is replaced by HOST.
 
-    It must be one line that ends like a sentence.
+    The message must be one line and end like a sentence.
     """
     text = str(error)
     assert isinstance(error, AdaCoderError)
@@ -145,18 +145,18 @@ def sentence(error: BaseException, server: StandInServer | str) -> str:
 
 
 def fate(server: StandInServer, number: int) -> list[str]:
-    """Return the events of one chat, in order. Loading of the model is left out."""
+    """Return the events of one chat, in order. The event `load` is left out."""
     events = [event.rpartition(" ") for event in server.events]
     return [what for what, _, of in events if of == str(number) and what != "load"]
 
 
 def settings_of(body: Body) -> dict[str, object]:
-    """Return the parameters of a chat other than its messages. Ollama's options are included."""
+    """Return all parameters of a chat except its messages. Ollama's options are included."""
     options = body.get("options")
     rest = {name: value for name, value in body.items() if name not in ("options", "messages")}
     return rest | (options if isinstance(options, dict) else {})
 
 
 def words(count: int) -> tuple[Message, ...]:
-    """Return a prompt that a stand-in counts as `count` tokens, plus some for the template around it."""
+    """Return a prompt that a stand-in counts as `count` tokens, and some more for the template around a message."""
     return (Message("user", "word " * count),)

@@ -1,4 +1,4 @@
-"""Shared by the tests of putting candidates in place."""
+"""Helpers of the tests of `splice`, which puts candidates in place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def put(
     qualname: str = "f",
     file: str = "mod.py",
 ) -> str:
-    """Return the text of the module with a candidate in place. Check everything that holds for every splice."""
+    """Return the text of the module with a candidate in place. Also `check` the splice."""
     target = target_in(text, qualname, file)
     candidate = Candidate(function, imports, definitions)
     placed = splice(target, candidate)
@@ -36,16 +36,16 @@ def put(
 
 
 def body(function: str, text: str = STUB, qualname: str = "f") -> str:
-    """Return the body that the function of `text` gets from a candidate's function."""
+    """Return the body of the function in `text` after a candidate's function is put in its place."""
     result = put(text, function, qualname=qualname)
     target = target_in(result, qualname)
     return target.body.of(result).removeprefix("\n")
 
 
 def check(target: Target, candidate: Candidate, placed: Splice, file: str = "mod.py") -> None:
-    """Check what holds for every splice.
+    """Check the properties of every splice.
 
-    Its edits are small and in order, the function's header stays, and a second splice changes nothing.
+    The edits are small and in order, the function's header stays the same, and a second splice changes nothing.
     """
     assert apply_edits(target.text, placed.edits) == placed.text
     again = target_in(placed.text, target.qualname, file)
@@ -64,7 +64,7 @@ def check(target: Target, candidate: Candidate, placed: Splice, file: str = "mod
 
 
 def assert_small(text: str, edit: Edit) -> None:
-    """Check that an edit does not remove a line at either end only to insert it again."""
+    """Check that an edit does not remove its first or last line only to insert the same line again."""
     old, new = text[edit.start : edit.end].splitlines(keepends=True), edit.text.splitlines(keepends=True)
     assert old != new
     if old and new:

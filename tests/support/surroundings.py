@@ -1,4 +1,4 @@
-"""A project on disk, and the pieces of it that a model sees."""
+"""A project on disk, and the pieces of the project that a model sees."""
 
 from __future__ import annotations
 
@@ -157,14 +157,14 @@ class Project:
         self.folder = folder
 
     def write(self, **modules: str) -> None:
-        """Write modules. Two underscores stand for a slash: `pkg____init__` is `pkg/__init__.py`."""
+        """Write modules. In a name, `__in__` stands for a slash, and `pkg____init__` means `pkg/__init__.py`."""
         for name, text in modules.items():
             path = self.folder / f"{name.replace('____init__', '/__init__').replace('__in__', '/')}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text), encoding="utf-8")
 
     def target(self, qualname: str, text: str, file: str = "shop.py") -> Target:
-        """Return the function `qualname` in a file with `text`."""
+        """Write a file with `text`. Return the target of its function `qualname`."""
         path = self.folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         text = textwrap.dedent(text)
@@ -172,7 +172,7 @@ class Project:
         return locate(text, path, self.folder, qualname=qualname)
 
     def pieces(self, qualname: str, text: str, file: str = "shop.py", **overlays: str) -> tuple[Piece, ...]:
-        """Return the pieces that are shown around the function."""
+        """Write a file with `text`. Return the pieces of context for its function `qualname`."""
         opened = {self.folder / f"{name}.py": textwrap.dedent(text) for name, text in overlays.items()}
         return pieces(self.target(qualname, text, file), opened)
 

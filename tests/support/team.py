@@ -1,4 +1,4 @@
-"""Scripted Agents behind a real Request. They show what a strategy asks of which Agent, and with what result."""
+"""Scripted Agents behind a real Request. They record which calls a strategy makes, and decide the results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def written(number: int) -> Candidate:
 
 
 def matching(*passed: int) -> Verdict:
-    """Return a verdict in which the examples with these numbers match. The first other example is the failure."""
+    """Return a verdict in which only the examples with these numbers match. The first other example is the failure."""
     results = tuple(ExampleResult(each, each.line in passed, entered=True) for each in EXAMPLES)
     failed = next((each.example for each in results if not each.matched), None)
     failure = None if failed is None else Failure(FailureKind.WRONG_OUTPUT, "It is wrong.", failed, got="0")
@@ -60,12 +60,12 @@ MEMORISED = Verdict(
 
 
 def steps_of(*values: int) -> Trace:
-    """Return a trace in which `n` has these values."""
+    """Return a trace in which `n` has these values, one after the other."""
     return Trace(tuple(Executed(1, 1, (("n", str(each)),)) for each in values), ended=True)
 
 
 Says: TypeAlias = Mapping[str, Sequence[object]]
-"""The results of the replies to each action, in order. The last result repeats."""
+"""The results of the calls, by action. After the last result of an action, the same result is given again."""
 
 
 @dataclass
@@ -80,13 +80,13 @@ class Asked:
 
 @dataclass
 class Team:
-    """Writes numbered programs with the scripted verdicts, and gives the scripted answers to each action."""
+    """The Agents of a request. They write numbered programs, and give scripted verdicts, answers and traces."""
 
     verdicts: Sequence[Verdict]
-    """The verdicts of the programs by number. Later programs fail all examples."""
+    """The verdicts of the programs, in order. Further programs fail all examples."""
     says: Says = field(default_factory=dict)
     traces: Callable[[int, Example], Trace] = lambda number, example: steps_of(number)
-    """Returns the trace of an example on the n-th program."""
+    """A function that returns the trace of an example for the n-th program."""
     asked: list[Asked] = field(default_factory=list)
     traced: list[tuple[int, Example]] = field(default_factory=list)
     journal: Journal = field(default_factory=Journal)

@@ -1,9 +1,9 @@
 """Run `adacoder` and record all of its connections and all files that it writes: `python watched.py LOG [COMMAND…]`.
 
-LOG gets one line for each event: a JSON list with the event and its object. Python itself reports both (PEP 578), so no
-library can avoid the record. Connections of a process to itself are not recorded: with them, the probe of isolation
-checks that attempts which must fail inside succeed outside. The processes that run examples are confined, and have
-their own tests.
+LOG gets one line for each event, a JSON list with the event and its object. Python itself reports the events (PEP 578),
+so no library can avoid the record. Connections of a process to itself are not recorded. The probe of isolation makes
+them. It checks that its attempts succeed outside the sandbox, because they must fail inside. The processes that run
+examples are confined, and have their own tests.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if __name__ == "__main__":
 
     watch(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     elsewhere = os.environ.get("ADACODER_TEST_STRAY")
-    if elsewhere:  # the tests must detect this
+    if elsewhere:  # The tests must detect these two violations.
         Path("stray.txt").write_text("stored", encoding="utf-8")
         with socket.socket() as stray:
             stray.connect_ex(("127.0.0.1", int(elsewhere)))

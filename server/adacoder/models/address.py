@@ -1,4 +1,4 @@
-"""Parse the address of a model server, and decide which data may be sent there."""
+"""Parse the address of a model server, and decide if prompts and API keys may be sent there."""
 
 from __future__ import annotations
 
@@ -33,18 +33,21 @@ _HOME = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Address of a model server."""
+    """The address of a model server."""
 
     url: str
-    """Scheme, host, port and optional path: `http://127.0.0.1:11434`."""
+    """Scheme, host, port and optional path, such as `http://127.0.0.1:11434`."""
     loopback: bool
-    """True for this machine. Then no proxy is used."""
+    """True if the server is on this machine. Then no proxy is used."""
     named: bool
-    """True if the user named it; False for Ollama's default."""
+    """True if the user gave the address. False for Ollama's default address."""
 
     @property
     def may_have_key(self) -> bool:
-        """True if an API key may be sent: the user named the server, and no network carries the key unencrypted."""
+        """True if an API key may be sent there.
+
+        The user must have named the server, and the key must be encrypted unless it stays on this machine.
+        """
         return self.named and (self.loopback or self.url.startswith("https:"))
 
     @property
@@ -53,15 +56,15 @@ class Address:
         return self.loopback and not self.named and urlsplit(self.url).hostname != "127.0.0.1"
 
     async def is_private(self) -> bool:
-        """Return whether all addresses of the host are on this machine or in a private network.
+        """Return whether all IP addresses of the host belong to this machine or to a private network.
 
-        Only name servers are contacted.
+        This contacts only name servers, not the host.
 
         Raises:
             OSError, UnicodeError: the host's name cannot be resolved.
         """
         parts = urlsplit(self.url)
-        with suppress(ValueError):  # a name, not an IP address
+        with suppress(ValueError):  # The host is a name, not an IP address.
             return _is_home(str(ipaddress.ip_address(parts.hostname or "")))
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(parts.hostname, parts.port, type=socket.SOCK_STREAM)
@@ -69,11 +72,11 @@ class Address:
 
 
 async def require_private(place: Address, kind: Kind, seconds: float) -> None:
-    """Return if `place` is on this machine or in a private network.
+    """Raise an error unless `place` is on this machine or in a private network.
 
     Raises:
-        LeavesNetwork: it is not.
-        NotRunning: its name cannot be resolved within `seconds`.
+        LeavesNetwork: the host is elsewhere.
+        NotRunning: the host's name cannot be resolved within `seconds`.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -87,13 +90,14 @@ async def require_private(place: Address, kind: Kind, seconds: float) -> None:
 def address(host: str | None) -> Address:
     """Return the address of an Ollama server: `host`, else `OLLAMA_HOST`, else Ollama's default.
 
-    Under WSL, the default server is on Windows if none listens here.
+    Under WSL, the default is a server on Windows if none listens here.
 
-    The syntax is as in `OLLAMA_HOST`. Blanks and quotes around the address are ignored. A bare host has port 11434,
-    `http://` 80 and `https://` 443. An address to listen on, such as `0.0.0.0`, means this machine.
+    `host` is written like `OLLAMA_HOST`. Blanks and quotes around it are ignored. The default port is 11434 if there is
+    no scheme, 80 after `http://` and 443 after `https://`. An address to listen on, such as `0.0.0.0`, means this
+    machine.
 
     Raises:
-        BadHost: it is not an address.
+        BadHost: the text is not an address.
     """
     written = (host or os.environ.get("OLLAMA_HOST") or "").strip(_BLANKS_AND_QUOTES)
     if not written and (windows := windows_host(_OLLAMA_PORT)) is not None:
@@ -105,13 +109,14 @@ def address(host: str | None) -> Address:
 
 
 def base_url(written: str | None) -> Address:
-    """Return the address of an OpenAI-compatible server, with its path. For most servers this is `/v1`.
+    """Return the address of an OpenAI-compatible server, with its path. Most servers have the path `/v1`.
 
-    Blanks and quotes around the address are ignored. The default scheme is `http`. The default port is the scheme's.
+    Blanks and quotes around the address are ignored. The default scheme is `http`. The default port is 80 for `http`
+    and 443 for `https`.
 
     Raises:
         NoBaseUrl: `written` is None or empty.
-        BadHost: it is not an address.
+        BadHost: `written` is not an address.
     """
     written = (written or "").strip(_BLANKS_AND_QUOTES)
     if not written:
@@ -123,10 +128,10 @@ def base_url(written: str | None) -> Address:
 
 
 def _read(written: str, bare_port: int) -> Address:
-    """Parse an address. `bare_port` is the port if neither a scheme nor a port is written.
+    """Parse an address. Its port is `bare_port` if the text has neither a scheme nor a port.
 
     Raises:
-        ValueError: it is not an address.
+        ValueError: the text is not an address.
     """
     scheme, separator, rest = written.partition("://")
     if not separator:
@@ -153,7 +158,7 @@ def _machine(name: str) -> tuple[str, bool]:
     """Return a host's name as a URL spells it, and whether the host is this machine.
 
     Raises:
-        ValueError: it is not a host's name.
+        ValueError: `name` is not the name of a host.
     """
     try:
         ip = ipaddress.ip_address(name)

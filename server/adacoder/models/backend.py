@@ -1,4 +1,4 @@
-"""Base classes of backends, which open models by name and examine them for `doctor`."""
+"""Base classes of backends. A backend opens models by name, and examines them for `doctor`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MEASURING = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """State of models that is kept between requests. It belongs to the code that starts requests."""
+    """What is known about models, kept between requests. The code that starts the requests owns this object."""
 
     leases: Leases = field(default_factory=Leases)
     calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
@@ -49,7 +49,10 @@ class Session:
             self.seconds_a_call[model] = sum(seconds) / len(seconds)
 
     def announced(self, strategy: str, calls: int, model: str | None) -> str:
-        """Announce a request's maximum number of calls, and their duration at the speed of the last request."""
+        """Return the announcement of a request's maximum number of calls.
+
+        It includes their duration if the speed of the last request is known.
+        """
         text = f"{strategy} asks the model at most {counted(calls, 'time')}"
         seconds = self.seconds_a_call.get(model or "")
         return text if seconds is None else f"{text}; at {seconds:.1f} s a call, as last time, {calls * seconds:.0f} s"
@@ -59,7 +62,7 @@ class Backend(ABC):
     """One kind of backend, for one request or one examination."""
 
     slots = 1
-    """Number of requests that a server of this kind handles in parallel without slowing them down."""
+    """Number of requests that a server of this kind handles in parallel without slowing down."""
 
     def __init__(self, settings: Settings, session: Session, on_wait: OnWait) -> None:
         """`on_wait` is called with the reason for each wait."""
@@ -72,15 +75,15 @@ class Backend(ABC):
         """Open the model `name`, or the model that this backend prefers if `name` is empty.
 
         Raises:
-            ModelError: the model does not exist. (Some servers report this only at the first reply.)
+            ModelError: the model does not exist. (With some servers, only the first reply raises this.)
         """
 
     @abstractmethod
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
-        """Examine the model that `open_model` would open, without using it.
+        """Examine the model that `open_model` would open. The model is not used.
 
         Args:
-            name: as for `open_model`.
+            name: as in `open_model`.
             how: the reason for examining this model, such as "as named".
             probes_speed: True if the model's speed is measured afterwards, which loads the model.
         """
@@ -93,7 +96,7 @@ class ServedBackend(Backend):
     prefix: str
     """Prefix of the ids of its models."""
     reload_advice = ""
-    """Advice for a loaded model that answers nothing until it is unloaded."""
+    """Advice to show if a loaded model did not answer and was unloaded; empty if there is none."""
 
     @property
     def deadlines(self) -> Deadlines:
@@ -114,15 +117,15 @@ class ServedBackend(Backend):
         )
 
     async def require_home(self, place: Address) -> None:
-        """Raise a ModelError if `place` is outside the user's network, unless that is allowed."""
+        """Raise a ModelError if `place` is outside the user's network and the settings do not allow this."""
         if not self.settings.allow_cloud:
             await require_private(place, self.kind, self.deadlines.connect)
 
     async def soon(self, answer: Awaitable[T], url: str) -> T:
-        """Await an answer that needs no loaded model.
+        """Return the awaited answer, which needs no loaded model and so must come soon.
 
         Raises:
-            NotRunning: the answer does not come in time.
+            NotRunning: the answer did not come in time.
         """
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -131,7 +134,7 @@ class ServedBackend(Backend):
             raise NotRunning(url, self.kind) from None
 
     async def measure(self, name: str) -> Finding:
-        """Measure a model's speed: load it as for a request, and let it write some tokens."""
+        """Measure a model's speed. The model is loaded as for a request, and writes some tokens."""
         model_id = f"{self.prefix}:{name}"
         finding = partial(Finding, "Speed", model=model_id)
         self.on_wait(f"measuring {model_id}")

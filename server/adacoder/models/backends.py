@@ -1,4 +1,4 @@
-"""Models by id: `ollama:qwen2.5-coder:7b` (`ollama:` may be omitted), `openai:MODEL` or `replay:PATH`.
+"""Open models by their id: `ollama:qwen2.5-coder:7b` (`ollama:` may be omitted), `openai:MODEL` or `replay:PATH`.
 
 To add a kind of backend, define a `Backend` in a new file of this folder, and add it to `BACKENDS`.
 """
@@ -31,11 +31,11 @@ async def open_model(
 ) -> ChatModel:
     """Open the model with this id, or the best installed code model if there is none.
 
-    With `settings.record`, record the conversation together with `about`. `on_wait` is called with the reason for each
-    wait.
+    If `settings.record` is set, the conversation is recorded together with `about`. `on_wait` is called with the reason
+    for each wait.
 
     Raises:
-        ModelError: the model does not exist. (A model that the server lacks is reported only at the first reply.)
+        ModelError: the model cannot be opened. (If the server lacks the model, only the first reply raises this.)
     """
     kind, name = kind_and_name(model_id)
     model = await BACKENDS[kind](settings, session, on_wait).open_model(name)
@@ -60,7 +60,7 @@ def _redaction(settings: Settings, about: About | None) -> Redaction:
     """Return the redaction of names and paths that identify this machine, its user and its servers."""
     servers: list[str] = []
     for read, written in ((address, settings.host), (base_url, settings.base_url)):
-        with suppress(ModelError):  # not an address; reported when it is needed
+        with suppress(ModelError):  # It is not an address. This is reported when the address is needed.
             servers.append(read(written).url)
     return Redaction.here(None if about is None else about.workspace, servers)
 
@@ -70,4 +70,4 @@ BACKENDS: Mapping[str, type[Backend]] = {
     "openai": OpenAIBackend,
     "replay": ReplayBackend,
 }
-"""Backends by the prefix of a model id, before its first colon."""
+"""Backends by the prefix of their model ids, which ends before the first colon."""

@@ -1,4 +1,4 @@
-"""Interface of every model backend: the ChatModel protocol, and the lease.
+"""The ChatModel protocol, which every model implements, and the lease of a model.
 
 Agents depend only on `Answering`, `window.py` and `errors.py`.
 """
@@ -15,10 +15,10 @@ from adacoder.domain import Message, Reply
 from adacoder.models.window import Window
 
 Enough = Callable[[str], bool]
-"""Called with the reply's text whenever the text has grown. If it returns True, the reply ends (`Ended.STOPPED_EARLY`).
-"""
+"""A callback that gets the reply's text whenever it has grown. If it returns True, the reply ends here
+(`Ended.STOPPED_EARLY`)."""
 OnWait = Callable[[str], None]
-"""Called with the reason for a wait, such as `waiting for the model, 1 ahead`."""
+"""A callback that gets the reason for a wait, such as `waiting for the model, 1 ahead`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Sampling:
     """Sampling parameters of one request."""
 
     temperature: float | None = None
-    """The temperature; None: use the setting."""
+    """The temperature. None means the temperature of the settings."""
     top_p: float | None = None
-    """The value of top_p; None: use the server's default."""
+    """The value of top_p. None means the server's default."""
 
 
 def never(text: str) -> bool:
-    """Never end a reply early, whatever its text is."""
+    """Return False: the reply is never ended early."""
     del text
     return False
 
@@ -60,11 +60,11 @@ class Answering(Protocol):
 
     @property
     def name(self) -> str | None:
-        """Model id as a user writes it, such as `ollama:qwen2.5-coder:7b`; None until a model is needed."""
+        """Model id as a user writes it, such as `ollama:qwen2.5-coder:7b`. It is None until a model is needed."""
         ...
 
     async def window(self) -> Window:
-        """Return the context window, which also measures texts. It stays the same for a whole request.
+        """Return the context window, which can also measure texts. It stays the same during a request.
 
         Raises:
             ModelError: the model may not be used, or does not exist.
@@ -90,7 +90,7 @@ class ChatModel(Answering, Protocol):
 
     @property
     def lease_key(self) -> Hashable:
-        """Key of the lease, which identifies a model of a server."""
+        """Key of the lease. It identifies a model and its server."""
         ...
 
     async def close(self) -> None:
@@ -103,12 +103,12 @@ class Leases:
 
     The caller of the service owns this object. There are no other queues.
 
-    A request holds a model from its first call to its last. If a server alternated between two requests, it would lose
-    the cached beginning of their prompts each time.
+    A request holds a model from its first call to its last. A server that alternated between two requests would lose
+    the cached beginning of the prompt at each change.
     """
 
     def __init__(self, places: int = 1) -> None:
-        """`places` requests may hold a model at a time. Use more than one only if its server has as many slots."""
+        """`places` is the number of requests that may hold a model at a time. The server needs as many slots."""
         self._places = places
         self._queues: dict[Hashable, list[asyncio.Event]] = {}
 
@@ -116,9 +116,10 @@ class Leases:
     async def lease(self, key: Hashable, on_wait: OnWait) -> AsyncGenerator[None]:
         """Hold the model `key` inside the `async with` block.
 
-        Requests are served in order, and a wait can be cancelled.
+        Requests get the model in the order in which they came. A wait can be cancelled.
 
-        During a wait, `on_wait` is called with `waiting for the model, 1 ahead`, and again when the number changes.
+        If there is a wait, `on_wait` is called with a text such as `waiting for the model, 1 ahead`, and again whenever
+        the number changes.
         """
         queue = self._queues.setdefault(key, [])
         moved = asyncio.Event()

@@ -20,22 +20,22 @@ from adacoder.models.openai import OpenAIServer
 from adacoder.models.server import Deadlines, Facts, Running
 
 _CODER = re.compile(r"code|codestral|devstral")
-"""Families that are made for code, by their names."""
+"""Matches the name of a model family that is made for code."""
 
 _MEMORY_SHARE = 2 / 3
-"""Share of this machine's memory that a model chosen by default may take. The rest is for its window, the editor and
-the system. A GPU that shares the memory can usually use about as much.
+"""Share of this machine's memory that a default model may take. The rest is for its window, the editor and the system.
+A GPU that shares the memory can usually use about the same share.
 """
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([BM])", re.IGNORECASE)
 _BYTES_PER_PARAMETER = 0.6
 """Bytes per parameter with Ollama's usual quantization."""
 _AT_ONCE = 4
-"""Maximum number of parallel requests about models."""
+"""Maximum number of parallel requests for the properties of models."""
 _MOST_MODELS = 500
-"""Maximum number of a server's models to consider, most recently changed first."""
+"""Maximum number of a server's models to consider. The most recently changed ones are kept."""
 _MOST_ASKED = 50
-"""Maximum number of requests in a search for a suitable model."""
+"""Maximum number of models to look up in the search for a default model."""
 _ASKING = 20.0
 """Timeout in seconds for describing all models."""
 _LONGEST_NAME = 1000
@@ -53,15 +53,16 @@ class InstalledModel:
     cloud: bool = False
     """True if it runs on another machine."""
     size: int = 0
-    """Bytes on disk, which the model needs at least in memory; 0 if unknown."""
+    """Bytes on disk; 0 if unknown. In memory, the model needs at least as much."""
     quantization: str = ""
     """Quantization, such as `Q4_K_M`; empty if unknown."""
     fits: bool | None = None
-    """True if this machine's memory is enough, with room to spare; None if unknown, or if the model runs elsewhere."""
+    """True if this machine has enough memory for a default model of this size. None if this is unknown, or if the model
+    runs elsewhere."""
 
     @property
     def is_too_large(self) -> bool:
-        """True if it takes more of this machine's memory than a default model may."""
+        """True if the model takes more of this machine's memory than a default model may."""
         return self.fits is False
 
     @property
@@ -91,7 +92,7 @@ class Described:
     facts: Facts | None
     """The model's properties; None if the server does not report them."""
     running: Running | None
-    """The model's state in memory; None if the model is not loaded, or if the server does not report this."""
+    """The state of the loaded model. None if it is not loaded, or if the server does not report this."""
 
 
 Named = TypeVar("Named", InstalledModel, Running)
@@ -99,10 +100,10 @@ T = TypeVar("T")
 
 
 class Listing(tuple[T, ...]):
-    """Installed models of a server, limited in number."""
+    """A list of a server's models. Its length is limited."""
 
     others: int = 0
-    """Number of models that are left out."""
+    """Number of models that are left out of the list."""
 
 
 async def installed(host: str | None) -> Listing[InstalledModel]:
@@ -116,7 +117,7 @@ async def installed(host: str | None) -> Listing[InstalledModel]:
 
 
 async def served(url: str) -> Listing[InstalledModel]:
-    """List the models of the OpenAI-compatible server at `url`, in its order. Few servers report their sizes.
+    """List the models of the OpenAI-compatible server at `url`, in the server's order. Few servers report sizes.
 
     Raises:
         ModelError: no server answers there.
@@ -130,7 +131,7 @@ async def served(url: str) -> Listing[InstalledModel]:
 
 
 async def described(host: str | None) -> Listing[Described]:
-    """List the installed models as `installed` does, with the properties and the load state of each.
+    """List the same models as `installed`, with the properties and the load state of each.
 
     Raises:
         ModelError: no server answers there.
@@ -145,7 +146,7 @@ async def described(host: str | None) -> Listing[Described]:
                     async with asyncio.timeout_at(due):
                         return await server.facts(name)
                 except (ModelError, TimeoutError):
-                    return None  # the other models may still be described
+                    return None  # The other models can still be described.
 
         facts = await asyncio.gather(*(ask(model.name) for model in models))
         listing = Listing(
@@ -159,7 +160,7 @@ async def facts(host: str | None, model: str) -> Facts:
     """Return the properties of a model of the server at `host`.
 
     Raises:
-        ModelMissing: the server does not have it.
+        ModelMissing: the server does not have the model.
         ModelError: no server answers there.
     """
     async with aclosing(OllamaServer(host)) as server:
@@ -167,7 +168,7 @@ async def facts(host: str | None, model: str) -> Facts:
 
 
 async def running(host: str | None) -> tuple[Running, ...] | None:
-    """List the loaded models of the server at `host`, or return None if it does not report them.
+    """Return the loaded models of the server at `host`, or None if the server does not report them.
 
     Raises:
         ModelError: no server answers there.
@@ -189,7 +190,7 @@ async def version(host: str | None) -> str:
 async def best(host: str | None, deadlines: Deadlines | None = None) -> InstalledModel | None:
     """Choose the best code model of the server at `host`, or return None if no model is suitable.
 
-    Look up models in the order of `rank` until a local model is known to answer chats.
+    The models are looked up in the order of `rank`, until one is local and answers chats.
 
     Raises:
         ModelError: no server answers there.
@@ -205,9 +206,9 @@ async def best(host: str | None, deadlines: Deadlines | None = None) -> Installe
 def rank(models: Iterable[InstalledModel]) -> list[InstalledModel]:
     """Return the models that may be used by default, best first.
 
-    These models run on the server's own machine and follow instructions. Models that are not too large come first:
-    models made for code, largest first, then the others, largest first. Models of equal size keep their order, most
-    recently changed first. Models that are too large come last, smallest first.
+    These models run on the server's own machine and follow instructions. Models made for code come first, then the
+    others. In both groups, larger models come first, and models of equal size keep their order. Models that are too
+    large for this machine come last, smallest first.
     """
     fit = [model for model in models if model.chats and not model.cloud]
     return sorted(fit, key=_order)
@@ -228,7 +229,7 @@ def memory() -> int | None:
     """Return the bytes of this machine's memory, or None if the system does not report them."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, and not all systems know these names
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, and not all systems know these names.
         return None
 
 
@@ -247,7 +248,7 @@ async def _models(server: OllamaServer) -> Listing[InstalledModel]:
 
 
 async def _facts(server: OllamaServer, model: str) -> Facts | None:
-    """Return the properties of `model`, or None if the server does not report them, as for broken model files."""
+    """Return the properties of `model`. None means that the server does not report them, as for a broken file."""
     try:
         return await server.facts(model)
     except (BadReply, ModelMissing):
@@ -257,12 +258,12 @@ async def _facts(server: OllamaServer, model: str) -> Facts | None:
 async def _running(server: OllamaServer) -> tuple[Running, ...] | None:
     try:
         return tuple(await server.running())
-    except BadReply:  # early versions do not report them
+    except BadReply:  # Early versions do not report loaded models.
         return None
 
 
 def _installed(tag: Mapping[str, object], most: int | None) -> InstalledModel:
-    """Parse an entry of `/api/tags`. `most` is the size of this machine's memory, if models run here."""
+    """Parse an entry of `/api/tags`. `most` is this machine's memory in bytes; None if models run elsewhere."""
     name, size = str(tag.get("name")), count(tag.get("size"))
     details = tag.get("details")
     stated = details if isinstance(details, dict) else {}

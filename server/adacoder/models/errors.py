@@ -29,7 +29,7 @@ class Kind:
 
     name: str
     write: str
-    """Instruction to write a server's address. This fragment and the next ones end a sentence."""
+    """Instruction to write a server's address. Like the next texts, it is the end of a sentence."""
     start: Text
     """Instruction to start a server."""
     name_it: Text
@@ -74,7 +74,7 @@ _WIDEN = {
     Bound.SERVER: Text("start the server with a larger window, or choose another model with ", MODEL),
     Bound.MODEL: Text("the model supports no larger window, so choose another model with ", MODEL),
 }
-"""Instruction to get a larger window, as the end of a sentence."""
+"""Instruction to get a larger window. It is the end of a sentence."""
 _QUOTED_CHARACTERS = 200
 """Maximum length of a quotation from a server."""
 _NAMED_MODELS = 12
@@ -86,7 +86,7 @@ class ModelError(AdaCoderError):
 
 
 class BadHost(ModelError):
-    """The name of the model server is not an address."""
+    """The user gave something that is not a server's address."""
 
     def __init__(self, host: str, kind: Kind = OLLAMA) -> None:
         super().__init__(f"'{host}' is not an address of an {kind.name} server: {kind.write}.")
@@ -108,7 +108,7 @@ class NoBaseUrl(ModelError):
 
 
 class OtherScheme(ModelError):
-    """The address says https but the server speaks http, or the other way round."""
+    """The address has https but the server speaks http, or the other way round."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         scheme, _, rest = url.partition("://")
@@ -196,7 +196,7 @@ class CloudRefused(ModelError):
 
 
 class CloudDisabled(ModelError):
-    """The model runs on someone else's machine, and the server is set up to refuse that."""
+    """The model runs on someone else's machine, and the server is configured to refuse this."""
 
     def __init__(self, model: str) -> None:
         what = f"The model '{model}' runs on Ollama's servers, which your server has switched off: choose a local model"
@@ -219,7 +219,7 @@ class NoChat(ModelError):
 
 
 class Denied(ModelError):
-    """The server asks for credentials, or refuses the ones that it got."""
+    """The server asks for credentials, or refuses the given ones."""
 
     def __init__(self, host: str, status: int, kind: Kind = OLLAMA) -> None:
         super().__init__(
@@ -287,7 +287,7 @@ class OnlyThought(ModelError):
     """The model wrote thoughts and no reply."""
 
     def __init__(self, model: str, *, ran_out: bool = True) -> None:
-        """`ran_out`: more tokens might have led to a reply."""
+        """`ran_out` is True if the tokens ran out, so that more tokens might have led to a reply."""
         if ran_out:
             what = f"The model '{model}' spent all its tokens on thinking and wrote no reply"
             remedy = Text("raise ", CONTEXT_TOKENS)
@@ -324,7 +324,7 @@ class OtherServer(BadReply):
 
 
 def _get(model: str, kind: Kind) -> Text:
-    """Return the instruction for getting a model, for use inside a sentence."""
+    """Return the instruction to get a model, as part of a sentence."""
     words = kind.get.format(model=model)
     return Text(Remedy("pull", words, model) if kind.pulls else words)
 
@@ -336,6 +336,6 @@ def _or_choose(installed: Sequence[str]) -> Text:
 
 
 def _quoted(said: str) -> str:
-    """Quote a message of a server or a library on one line, printable and shortened."""
+    """Return a message of a server or a library as one short line of printable characters."""
     words = " ".join("".join(char if char.isprintable() else " " for char in said).split()).rstrip(".")
     return words if len(words) <= _QUOTED_CHARACTERS else f"{words[:_QUOTED_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""Findings of an examination, with the wording that all kinds of backends share."""
+"""The result of examining a model, with the wording that all kinds of backends share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adacoder.models.server import Facts
 from adacoder.models.window import Bound
 
 _LONGEST = 2000
-"""Maximum length of a shown text. Servers and projects may send longer ones."""
+"""Maximum length of a shown text. Texts from servers and projects may be longer."""
 NAMES_SHOWN = 6
 
 
@@ -22,12 +22,12 @@ class Finding:
 
     name: str
     ok: bool | None
-    """True if it works; None if nothing depends on it. AdaCoder can generate here if no finding is False."""
+    """True if it works, False if not, None if nothing depends on it. If no finding is False, AdaCoder can generate."""
     text: str
     advice: str = ""
     """A sentence with the next step; empty if there is nothing to do."""
     model: str | None = None
-    """The model of the ladder that the finding is about, as named or chosen; None if it is not about one model."""
+    """Id of the model that the finding is about; None if it is not about one model."""
 
     def __post_init__(self) -> None:
         """Cut long texts."""
@@ -43,11 +43,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The findings about one model and its server, with the server's first."""
+    """The findings about one model and its server. The server's finding comes first."""
 
     findings: tuple[Finding, ...]
     measure: Callable[[], Awaitable[Finding]] | None = None
-    """Measures the model's speed; None if there is nothing to measure."""
+    """A function that measures the model's speed; None if there is nothing to measure."""
 
     @property
     def usable(self) -> bool:

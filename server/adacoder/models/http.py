@@ -1,4 +1,4 @@
-"""HTTP for all model servers: client settings, and the translation of failures.
+"""HTTP client settings for all model servers, and the translation of HTTP failures into errors for users.
 
 Import this only at the first request, because it imports httpx, which is slow.
 """
@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypedDict
 
-import anyio._backends._asyncio  # noqa: F401  # else httpx imports it at its first request, on the event loop
+import anyio._backends._asyncio  # noqa: F401  # Otherwise httpx would import it on the event loop, at its first request.
 import httpx
 
 from adacoder.models.address import Address
@@ -55,9 +55,9 @@ class ClientSettings(TypedDict):
 
 
 def client_settings(address: Address, key: str | None, connect_seconds: float) -> ClientSettings:
-    """Return the client settings for the server at `address`, with `key` if it may be sent there.
+    """Return the client settings for the server at `address`. They include `key` if it may be sent there.
 
-    Only the connection attempt has a timeout here. The caller sets all others.
+    They have a timeout for the connection attempt only. The caller limits everything else.
 
     Raises:
         ValueError: the key cannot be sent in a header.
@@ -67,20 +67,20 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
         raise ValueError("the key has characters that no key has")
 
     def authorize(request: httpx.Request) -> httpx.Request:
-        request.headers.pop("Authorization", None)  # client libraries send their key to every host
+        request.headers.pop("Authorization", None)  # Client libraries send their key to every host.
         request.headers.pop("Cookie", None)
         if key:
             request.headers["Authorization"] = f"Bearer {key}"
         return request
 
     return {
-        # Without an explicit value, the Ollama library takes the key from the environment.
+        # Without an explicit value, the Ollama library would take the key from the environment.
         "headers": {"Accept-Encoding": "identity", "Authorization": "none"},
         "timeout": httpx.Timeout(None, connect=connect_seconds),
-        # A server may close a connection just as it is reused, which loses the request.
+        # If the server closed a connection just as it is reused, the request would be lost.
         "limits": httpx.Limits(max_keepalive_connections=0),
         "trust_env": not address.loopback,
-        # Reading certificates takes 20 ms, and is not needed without TLS. This context trusts none.
+        # Reading the certificates takes 20 ms, and http does not need them. This context trusts no certificate.
         "verify": address.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         "follow_redirects": False,
         "auth": authorize,
@@ -124,7 +124,10 @@ def translated_failures(url: str, kind: Kind) -> Iterator[None]:
 
 
 def _waited_for_tls(error: BaseException) -> bool:
-    """True if a server took the connection but did not answer TLS: llama-server waits for more of a request."""
+    """Return whether a server took the connection but did not answer TLS.
+
+    A llama-server without TLS does this: it waits for the rest of a request.
+    """
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(cause)
@@ -132,9 +135,9 @@ def _waited_for_tls(error: BaseException) -> bool:
 
 
 def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelError:
-    """Return the error for a refusal by a server. `status` is -1 in the middle of a stream."""
+    """Return the error for a refusal by a server. A `status` of -1 means the middle of a stream."""
     lower = said.lower()
-    if status == 503 and "loading" in lower:  # llama-server before its model is loaded
+    if status == 503 and "loading" in lower:  # a llama-server whose model is not loaded yet
         return Loading(url)
     if status in (429, 503):
         return Busy(url)

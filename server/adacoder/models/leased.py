@@ -1,4 +1,4 @@
-"""The model of one request: opened and leased at its first call, and held until the request ends."""
+"""The model of one request. It is opened and leased at the first call, and held until the request ends."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from adacoder.settings import Settings
 
 
 class LeasedModel:
-    """Model of a request, opened when it is first needed.
+    """The model of a request. It is opened when it is first needed.
 
-    A request that needs no model (the function already passes, or a rule repairs it) contacts no server.
+    A request that needs no model contacts no server. This is so if the function already passes, or a rule repairs it.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class LeasedModel:
         about: Callable[[], About],
         open_model: OpenModel,
     ) -> None:
-        """`about` describes the request for a recording."""
+        """`about` returns the description of the request for a recording."""
         self._named = name
         self._settings = settings
         self._session = session
@@ -47,7 +47,7 @@ class LeasedModel:
         self._opening = asyncio.Lock()
         self._model: ChatModel | None = None
         self._waited = 0.0
-        """Seconds spent waiting for the lease, and not yet reported in a reply."""
+        """Seconds spent waiting for the lease, as long as no reply has reported them."""
         self._notes: list[str] = []
         self.has_replied = False
 
@@ -77,7 +77,7 @@ class LeasedModel:
         return replace(reply, time=replace(reply.time, queue=reply.time.queue + waited))
 
     async def _held(self) -> ChatModel:
-        """Return the model, and open and lease it first if necessary."""
+        """Return the model. If necessary, open and lease it first."""
         async with self._opening:
             if self._model is None:
                 waiting = self._wait
@@ -95,7 +95,7 @@ class LeasedModel:
         self._journal.waiting(what)
 
     def concluded(self, outcome: Outcome) -> Outcome:
-        """Return `outcome` with notes about its model, and record it if the conversation is recorded."""
+        """Return `outcome` with notes about its model. If the conversation is recorded, record the outcome as well."""
         outcome = replace(outcome, notes=(*outcome.notes, *self._notes))
         if isinstance(self._model, Recorder):
             try:

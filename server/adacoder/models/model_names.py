@@ -1,4 +1,4 @@
-"""Names of models: their family, size and purpose, and suggestions for a name that the user may have meant."""
+"""Read a model's family and purpose from its name, and suggest names that the user may have meant."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 _OLLAMAS_OWN = ("registry.ollama.ai/", "library/")
 """Optional prefixes of a model in Ollama's own library."""
 _NO_CHAT = re.compile(r"(?:^|[-_:])(?:base|embed|embedding|rerank|reranker|minilm|bge)(?:$|[-_:])")
-"""Name parts of models that only continue text, or write no text."""
+"""Words in the names of models that only continue text, or write no text."""
 _NO_CHAT_TAG = re.compile(r"(?:^|-)(?:code|python|text|fim)(?:$|-)")
-"""Parts of the tags of such models."""
+"""Words that mark such a model if they are in its tag."""
 _NEEDS_INSTRUCT = ("starcoder2", "stable-code")
-"""Families whose plain tags are base models."""
+"""Families whose models follow instructions only if the name contains `instruct`."""
 _MOST_CLOSE = 6
 
 
@@ -24,7 +24,7 @@ def is_cloud(model: str) -> bool:
 def canonical(model: str) -> str:
     """Return Ollama's canonical form of a name.
 
-    It is in lower case, has a tag (`latest` by default), and lacks the prefix of Ollama's library.
+    This form is in lower case, always has a tag (`latest` by default), and has no prefix for Ollama's library.
     """
     name = model.strip().lower()
     for beginning in _OLLAMAS_OWN:

@@ -1,7 +1,7 @@
 """Ollama: models on the user's own machine, through its native chat API.
 
 Only this file imports `ollama`. It does so at the first request and in a thread, because the import takes almost a
-second. It handles the quirks of Ollama's messages. `served.py` handles the others.
+second. This file also handles the quirks of Ollama's messages. `served.py` handles other quirks of servers.
 """
 
 from __future__ import annotations
@@ -41,29 +41,30 @@ if TYPE_CHECKING:
     import ollama
 
 _STOP = re.compile(r"^stop[ \t]+(.+)$", re.MULTILINE)
-"""A stop sequence among a model's parameters, as `/api/show` prints them."""
+"""Matches a stop sequence in the model parameters that `/api/show` returns."""
 _THINKS_ALWAYS = ("gpt-oss", "gptoss")
 """Model families whose thinking can be reduced, but not switched off."""
 _NO_REPLY = ("load", "unload")
-"""`done_reason` of a stream without a reply."""
+"""The `done_reason` of a stream without a reply."""
 _SYSTEM = re.compile(r"\.(System|Messages)\b")
 """Fields of a chat template that show the model a system message."""
 _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
-"""Modelfile line of a model whose chats Ollama renders itself, ignoring the template."""
+"""A line of a Modelfile. It means that Ollama renders the chats itself and ignores the template."""
 _MOST_OFFERED = 12
 """Maximum number of models offered in place of a missing one."""
 _ALIKE = 30
-"""Number of equal parts at the end of a stream that explain why it ended silently. Up to version 0.33, Ollama's guard
-against repetition allows about as many, ignoring white space."""
+"""If a stream ends silently after this many equal parts, Ollama's guard against repetition ended it. Up to version
+0.33, the guard allows about as many. It ignores white space."""
 _GUARDED = "token repeat limit reached"
 """Error message of that guard in later versions."""
 _MIDSTREAM = -1
 """Status of an error in the middle of a stream."""
 _NANOSECOND = 1e-9
 _PULLED = "success"
-"""`status` at the end of a download."""
+"""The `status` at the end of a download."""
 _SILENCE = 600.0
-"""Timeout in seconds for the next progress message of a download. Checking a large file takes minutes without any."""
+"""Timeout in seconds for the next progress message of a download. While Ollama checks a large file, it sends none for
+minutes."""
 _LOOKING = 3.0
 """Timeout in seconds for the list of loaded models while a request waits for it."""
 
@@ -78,8 +79,8 @@ class _Clients(NamedTuple):
 class OllamaServer(Connection[_Clients]):
     """One Ollama server.
 
-    Chats go through the `ollama` package. All other requests are plain HTTP: the package has no `/api/version`, and
-    drops from `/api/show` the field that says whether the model runs elsewhere.
+    Chats go through the `ollama` package. All other requests are plain HTTP, because the package has no `/api/version`,
+    and because it drops a field of `/api/show`, which shows that the model runs on another machine.
     """
 
     kind = OLLAMA
@@ -91,7 +92,7 @@ class OllamaServer(Connection[_Clients]):
         """Close every connection."""
         clients, self._opened = self._opened, None
         if clients is not None:
-            await clients.chats.close()  # type: ignore[no-untyped-call]  # the package leaves it untyped
+            await clients.chats.close()  # type: ignore[no-untyped-call]  # The package has no types for this method.
             await clients.plain.aclose()
 
     async def version(self) -> str:
@@ -133,8 +134,8 @@ class OllamaServer(Connection[_Clients]):
     async def loaded(self, model: str) -> Running | None:
         """Implement `Server.loaded`. If the server does not report the state, the model counts as loaded.
 
-        A proxy may not know this request or may forbid it, and from 0.30 on, Ollama does not answer it while it loads a
-        model. The chat then shows whether the model is loaded.
+        A proxy may not know this request or may forbid it. From version 0.30 on, Ollama does not answer this request
+        while it loads a model. In these cases the chat shows whether the model is loaded.
         """
         try:
             async with asyncio.timeout(_LOOKING):
@@ -184,8 +185,8 @@ class OllamaServer(Connection[_Clients]):
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """Implement `Server.chat`.
 
-        The server's guard against endless repetition ends a reply silently up to version 0.33, and with an error in
-        later versions. In both cases, the last part has an `End`.
+        The server has a guard against endless repetition. Up to version 0.33, the guard ends a reply silently, and in
+        later versions with an error. In both cases, this method yields a last part with an `End`.
         """
         chats, _ = await self._client()
         _, refused = _package()
@@ -231,13 +232,13 @@ class OllamaServer(Connection[_Clients]):
                     yield Part(end=End(Ended.LENGTH, repeats_itself=True))
 
     def _check(self, response: ollama.ChatResponse, chat: Chat) -> None:
-        """Raise the error that the last part of a stream implies."""
+        """Check the last part of a stream. Raise a ModelError if it shows that the reply is not usable."""
         if response.done_reason in _NO_REPLY:
             raise BadReply(self.url, f"it did not answer, but only {response.done_reason}ed the model")
         read, written = count(response.prompt_eval_count), count(response.eval_count)
         if read <= chat.context_tokens < read + written - 1:
-            # The reply went beyond the window, and Ollama dropped the beginning of the prompt to make room. (The last
-            # token need not fit.)
+            # The reply went beyond the window, so Ollama dropped the beginning of the prompt to make room. (The last
+            # token of a reply need not fit.)
             raise ContextOverflow.by(chat.model)
 
     async def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
@@ -266,7 +267,7 @@ class OllamaServer(Connection[_Clients]):
 
     @contextmanager
     def _translated_errors(self, model: str) -> Iterator[None]:
-        """Turn any error in this block into a ModelError."""
+        """Turn any error in the `with` block into a ModelError."""
         from adacoder.models.http import refusal, translated_failures
 
         _, refused = _package()
@@ -283,10 +284,10 @@ class OllamaServer(Connection[_Clients]):
 
 
 def _package() -> tuple[type[ollama.AsyncClient], type[ollama.ResponseError]]:
-    """Import two classes from the `ollama` package without running its `__init__`.
+    """Return the client class and the error class of the `ollama` package, without running its `__init__`.
 
-    Its `__init__` creates another client from the proxies, certificates, host and key in the environment, and fails if
-    it cannot use them.
+    The `__init__` creates another client from the proxies, certificates, host and key in the environment, and fails if
+    they are not usable.
     """
     spec = importlib.util.find_spec("ollama") if "ollama" not in sys.modules else None
     if spec is not None:

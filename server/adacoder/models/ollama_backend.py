@@ -108,7 +108,7 @@ class OllamaBackend(ServedBackend):
         return Examination(tuple(findings), partial(self.measure, name))
 
     async def speed_advice(self, name: str, speed: Speed) -> str:
-        """Return the advice for a model of this speed, even if it fits on the GPU only in part."""
+        """Return the advice for a model of this speed. A model that is only partly on the GPU gets its own advice."""
         host = self.settings.host
         try:
             running = await self.soon(catalog.running(host), host or "")
@@ -121,7 +121,7 @@ class OllamaBackend(ServedBackend):
         return await super().speed_advice(name, speed)
 
     async def _look_around(self) -> _Store | Finding:
-        """Return the contents of the server, or a Finding if it cannot or may not be asked."""
+        """Return the contents of the server, or a Finding if AdaCoder cannot or may not ask it."""
         host = self.settings.host
         try:
             place = address(host)
@@ -145,9 +145,9 @@ class OllamaBackend(ServedBackend):
 
 
 def _loaded(model_id: str, running: Running | None, window: int, loads: str) -> Finding:
-    """Return the finding about whether a model is in memory, for requests with this `window`.
+    """Return the finding that shows if a model is loaded with the `window` of a request.
 
-    `loads` names the step that loads a model that is not.
+    `loads` says which step will load the model otherwise.
     """
     if running is None:
         return Finding("Loaded", None, f"not now: {loads}", model=model_id)

@@ -1,7 +1,7 @@
 """OpenAI-compatible servers: llama.cpp's llama-server, vLLM, SGLang, LM Studio and others with the same protocol.
 
 These servers agree on the form of a chat. They differ in their lists of models, the wording of their errors, and the
-way to turn off thinking. This file has the special cases of each server.
+way to turn off thinking. This file handles the special cases of each server.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MIDSTREAM = -1
 
 
 class OpenAIServer(Connection["httpx.AsyncClient"]):
-    """One OpenAI-compatible server. Nothing is imported and no connection made before the first request.
+    """One OpenAI-compatible server. It imports and connects to nothing before the first request.
 
     Raises:
         NoBaseUrl: `url` is None or empty. The server is never guessed.
@@ -70,7 +70,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
 
     @property
     def known(self) -> Sequence[str]:
-        """All names of the models in the server's list. Empty until `facts` has read the list."""
+        """All names of the models in the server's list. It is empty until `facts` has read the list."""
         return [name for card in self._listed for name in _names(card)]
 
     async def aclose(self) -> None:
@@ -80,7 +80,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
             await client.aclose()
 
     async def cards(self) -> list[Mapping[str, object]]:
-        """Return the entries of the server's list of models; empty if it keeps no list.
+        """Return the entries of the server's list of models, or an empty list if the server has none.
 
         Raises:
             ModelError: the server does not answer, or does not speak this protocol.
@@ -102,10 +102,10 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         return [card for card in cards if isinstance(card, dict)]
 
     async def _require_chats(self, client: httpx.AsyncClient) -> None:
-        """Check that the server offers chats under this path. The request is empty, so it starts no chat.
+        """Check that the server offers chats under this address. The request is empty, so it starts no chat.
 
         Raises:
-            ModelError: the server has no chats there.
+            ModelError: the server offers no chats there.
         """
         async with self._answered_soon():
             response = await client.post("/chat/completions", json={})
@@ -116,8 +116,8 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
     async def facts(self, model: str) -> Facts:
         """Implement `Server.facts`.
 
-        Most servers accept names that they do not list. Such a name is an error only if the server is known to refuse
-        it.
+        Most servers accept names that they do not list. An unlisted name is an error only if the server is known to
+        refuse it.
         """
         cards = self._listed = await self.cards()
         card = _card(model, cards)
@@ -134,16 +134,16 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         )
 
     async def loaded(self, model: str) -> Running | None:
-        """Implement `Server.loaded`. Only a llama-server with several models reports this, in its list."""
+        """Implement `Server.loaded`. Only a llama-server with several models reports load states, in its list."""
         return None if model in self._unloaded else Running(model)
 
     async def unload(self, model: str) -> None:
-        """Do nothing: these servers keep their models loaded."""
+        """Do nothing, because these servers keep their models loaded."""
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """Implement `Server.chat`."""
         client = await self._client()
-        import httpx  # already imported, so this is fast
+        import httpx  # `_client` has imported it already.
 
         from adacoder.models.http import translated_failures
 
@@ -162,7 +162,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
                             raise self._refusal(_MIDSTREAM, said, chat.model)
                         choices = said.get("choices")
                         choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
-                        # Counts come with the last choice or after it, or with each choice if they were requested.
+                        # Counts come with the last choice or after it. If requested, they come with each choice.
                         usage = _object(said.get("usage")) or usage
                         timings = _object(said.get("timings")) or timings
                         so_far = None
@@ -211,10 +211,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
             return httpx.AsyncClient(base_url=self.url, **settings)
 
     def _refusal(self, status: int, answer: object, model: str) -> ModelError:
-        """Return the error for a refusal, at the start or in the middle of a stream.
-
-        `answer` is the server's answer.
-        """
+        """Return the error for a refusal with this status and answer, at the start or in the middle of a stream."""
         from adacoder.models.http import refusal
 
         said = _said(answer)
@@ -266,12 +263,13 @@ def _body(chat: Chat) -> dict[str, object]:
 
 
 def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
-    """Return sets of fields that only some servers understand, to try in this order.
+    """Return sets of fields that only some servers understand, in the order to try them.
 
     The last set is empty. `card` is the model's entry in the server's list.
 
-    Thinking uses up tokens of the reply, and chat templates turn it on by default. Chat templates ignore unknown
-    arguments. If asked, llama-server sends counts with each part, so that even a stream closed early has counts.
+    The fields turn thinking off, which chat templates turn on by default, because it uses up tokens of the reply. A
+    template ignores arguments that it does not know. Another field makes llama-server send counts with each part, so
+    that they are known even if the stream is closed early.
     """
     effort = {"reasoning_effort": "low"}
     by_thinking: Mapping[Thinking, Mapping[str, object]] = {
@@ -303,7 +301,7 @@ def _names(card: Mapping[str, object]) -> list[str]:
 def _serves_only_listed(card: Mapping[str, object]) -> bool:
     """Return whether a server with this entry in its list refuses unlisted names.
 
-    vLLM does. So does a llama-server with several models, which is recognised by its load states.
+    vLLM refuses them. So does a llama-server with several models, whose entries have a load state.
     """
     return card.get("owned_by") == "vllm" or _status(card) is not None
 
@@ -315,9 +313,9 @@ def _status(card: Mapping[str, object]) -> object:
 
 
 def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) -> tuple[int | None, int | None]:
-    """Return a model's context windows: as served, and as trained.
+    """Return a model's context window as served, and as trained.
 
-    vLLM and SGLang report the served window (`max_model_len`); for an adapter it is in the entry of the adapted model.
+    vLLM and SGLang report the served window (`max_model_len`). For an adapter, it is in the entry of the adapted model.
     llama-server reports the window of one slot (`n_ctx`) while the model is loaded.
     """
     meta = _object(card.get("meta"))
@@ -330,7 +328,7 @@ def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
     """Yield the parts of one chunk.
 
-    A chunk without text yields one empty part. Such chunks come before a reply, in tool calls and with counts.
+    If the chunk has no text, yield one empty part. Such chunks come before a reply, in tool calls, and with counts.
     """
     thought, text = _text(delta.get("reasoning_content") or delta.get("reasoning")), _text(delta.get("content"))
     if thought:
@@ -340,7 +338,7 @@ def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
 
 
 def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object], took: float) -> End:
-    """Return the end of a reply that took `took` seconds. Only llama-server sends `timings`."""
+    """Return the `End` of a reply that took `took` seconds. Only llama-server sends `timings`."""
     known, read, written = (count(timings.get(name)) for name in ("cache_n", "prompt_n", "predicted_n"))
     cached = _object(usage.get("prompt_tokens_details")).get("cached_tokens", timings.get("cache_n"))
     prompt, generation = (seconds(timings.get(name), _MILLISECOND) for name in ("prompt_ms", "predicted_ms"))
@@ -354,7 +352,7 @@ def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object
 
 
 def _said(answer: object) -> str:
-    """Return the error message in a server's answer, with its error code if that may say more."""
+    """Return the error message in a server's answer, followed by its error codes if they identify the error."""
     if isinstance(answer, str):
         with suppress(ValueError, RecursionError):
             answer = json.loads(answer)
@@ -369,7 +367,7 @@ def _object(value: object) -> Mapping[str, object]:
     """Return `value` as a JSON object. Null gives an empty one.
 
     Raises:
-        TypeError: `value` is anything else.
+        TypeError: `value` is neither an object nor null.
     """
     if value is None:
         return {}

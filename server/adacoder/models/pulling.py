@@ -1,4 +1,4 @@
-"""Downloads of models by Ollama."""
+"""Download models through Ollama."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def pulled(host: str | None, model: str, *, allow_cloud: bool) -> AsyncGen
 
     Raises:
         CloudRefused: the model runs elsewhere, so there is nothing to download.
-        ModelError: no server answers there, or it cannot download the model.
+        ModelError: no server answers there, or the server cannot download the model.
     """
     if is_cloud(model) and not allow_cloud:
         raise CloudRefused(model)

@@ -26,7 +26,7 @@ class Recommended:
     size: int
     """Bytes to download. The model needs at least as much memory."""
     fits: bool | None
-    """True if this machine's memory is enough; None if unknown, or if the model runs elsewhere."""
+    """True if this machine has enough memory. None if this is unknown, or if the model runs elsewhere."""
 
 
 def recommended(host: str | None) -> list[Recommended]:

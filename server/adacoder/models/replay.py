@@ -1,4 +1,4 @@
-"""Replay of a recorded conversation as a model: for the demonstration, tests and bug reports."""
+"""A model that replays a recorded conversation. The demonstration, tests and bug reports use it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _LINE_LENGTH = 160
 
 
 class ReplayMismatch(ModelError):
-    """A request is not the recorded one. The difference follows the message's first line."""
+    """A request differs from the recorded one. The message shows the difference after its first line."""
 
 
 class ReplayModel(ScriptedModel):
-    """A model whose script is a recorded conversation: it gives the recorded replies, in order, to the same requests.
+    """A model whose script is a recorded conversation. It gives the recorded replies, in order, to the same requests.
 
-    The window is the recorded one, so prompts are packed in the same way whatever the settings and the calibration are
-    here. Requests are compared after the same `redaction`. The maximum length and the stop texts of a reply are not
-    compared, because they took effect in the recording.
+    The window is the recorded one. So prompts are packed in the same way, even if the settings and the calibration here
+    differ. Both the recorded and the new request are redacted before they are compared. The maximum length and the stop
+    texts of a reply are not compared, because the recorded replies already obey them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,7 +47,7 @@ class ReplayModel(ScriptedModel):
 
     @property
     def lease_key(self) -> Hashable:
-        """Unique key, so that replays never wait for each other."""
+        """A unique key, so that replays never wait for each other."""
         return id(self)
 
     @property
@@ -59,7 +59,7 @@ class ReplayModel(ScriptedModel):
         """Return the recorded window.
 
         Raises:
-            ModelError: the recording has an error instead.
+            ModelError: the recording has an error in place of the window.
         """
         window = self._conversation.window
         if isinstance(window, str):
@@ -67,7 +67,7 @@ class ReplayModel(ScriptedModel):
         return window
 
     def _recorded(self, ask: Ask) -> Reply | ModelError:
-        """Return the recorded reply, or the recorded error in its place.
+        """Return the next recorded reply, or the error that was recorded in its place.
 
         Raises:
             ReplayMismatch: the messages are not the recorded ones, or no reply is left.
@@ -93,7 +93,7 @@ class ReplayModel(ScriptedModel):
 
 
 def _difference(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """Return a diff of the first line that differs, with a few lines before it."""
+    """Return the lines of a diff: the first line that differs, with a few lines before it."""
     same = _common_length(recorded, asked)
     then, now = "".join(recorded[same : same + 1]), "".join(asked[same : same + 1])
     begin = _common_length(then, now) // _LINE_LENGTH * _LINE_LENGTH
@@ -111,7 +111,7 @@ def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def recorded(name: str) -> ReplayModel:
-    """Open the conversation that `replay:NAME` names.
+    """Open the recorded conversation for the model id `replay:NAME`.
 
     Raises:
         ModelError: no file is named, or it has no conversation.
@@ -119,6 +119,6 @@ def recorded(name: str) -> ReplayModel:
     if not name:
         raise Nameless("replay", "FILE")
     path = Path(name)
-    with suppress(RuntimeError):  # unknown user after `~`
+    with suppress(RuntimeError):  # The user after `~` is unknown.
         path = path.expanduser()
     return ReplayModel(path)

@@ -10,7 +10,7 @@ from adacoder.models.replay import recorded
 
 
 class ReplayBackend(Backend):
-    """Backend for recorded conversations. Their names are paths."""
+    """Backend for recorded conversations. The name of a model is the path of a file."""
 
     slots = 4
 
@@ -19,7 +19,7 @@ class ReplayBackend(Backend):
         return recorded(name)
 
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
-        """Implement `Backend.examine`. A recording has no speed."""
+        """Implement `Backend.examine`. A recording has no speed to measure."""
         del probes_speed
         model_id = f"replay:{name}"
         text = f"the recorded conversation {name}, {how}"

@@ -1,4 +1,4 @@
-"""Guard of httpx responses: limits their size, and escapes characters that httpx takes for line ends but JSON does not.
+"""Limit the size of httpx responses, and escape characters that end a line for httpx but not in JSON.
 
 Import this only at the first request, because it imports httpx.
 """
@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Mapping
 import httpx
 
 _BREAK = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
-"""NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR: httpx ends a line there, and Ollama sends NEL unescaped."""
+"""NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR. httpx ends a line at each of them, and Ollama sends NEL unescaped."""
 _ESCAPES = {b"\xc2\x85": rb"\u0085", b"\xe2\x80\xa8": rb"\u2028", b"\xe2\x80\xa9": rb"\u2029"}
 _BEGINNINGS = (b"\xe2\x80", b"\xe2", b"\xc2")
 _LARGEST_PART = 16 * 1024 * 1024
-"""Maximum size of a part in bytes. A whole part is held in memory before it can be parsed."""
+"""Maximum size of a part in bytes. A part is held in memory until it is complete."""
 _STREAMS = ("/api/chat", "/chat/completions", "/api/pull")
-"""Paths with streamed answers; any other body is one part."""
+"""Paths with streamed answers. Any other body counts as one part."""
 _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
     "application/x-ndjson": (b"\n",),
     "text/event-stream": (b"\n\n", b"\n\r\n", b"\r\r"),
@@ -26,13 +26,13 @@ _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
 
 
 async def guard(response: httpx.Response) -> None:
-    """Escape the characters above in a response, and limit the size of its parts.
+    """Escape the characters of `_BREAK` in a response, and limit the size of its parts.
 
-    This is a response hook. The body is read as UTF-8. In JSON, the escaped characters occur only in strings, where an
-    escape means the same.
+    This is a response hook. The body is read as UTF-8. In JSON, these characters occur only in strings, where an escape
+    means the same.
 
     Raises:
-        ValueError: the body is compressed, which was not requested. Its size would only be known after reading it.
+        ValueError: the body is compressed, although no compression was requested. Its size could not be limited.
     """
     if response.headers.get("content-encoding", "identity") != "identity":
         raise ValueError("a compressed response")
@@ -69,7 +69,7 @@ class _Guarded(httpx.AsyncByteStream):
             length = len(seen) - end if end else length + len(chunk)
             if length > _LARGEST_PART:
                 raise ValueError("a part without end")
-            before = seen[-2:]  # perhaps the beginning of a separator
+            before = seen[-2:]  # This may be the beginning of a separator.
             yield chunk
 
     async def aclose(self) -> None:

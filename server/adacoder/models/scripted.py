@@ -13,7 +13,7 @@ from adacoder.models.errors import ModelError
 from adacoder.models.window import Window, estimate
 
 Said: TypeAlias = "str | Reply | Exception"
-"""A reply, only its text, or the error that a call raises."""
+"""A reply, the text of a reply, or an error for the call to raise."""
 Speaking: TypeAlias = "Callable[[Ask], Said | Awaitable[Said]]"
 
 _NO_MORE = ModelError("The script has no reply left.")
@@ -21,9 +21,9 @@ _WINDOW = Window(8192)
 
 
 class ScriptedModel:
-    """A `ChatModel` that gives prepared replies, whatever it is asked.
+    """A `ChatModel` that gives prepared replies, whatever the request is.
 
-    `asked` holds all calls. A text becomes a reply with estimated token counts.
+    `asked` holds all calls. If a prepared reply is only a text, its token counts are estimated.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ScriptedModel:
 
     @property
     def lease_key(self) -> Hashable:
-        """The model's name, so that models of the same name wait for each other."""
+        """The model's name. So models of the same name wait for each other."""
         return self._name
 
     async def close(self) -> None:
@@ -62,7 +62,7 @@ class ScriptedModel:
         return self._window
 
     async def reply(self, ask: Ask) -> Reply:
-        """Return the next reply of the script, even if `ask.enough` would have ended it earlier."""
+        """Return the whole next reply of the script. `ask.enough` is called, but cannot end the reply early."""
         self.asked.append(ask)
         await asyncio.sleep(0)
         number = len(self.asked)

@@ -1,8 +1,8 @@
 """ServedModel: the ChatModel for every kind of server.
 
-`server.py` defines the protocol `Server` that servers implement. This file adds features that no server has: it checks
-the window, detects silently truncated prompts, and ends a reply as soon as enough of it has come. `waiting.py` waits
-for the first part of a reply.
+`server.py` defines the protocol `Server`, with one implementation for each kind of server. `ServedModel` adds the work
+that is the same for all kinds: it checks the window, detects prompts that a server silently truncated, and ends a reply
+as soon as enough of it has come. `waiting.py` waits for the first part of a reply.
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ from adacoder.thoughts import has_thoughts
 T = TypeVar("T")
 
 _LEAST_REPLY = 256
-"""Minimum number of tokens allowed for a reply, because the space left in a window is known only roughly."""
+"""A reply may always have this many tokens, because the space that is left in a window is known only roughly."""
 _THOUGHT_TOKENS = 2048
 """Additional tokens for a model whose thinking cannot be switched off."""
 _MOST_CHARACTERS = 4 * 1024 * 1024
-"""Maximum length of a reply with its thoughts: a server that ignores `max_tokens` must not fill our memory or go on
-forever."""
+"""Maximum length of a reply with its thoughts. It stops a server that ignores `max_tokens`, which could otherwise fill
+our memory or go on forever."""
 _PARTS_A_TOKEN, _MORE_PARTS = 16, 1024
-"""Maximum number of parts of a reply: parts per requested token, and additional parts. Some servers send each character
-separately."""
+"""Maximum number of parts of a reply. The first number is for each requested token, and the second number is added.
+Some servers send each character separately."""
 _LONGEST_WRITING = 60
-"""Maximum time from the first part of a reply to its end, in token timeouts, unless the user sets a limit."""
+"""Maximum time from the first part of a reply to its end, as a multiple of the token timeout. It applies unless the
+user sets a limit."""
 _THINKS = "<think>\n"
-"""Opening mark of thoughts, as models write it and readers of replies expect it."""
+"""Opening mark of thoughts. Models write it, and readers of replies expect it."""
 _LIVELY = 0.2
-"""Minimum temperature for a repeated request."""
+"""Minimum temperature of a repeated request."""
 _WARMER = 0.3
 """Increase of the temperature after each reply that only repeated itself."""
 _WARMEST = 1.0
@@ -106,21 +107,21 @@ class ServedModel:
         return self._window
 
     async def reply(self, ask: Ask) -> Reply:
-        """Implement `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
+        """Implement `ChatModel.reply`. If the call is cancelled, the connection closes, which ends the generation."""
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
                 window, facts = await self.window(), await self._permitted()
                 if not facts.reads_system:
                     ask = replace(ask, messages=_without_system(ask.messages))
                 if lower_estimate(ask.messages) > window.tokens or (
-                    # A server may drop the oldest of several messages, which no count reveals.
+                    # A server may drop the oldest of several messages. No token count reveals this.
                     len(ask.messages) > 2 and window.measure_chat(ask.messages) > window.tokens
                 ):
                     raise ContextOverflow.by(self._model)
                 chat, enough = self._chat(ask, facts, window), ask.enough
                 thinks = self._may_think(facts)
                 return await self._patiently(lambda: self._read(chat, window, enough, may_think=thinks))
-        except ContextOverflow:  # servers do not know why the window is so small
+        except ContextOverflow:  # The server does not know the reason for the size of the window, but this code does.
             bound = Bound.SETTING if self._window is None else self._window.bound
             raise ContextOverflow.by(self._model, bound) from None
         except TimeoutError:
@@ -136,10 +137,11 @@ class ServedModel:
         return self._facts
 
     def _chat(self, ask: Ask, facts: Facts, window: Window) -> Chat:
-        """Build a request that the server need not truncate.
+        """Build a request that fits the window, so that the server need not truncate it.
 
-        If a request is repeated word for word, its first reply failed, so a different reply must be possible. (A
-        request with other stop texts is not a repetition: it asks for more of the same reply.)
+        A request that is repeated word for word gets another seed, and a temperature of at least `_LIVELY`. The first
+        reply failed, so the next must be able to differ. (A request with other stop texts is not a repetition. It asks
+        for more of the same reply.)
         """
         again = self._asked[ask.messages, ask.stop]
         self._asked[ask.messages, ask.stop] += 1
@@ -165,9 +167,9 @@ class ServedModel:
         )
 
     def _may_think(self, facts: Facts) -> bool:
-        """Return whether thoughts may still come before the reply.
+        """Return whether thoughts may come before the reply.
 
-        If the facts do not show it, the first reply does.
+        If the facts leave this open, the model's first reply decides it.
         """
         is_possible = facts.may_think_aloud and self._calibration.thinks_aloud is not False
         return is_possible or facts.thinking is Thinking.ALWAYS
@@ -193,7 +195,7 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough, *, may_think: bool) -> Reply:
-        # Without counts, only the end of a reply shows how much of the prompt the model saw.
+        # If parts carry no token counts, only the end of a reply shows how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, thoughts, parts = "", "", 0
         began = time.perf_counter()
@@ -214,7 +216,8 @@ class ServedModel:
                 ):
                     raise BadReply(self._server.url, "the reply does not end")
                 so_far = part.so_far or End(Ended.STOPPED_EARLY)
-                # A template may have written the opening mark of thoughts. The reply begins after the closing mark.
+                # The chat template may have written the opening mark of thoughts, so it is missing in the text. Then
+                # the reply begins after the closing mark.
                 opening = _THINKS if may_think and not thoughts else ""
                 can_end = part.text and not part.thought and enough(opening + _encodable(text))
                 if can_end and (may_stop or so_far.prompt):
@@ -229,13 +232,13 @@ class ServedModel:
         elif thoughts.strip() and not text.strip():
             if part.end.ended is Ended.LENGTH:
                 raise OnlyThought(self._model)
-            # Some servers miss the end of thoughts, and send the reply as thoughts. The reader has to separate them.
+            # Some servers miss the end of the thoughts, and send the reply as part of them. The reader separates both.
             text = _THINKS + thoughts
         text = _encodable(text)
         return self._concluded(chat, text, parts, part.end, self._clocked(chat, begun, began, first))
 
     async def _next(self, parts: Parts, until: float) -> Part:
-        """Return the next part of a stream, within the token timeout and by the time `until`."""
+        """Return the next part of a stream. It must come within the token timeout, and before the time `until`."""
         clock, seconds = asyncio.get_running_loop().time, self._deadlines.next
         try:
             async with asyncio.timeout_at(min(clock() + seconds, until)):
@@ -252,9 +255,10 @@ class ServedModel:
         return part
 
     def _clocked(self, chat: Chat, begun: Begun, began: float, first: float) -> Timing:
-        """Return the time spent on a stream by our clock. The wait began at `began`, the first part came at `first`.
+        """Return the time spent on a stream, measured by our clock.
 
-        If the model had to be loaded, the time beyond the expected reading of the prompt counts as loading.
+        The wait began at `began`, and the first part came at `first`. If the model had to be loaded, the time to read
+        the prompt is estimated, and the rest of the wait counts as loading.
         """
         waited = first - began - begun.waited
         reading = min(waited, self._calibration.expected(chat.messages) * self._calibration.seconds_a_token)
@@ -279,7 +283,7 @@ class ServedModel:
         cached = learned.cached(chat.messages, read, seconds, by_server=end.time is not None)
         tokens = Tokens(
             read,
-            # A part is about a token, but some servers put several into one.
+            # A part is about one token, but some servers put several tokens into one part.
             end.completion or max(parts, len(text.split())),
             estimated=not (end.prompt and end.completion),
             cached=cached if end.cached is None else min(end.cached, read),
@@ -296,8 +300,8 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates, which some editors and servers send and which cannot be encoded, by U+FFFD.
+    """Replace lone surrogates by U+FFFD. Some editors and servers send them, and they cannot be encoded.
 
-    A pair that was split between two parts becomes its character.
+    A surrogate pair that was split between two parts becomes its character.
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,4 @@
-"""Interface of a model server: the protocol `Server`, its requests and answers, and the connection all kinds share.
+"""The protocol `Server` with its requests and answers, and the base class of connections.
 
 `ollama.py` and `openai.py` implement it. `served.py` turns any server into a ChatModel.
 """
@@ -32,17 +32,17 @@ class Deadlines:
     prompt.
     """
     loaded: float = 1.5
-    """Timeout for the first token of a loaded model, in addition to the time for reading the prompt. After it, AdaCoder
-    looks for the cause of the delay.
+    """Time for the first token of a loaded model, in addition to the time for reading the prompt. If the token takes
+    longer, AdaCoder looks for the cause of the delay.
     """
     next: float = 60.0
     """Timeout for the next token, and for any answer that needs no model."""
     whole: float | None = None
-    """Timeout for the whole reply, including waits; None: unlimited."""
+    """Timeout for the whole reply, including waits. None means that there is no limit."""
     sign: float = 3.0
     """Interval of progress messages before the first token."""
     busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
-    """Pauses before repeating a request to a busy server. After the last one the request fails."""
+    """Pauses between requests to a busy server. If it is still busy after the last pause, the request fails."""
 
 
 class Thinking(Enum):
@@ -50,7 +50,7 @@ class Thinking(Enum):
 
     NEVER = "never"
     UNLESS_TOLD = "unless told"
-    """It thinks unless told not to."""
+    """The model thinks unless the request forbids it."""
     ALWAYS = "always"
 
 
@@ -60,7 +60,7 @@ class Facts:
 
     thinking: Thinking = Thinking.NEVER
     window: int | None = None
-    """Maximum number of tokens that the model can read; None: unknown."""
+    """Maximum number of tokens that the model can read; None if unknown."""
     bound: Bound = Bound.MODEL
     """Reason for this maximum."""
     reads_as_asked: bool = True
@@ -68,11 +68,11 @@ class Facts:
     remote: bool = False
     """True if the server forwards requests to another machine."""
     chats: bool = True
-    """True if the model answers chats; some only embed texts."""
+    """True if the model answers chats. Some models only embed texts."""
     stop: tuple[str, ...] = ()
     """The model's own stop sequences. A request with other sequences must repeat these, because it replaces them."""
     may_think_aloud: bool = True
-    """False if neither the chat template nor the server knows of thoughts. Then a reply's text has none."""
+    """False if neither the chat template nor the server supports thoughts. Then the text of a reply has none."""
     reads_system: bool = True
     """True if the chat template shows the model a system message."""
 
@@ -89,32 +89,30 @@ class Running:
 
     name: str
     window: int | None = None
-    """Context window that the model was loaded with, in tokens; None: unknown."""
+    """Context window in tokens that the model was loaded with; None if unknown."""
     until: datetime | None = None
-    """Time at which it will be unloaded if it is not used; None: unknown."""
+    """Time at which the model will be unloaded if it is not used; None if unknown."""
     on_gpu: float | None = None
-    """Share of the model in GPU memory; None: unknown."""
+    """Share of the model in GPU memory; None if unknown."""
     size: int = 0
-    """Bytes of memory; 0: unknown."""
+    """Bytes of memory that the model takes; 0 if unknown."""
 
     def has_window(self, tokens: int) -> bool:
-        """Return whether the loaded model can serve a request with this window.
+        """Return whether the loaded model can serve a request with this window. If not, the server must reload it.
 
-        For another window, the server must reload it.
-
-        Ollama 0.10 and later reports the window of one request, however many requests it serves in parallel.
+        Ollama 0.10 and later reports the window of a single request, even if it serves several in parallel.
         """
         return self.window in (None, tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """State of a model's download. Unknown numbers are 0."""
+    """Progress of a model's download. Unknown numbers are 0."""
 
     doing: str
     """The current step, in the server's words."""
     bytes: int = 0
-    """Number of bytes present, in all of the model's files."""
+    """Number of downloaded bytes, summed over the model's files."""
     total: int = 0
 
 
@@ -126,17 +124,17 @@ class Chat:
     messages: tuple[Message, ...]
     max_tokens: int
     context_tokens: int
-    """Window to load the model with. It is the same in all requests, since a change may make a server reload."""
+    """Window to load the model with. It is the same in all requests, because a change may make the server reload it."""
     bound: Bound
     """Reason for the size of this window."""
     temperature: float
     top_p: float | None
-    """The value of top_p; None: use the server's default."""
+    """The value of top_p. None means the server's default."""
     seed: int | None
     stop: tuple[str, ...]
     thinking: Thinking
     keep_alive: str
-    """Time the model stays loaded afterwards, as Ollama spells durations."""
+    """Time that the model stays loaded afterwards, written as Ollama writes durations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +145,11 @@ class End:
     prompt: int = 0
     completion: int = 0
     cached: int | None = None
-    """Number of cached tokens of the prompt; None: unknown."""
+    """Number of cached tokens of the prompt; None if unknown."""
     time: Timing | None = None
-    """Times of the reply; None: unknown."""
+    """Times of the reply; None if unknown."""
     repeats_itself: bool = False
-    """True if the server ended it because the model only repeated itself."""
+    """True if the server ended the reply because the model only repeated itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +158,15 @@ class Part:
 
     text: str = ""
     thought: bool = False
-    """True if it belongs to the model's thoughts, which are not part of the reply."""
+    """True if the text belongs to the model's thoughts, which are not part of the reply."""
     so_far: End | None = None
-    """End of the reply if the stream were closed here; None if the server sends no counts before the end."""
+    """The end that the reply would have if it were ended here. None if the server sends no counts before the end."""
     end: End | None = None
     """The end of the stream. Only the last part has it."""
 
 
 class Server(Protocol):
-    """A model server. Nothing is imported and no connection made before the first request."""
+    """A model server. It imports and connects to nothing before the first request."""
 
     @property
     def url(self) -> str:
@@ -184,16 +182,19 @@ class Server(Protocol):
         """Return the properties of `model`.
 
         Raises:
-            ModelMissing: the server does not have it. The error names models that it has.
+            ModelMissing: the server does not have the model. The error names other models of the server.
         """
         ...
 
     async def loaded(self, model: str) -> Running | None:
-        """Return the state of `model`, or None if it is not loaded. If the state is unknown, it has only the name."""
+        """Return the state of `model`, or None if the model is not loaded.
+
+        If the server does not report the state, the result has only the name.
+        """
         ...
 
     async def unload(self, model: str) -> None:
-        """Unload `model` as soon as no request waits for it or reads its reply. This ends no reply.
+        """Unload `model` as soon as no request waits for it or reads its reply. No reply is cut off.
 
         Raises:
             ModelError: the server refuses.
@@ -201,7 +202,7 @@ class Server(Protocol):
         ...
 
     def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """Yield the parts of a reply. Closing the generator closes the connection, which ends the generation.
+        """Yield the parts of a reply. If the generator is closed, the connection closes, which ends the reply.
 
         Raises:
             ModelError: the server gave no reply.
@@ -216,7 +217,7 @@ class Server(Protocol):
 class Connection(ABC, Generic[ClientT]):
     """Connection to an HTTP server through a client library.
 
-    The library is imported and its client created at the first request, in a thread, because that takes up to a second.
+    At the first request, a thread imports the library and creates its client, because this takes up to a second.
     """
 
     kind: Kind
@@ -243,7 +244,7 @@ class Connection(ABC, Generic[ClientT]):
 
     @asynccontextmanager
     async def _answered_soon(self) -> AsyncGenerator[None]:
-        """Raise Stalled if the block takes too long. The block awaits an answer that needs no model."""
+        """Raise Stalled if the `async with` block takes too long. It awaits an answer that needs no model."""
         try:
             async with asyncio.timeout(self._deadlines.next):
                 yield

@@ -1,4 +1,4 @@
-"""Measure a model's speed. The model is loaded, reads about two hundred tokens and writes a few dozen."""
+"""Measure a model's speed. The model is loaded, reads about two hundred tokens, and writes a few dozen."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from adacoder.domain import Message, Timing
 from adacoder.models.base import Ask, ChatModel
 
 _COUNTED = 60
-"""Count of numbers in the prompt. At about three tokens each, they suffice to measure the reading speed."""
+"""The prompt has this many numbers. At about three tokens each, they suffice to measure the reading speed."""
 WRITTEN_TOKENS = 64
-"""Number of tokens to write, enough for a steady rate. With ten tokens, a busy machine would distort the rate too much.
-At one token a second, the measurement still takes only a minute.
+"""The model writes this many tokens, enough for a steady rate. With ten tokens, other load on the machine would distort
+the rate too much. At one token a second, the measurement still takes only a minute.
 """
 _LEAST_WRITTEN = 16
 """Minimum number of tokens for a rate."""
 _USUAL_PROMPT, _USUAL_REPLY = 1000, 200
-"""Tokens of a request for a function of usual length, and of the reply to it."""
+"""Number of tokens of a request for a function of usual length, and number of tokens of its reply."""
 _SLOW = 30.0
-"""Seconds for a function of usual length, above which users get advice."""
+"""If a function of usual length takes more seconds than this, the user gets advice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Speed:
     def writing(self) -> float | None:
         """Tokens written per second; None if it could not be measured.
 
-        The first token is not counted. Its time is part of reading the prompt, both for servers and by our clock.
+        The first token is not counted. Its time counts as reading the prompt, both for servers and for our clock.
         """
         is_telling = self.written >= _LEAST_WRITTEN and self.time.generation > 0
         return (self.written - 1) / self.time.generation if is_telling else None
@@ -55,12 +55,12 @@ class Speed:
 
     @property
     def is_slow(self) -> bool:
-        """True if a function of usual length takes long."""
+        """True if a function of usual length takes too long."""
         return (self.usual or 0) > _SLOW
 
     @property
     def pace(self) -> str:
-        """Description for users."""
+        """The speed in words, for users."""
         before = [f"waited {_seconds(self.time.queue)} for others"] if self.time.queue > 1 else []
         before += [f"loaded in {_seconds(self.time.load)}"] if self.time.load > 1 else []
         rates = [f"reads {_rounded(self.reading)} tokens/s"] if self.reading else []
@@ -85,7 +85,7 @@ def _seconds(seconds: float) -> str:
 
 
 def _rounded(number: float) -> str:
-    """Format `number` with two digits or more."""
+    """Format `number` with at least two digits."""
     return f"{number:,.0f}" if number >= 9.95 else f"{number:.1f}"
 
 

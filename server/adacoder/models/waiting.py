@@ -1,21 +1,22 @@
 """The wait for the first part of a reply, and the recovery of a loaded model that does not answer.
 
-Ollama can lose a model: a token that arrives just while its stream is being closed blocks the handler of that stream
-forever, and with it the slot that it holds (ollama/ollama#17131). From then on every request of every program waits,
-although everything looks normal. The remedy is to have the model unloaded; the next request loads it again.
+Ollama can lose a model. If a token arrives just while its stream is being closed, the handler of that stream blocks
+forever, and its slot stays taken (ollama/ollama#17131). From then on every request of every program waits, although
+everything looks normal. The remedy is to have the model unloaded. The next request loads it again.
 
 To recognise such a model, AdaCoder closes its own request and looks at the model's unload time. Ollama counts the
 requests that refer to a model, including waiting ones, and sets a new unload time when the last of them ends. An
-abandoned stream holds the slot, but is not counted. So if closing our request changes the unload time, no other program
-waits for the model or reads from it. AdaCoder must see this twice: the first time, another program's reply may have
-ended just before, or the server may still have been reading our prompt. (Asking again loses nothing, because the server
-keeps the part that it has read.) If the unload time does not change, others use the model, and it is not unloaded.
+abandoned stream holds the slot, but is not counted. So if the unload time changes when our request is closed, no other
+program waits for the model or reads from it. AdaCoder must see this twice. The first time can be misleading: another
+program's reply may have ended just before, or the server may still have been reading our prompt. (Asking again loses
+nothing, because the server keeps the part that it has read.) If the unload time does not change, others use the model,
+and it is not unloaded.
 
-While others use the model, AdaCoder stays away for a moment. Otherwise two programs that wait behind the same abandoned
-stream would only see each other.
+While others use the model, AdaCoder sends no request for a moment. Otherwise two programs that wait behind the same
+abandoned stream would each take the other for a user of the model.
 
-If this process closed a stream itself, that counts as one proof. A model that does not answer afterwards is unloaded at
-the first sign, even if others seem to use it, because they wait behind the same stream.
+A stream that this process closed itself counts as one proof. If the model does not answer afterwards, it is unloaded at
+the first sign, even if others seem to use it. They only wait behind the same stream.
 """
 
 from __future__ import annotations
@@ -33,31 +34,31 @@ from adacoder.models.server import Chat, Deadlines, Part, Running, Server
 from adacoder.models.window import Calibration
 
 _TIMES = 2
-"""Tolerance for the expected time of reading a prompt."""
+"""Reading a prompt may take this many times as long as expected."""
 _PER_BYTE = 1e-11
-"""Seconds per prompt token and byte of a model in main memory, until its speed is known: 18 tokens a second for 7
-billion parameters, which is slow."""
+"""Seconds per prompt token and byte of a model in main memory. This speed is assumed until the real speed is known. It
+is slow: 18 tokens a second for 7 billion parameters."""
 _PER_GPU_BYTE = 1e-12
 """Seconds per prompt token and byte of a model in GPU memory."""
 _USUAL_SIZE = 6_000_000_000
 """Assumed size in bytes of a model whose server does not report it."""
 _PROOFS = 2
-"""Number of proofs that no other program uses a model, required to unload it."""
+"""A model is unloaded after this many proofs that no other program uses it."""
 _LONGER = 2
-"""Factor by which the wait after a first proof is longer. At its end, no cause of a wrong first proof is left. If
-several programs wait behind the same stream, the others stay away for as long, if their limits allow it."""
+"""After a first proof, the wait is longer by this factor, so that every cause of a wrong first proof has passed. If
+several programs wait behind the same stream, the others send no request for as long, if their limits allow it."""
 _PATIENCE = 4
-"""The wait grows by this factor each time that others still use the model."""
+"""The wait grows by this factor each time AdaCoder sees that others still use the model."""
 _MOST_EMPTY = 50_000
-"""Maximum number of parts of a reply without text or thought."""
+"""Maximum number of parts with neither text nor thought in a reply."""
 _LOOK = 0.25
 """Maximum seconds between two looks at the model."""
 _LOOKS = 6
 """Minimum number of looks."""
 _SETTLED = 0.3
-"""Seconds after which a closed request is no longer counted. Later changes are made by others."""
+"""Seconds until Ollama no longer counts a closed request. Later changes come from other programs."""
 _UNLOADING = 10.0
-"""Seconds for unloading a model; some take a while to return GPU memory."""
+"""Seconds to wait until a model is unloaded. Some take a while to return GPU memory."""
 
 
 class _Left(Enum):
@@ -74,7 +75,7 @@ class _Left(Enum):
 class Parts:
     """Reads the parts of a stream that show progress: text, a thought, or the end.
 
-    Other parts do not reset a timeout.
+    It skips all other parts, so they do not extend a timeout.
     """
 
     def __init__(self, stream: AsyncGenerator[Part], url: str) -> None:
@@ -113,7 +114,7 @@ class Begun:
     """The first part; None if the stream is empty."""
     rest: Parts
     waited: float
-    """Seconds spent before the request that was answered; 0.0 if the first request was answered."""
+    """Seconds spent before the request that was answered. It is 0.0 if the first request was answered."""
     loads: bool
     """True if the model had to be loaded."""
 
@@ -130,7 +131,7 @@ class Reloaded(str):
 
 
 class FirstPart:
-    """Wait for the first part of each reply of one model."""
+    """Waits for the first part of each reply of one model."""
 
     def __init__(
         self, server: Server, model: str, deadlines: Deadlines, calibration: Calibration, on_wait: OnWait
@@ -144,7 +145,7 @@ class FirstPart:
 
     @asynccontextmanager
     async def begun(self, chat: Chat, tokens: int) -> AsyncGenerator[Begun]:
-        """Open the stream of `chat`, whose prompt takes about `tokens` at most, and wait for its first part.
+        """Open the stream of `chat`, and wait for its first part. The prompt has `tokens` tokens or fewer.
 
         Raises:
             Stalled: no part came in time.
@@ -162,9 +163,9 @@ class FirstPart:
     async def _wait(
         self, chat: Chat, loaded: Running | None, tokens: int, stack: AsyncExitStack, why: list[str]
     ) -> Begun:
-        """Do the work of `begun`.
+        """Wait for the first part as `begun` does.
 
-        `stack` closes the stream. `why` receives the reason that is reported during the wait.
+        The stream is registered in `stack`, which closes it. `why` is set to the reason to report during the wait.
         """
         clock = asyncio.get_running_loop().time
         loading = f", loading {self._model}"
@@ -200,12 +201,12 @@ class FirstPart:
                 patience *= _PATIENCE if left is _Left.OTHERS else 1
             if left is not _Left.NOTHING and not has_unloaded:
                 proofs += self._calibration.closed
-                if proofs >= _PROOFS:  # only once, even if it does not help
+                if proofs >= _PROOFS:  # The model is unloaded only once, even if this does not help.
                     has_unloaded, self._calibration.closed = True, False
                     if await self._is_unloaded(chat):
                         left = _Left.NOTHING
             if left is _Left.NOTHING:
-                # It has to be loaded, with the full time for the first token.
+                # The model has to be loaded again, so the next request gets the full time for the first token.
                 loaded, patience, until = None, None, clock() + self._deadlines.first
                 why[:] = [loading]
             elif clock() >= until:
@@ -215,9 +216,10 @@ class FirstPart:
     async def _next(
         self, parts: Parts, chat: Chat, patience: float | None, until: float, before: list[Running]
     ) -> Part | None:
-        """Return the first of `parts`, by the time `until`, and within `patience` seconds if the model is loaded.
+        """Return the first of `parts`, which must come before the time `until`.
 
-        After `patience` seconds, append the model's state to `before` while our request still refers to the model.
+        If no part has come after `patience` seconds and the model is loaded, append the model's state to `before`, and
+        stop waiting. At that moment our request still refers to the model.
 
         Raises:
             TimeoutError: no part came in time.
@@ -243,8 +245,8 @@ class FirstPart:
     def _patience(self, loaded: Running | None, tokens: int) -> float | None:
         """Return the seconds within which a loaded model answers a prompt of `tokens`, unless something blocks it.
 
-        None means that only the user's limit applies. This is so if the model has to be loaded, if its server does not
-        report its state, or if the limit is too short for any conclusion.
+        None means that only the user's limit applies: the model has to be loaded, its server does not report its state,
+        or the limit is too short for a conclusion.
         """
         if loaded is None or loaded.until is None or self._deadlines.first < (1 + _LONGER) * self._deadlines.loaded:
             return None
@@ -259,12 +261,15 @@ class FirstPart:
         return Stalled(self._server.url, limit, kind, FIRST_TOKEN_TIMEOUT, self._model)
 
     async def _loaded(self, chat: Chat) -> Running | None:
-        """Return the model if it is loaded with the window that `chat` asks for."""
+        """Return the model's state if it is loaded with the window that `chat` asks for, else None."""
         loaded = await self._server.loaded(self._model)
         return loaded if loaded is not None and loaded.has_window(chat.context_tokens) else None
 
     async def _left(self, chat: Chat, before: Running, seconds: float) -> _Left:
-        """Observe the model for `seconds`. `before` is its state while our request referred to it."""
+        """Observe the model for `seconds`, and return who still uses it.
+
+        `before` is the model's state while our request referred to it.
+        """
         clock = asyncio.get_running_loop().time
         end, last = clock() + seconds, None
         while True:
@@ -272,7 +277,7 @@ class FirstPart:
             loaded = await self._loaded(chat)
             if loaded is None:
                 return _Left.NOTHING
-            # For a model that was never idle, Ollama reports an unload time counted from now. It moves between looks.
+            # For a model that was never idle, Ollama counts the unload time from now, so it differs at the next look.
             if loaded.until is not None and loaded.until == last != before.until:
                 return _Left.NOBODY
             if clock() >= end:
@@ -280,13 +285,13 @@ class FirstPart:
             last = loaded.until
 
     async def _is_unloaded(self, chat: Chat) -> bool:
-        """Unload the model. Return True if that worked, even if it was loaded again since.
+        """Unload the model. Return True if this worked, even if the model has been loaded again since.
 
         While others ask for the model, Ollama unloads it later or not at all.
         """
         clock = asyncio.get_running_loop().time
         self._on_wait(Reloaded.note(self._model))
-        with suppress(ModelError):  # a proxy may forbid it; the next request shows whether it worked
+        with suppress(ModelError):  # A proxy may forbid it. The next request shows whether it worked.
             await self._server.unload(self._model)
         end, marked = clock() + _UNLOADING, await self._loaded(chat)
         loaded = marked
@@ -301,7 +306,10 @@ class FirstPart:
 
     @contextmanager
     def _telling(self) -> Iterator[list[str]]:
-        """Report every few seconds that no part has come yet, with the reason in the yielded list."""
+        """Report every few seconds that no part has come yet.
+
+        The caller puts the reason into the yielded list.
+        """
         loop = asyncio.get_running_loop()
         began = loop.time()
         why: list[str] = []

@@ -1,8 +1,9 @@
-"""Size of a text in tokens, known before it is sent.
+"""Estimate the size of a text in tokens before it is sent.
 
-No tokenizer is available: it belongs to the model, and servers do not offer it. So there are two estimates. `estimate`
-is an upper one, for planning. `lower_estimate` is a lower one, to prove that a server truncated a prompt. From the
-counts in replies a `Calibration` learns how far the upper estimate is off for a model.
+The exact size is unknown, because the tokenizer belongs to the model, and servers do not offer it. So there are two
+estimates. `estimate` is too high rather than too low, for planning. `lower_estimate` is never too high, so it can prove
+that a server truncated a prompt. From the counts in replies, a `Calibration` learns how far `estimate` is off for a
+model.
 """
 
 from __future__ import annotations
@@ -21,51 +22,51 @@ _PIECE = re.compile(
     rb"[A-Z]?[a-z]{1,4}(?![0-9A-Z\x80-\xff])|[A-Z]{1,2}(?![0-9a-z\x80-\xff])"
     rb"| +(?= [0-9])| (?=[0-9\x80-\xff])| {2,}|[^ ]"
 )
-"""One token of a UTF-8 text, as counted here: four letters, two if they are capitals, and fewer next to anything but
-English; a run of blanks, and the blank before a number or a foreign word; any other byte. Most models encode digits and
-operators one by one, and unknown words byte by byte."""
+"""One token of a UTF-8 text, as counted here. It is one of these: up to four letters, or two capitals, and only one
+letter next to a digit or a foreign letter; a run of blanks; a single blank before a digit or a foreign letter; any
+other byte. Most models encode digits and operators one by one, and unknown words byte by byte."""
 _LETTERS = re.compile(r"[A-Za-z\x80-\U0010ffff]+")
-"""Largest unit that a tokenizer may take as one token: ASCII digits and signs separate letters."""
+"""A run of letters, which a tokenizer may take as one token. ASCII digits and signs always separate tokens."""
 _NO_DIGIT = re.compile("[^0-9]*")
 _ROLE_TOKENS = 8
 """Tokens that a chat template adds to a message."""
 _SLACK = 8
-"""Tolerance when a count is compared with the count that a truncation rule predicts."""
+"""Allowed difference between a count and the count that a truncation rule predicts."""
 
 _MEMORY = 32
 """Number of counts that a calibration keeps."""
 _CAUTION = 1.05
 """Safety factor for the largest ratio."""
 _STEP = 0.05
-"""Ratios are rounded up to multiples of this, so that a prompt does not change with every count."""
+"""Ratios are rounded up to a multiple of this step, so that prompts do not change with every count."""
 _RATIOS = (0.5, 2.0)
 """Smallest and largest plausible ratio."""
 _USUAL = 0.7
-"""Typical ratio of a count to `_usual_chat`, for an unknown model. Measured on prompts and Python files with the
-vocabularies of Qwen and Mistral: the median is 0.63 to 0.82, the minimum 0.47."""
+"""Typical ratio of a count to `_usual_chat`, for an unknown model. It was measured on prompts and Python files with the
+vocabularies of Qwen and Mistral. The medians were 0.63 to 0.82, and the minimum was 0.47."""
 _FAR_LOWER = 0.55
-"""Share of the expected count below which truncation is likely, but not proved."""
+"""A count below this share of the expected count makes truncation likely, but does not prove it."""
 _USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 9))
-"""Default windows of servers that ignore the requested one. Half of each is about the previous one, so a filled window
-is detected as well."""
+"""Default windows of servers that ignore the requested one. Each is twice the previous one. So a count that fills a
+window is detected as well, because it is half of the next one."""
 _TELLING_TOKENS = 64
 """Minimum size in tokens of a prompt for measuring a server's speed."""
 
 
 def estimate(text: str) -> int:
-    """Estimate the tokens of `text`, rather too many than too few; 0 for an empty text."""
+    """Estimate the tokens of `text`. The result is too high rather than too low, and 0 for an empty text."""
     return len(_PIECE.findall(text.encode("utf-8", "surrogatepass")))
 
 
 def estimate_chat(messages: Sequence[Message]) -> int:
-    """Estimate the tokens of `messages` in a chat template, rather too many than too few."""
+    """Estimate the tokens of `messages` in a chat template. The result is too high rather than too low."""
     return sum(estimate(message.content) + _ROLE_TOKENS for message in messages)
 
 
 def _usual_chat(messages: Sequence[Message]) -> int:
     """Estimate tokens like `estimate_chat`, but count each non-ASCII character as one.
 
-    Most models have tokens for known characters.
+    Most models have a token for each common character.
     """
     pieces = (len(_PIECE.findall(message.content.encode("ascii", "replace"))) for message in messages)
     return sum(count + _ROLE_TOKENS for count in pieces)
@@ -85,7 +86,7 @@ def _has_letter(text: str) -> bool:
 
 
 class Bound(Enum):
-    """Reason for the size of a window, and so the thing to change for a larger window."""
+    """The limit that decides a window's size. To get a larger window, the user must change it."""
 
     SETTING = "the setting"
     UNTOLD = "the setting, or less"
@@ -96,7 +97,7 @@ class Bound(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A model's context window, and the measure of texts in it."""
+    """A model's context window. It also estimates how many of its tokens a text takes."""
 
     tokens: int
     """Maximum tokens of prompt and reply together."""
@@ -105,16 +106,16 @@ class Window:
     bound: Bound = Bound.SETTING
 
     def measure(self, text: str) -> int:
-        """Estimate the tokens of a text, rather too many than too few."""
+        """Estimate the tokens of a text. The result is too high rather than too low."""
         return math.ceil(estimate(text) * self.ratio)
 
     def measure_chat(self, messages: Sequence[Message]) -> int:
-        """Estimate the tokens of a chat, rather too many than too few."""
+        """Estimate the tokens of a chat. The result is too high rather than too low."""
         return math.ceil(estimate_chat(messages) * self.ratio)
 
 
 class Calibration:
-    """Statistics from the counts in a model's replies, about its tokens and its server's speed."""
+    """Statistics about a model's tokens and its server's speed. They are computed from the counts in its replies."""
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=_MEMORY)
@@ -122,13 +123,13 @@ class Calibration:
         self._usual: deque[float] = deque([_USUAL], maxlen=_MEMORY)
         """Ratios of each count to `_usual_chat`."""
         self._seconds: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
-        """Seconds per prompt token, minimum and maximum: part of the prompt may have been cached."""
+        """Minimum and maximum seconds per prompt token. They differ because part of the prompt may have been cached."""
         self._last = ""
-        """Prompt that the server read last."""
+        """The prompt that the server read last."""
         self._slowest: deque[float] = deque(maxlen=_MEMORY)
-        """Seconds per prompt token until the first part of a reply, loading and waiting included."""
+        """Seconds per prompt token until the first part of a reply. They include loading and waiting."""
         self._begun = ""
-        """Prompt of the last reply that began."""
+        """The prompt of the last reply that began."""
         self.closed = False
         """True if this process closed a stream before its end, and the server has begun no reply since."""
         self.thinks_aloud: bool | None = None
@@ -136,7 +137,7 @@ class Calibration:
 
     @property
     def ratio(self) -> float:
-        """The value for `Window.ratio`; 1.0 until a count is known."""
+        """The value for `Window.ratio`. It is 1.0 until a count is known."""
         if not self._ratios:
             return 1.0
         low, high = _RATIOS
@@ -144,11 +145,11 @@ class Calibration:
 
     @property
     def seconds_a_token(self) -> float:
-        """Seconds in which the server reads a token; 0.0 if unknown.
+        """Seconds that the server takes to read a token; 0.0 if unknown.
 
-        This speed is consistent with the times of all prompts, if at most the beginning that each shares with the
-        previous prompt was cached. A prompt that was much faster than the others was cached before this process asked.
-        Its time is ignored.
+        The server may have cached the beginning that a prompt shares with the previous one. The result fits the times
+        of all prompts under this assumption. If a prompt was much faster than the others, it was cached before this
+        process asked, and its time is ignored.
         """
         slowest = max((least for least, _ in self._seconds), default=0.0)
         return max(slowest, min((most for _, most in self._seconds if most > slowest / 2), default=0.0))
@@ -159,31 +160,29 @@ class Calibration:
         return self.seconds_a_token or min(self._slowest, default=0.0)
 
     def began(self, messages: Sequence[Message], seconds: float) -> None:
-        """Record that the first part of a reply to `messages` came after `seconds`, loading and waiting included."""
+        """Record that the first part of a reply to `messages` came after `seconds`, including loading and waiting."""
         prompt = _joined(messages)
         shared, self._begun = commonprefix([prompt, self._begun]), prompt  # noqa: RUF071  # by characters
         unread = self.expected(messages) * (len(prompt) - len(shared)) / max(len(prompt), 1)
         self._slowest.append(seconds / max(unread, 1))
 
     def learn(self, messages: Sequence[Message], counted: int) -> None:
-        """Record that a server which read all of `messages` counted `counted` tokens."""
+        """Record that a server read all of `messages` and counted `counted` tokens."""
         self._ratios.append(counted / max(estimate_chat(messages), 1))
         self._usual.append(counted / max(_usual_chat(messages), 1))
 
     def expected(self, messages: Sequence[Message]) -> int:
-        """Return the expected number of tokens of `messages`, as likely too many as too few."""
+        """Return the expected number of tokens of `messages`. It is as likely too high as too low."""
         return round(_usual_chat(messages) * self._usual[-1])
 
     def cached(self, messages: Sequence[Message], counted: int, seconds: float | None, *, by_server: bool) -> int:
         """Estimate how many of the `counted` tokens of `messages` were cached.
 
-        The server took at most `seconds` for the rest.
+        The server read the others in `seconds` or less. If `seconds` is None, the server had to load the model, so
+        nothing was cached. `by_server` is True if the server measured the time, which then includes no wait.
 
-        If `seconds` is None, the server had to load the model, so nothing was cached. Call this once for each prompt,
-        because the next prompt is compared with this one, and its time shows the server's speed.
-
-        `by_server`: the time is the server's own, and includes no wait. The estimate is rather too low than too high:
-        only the common beginning of this prompt and the last can have been cached.
+        The estimate is too low rather than too high. Only the beginning that this prompt shares with the last one can
+        have been cached. Call this method once for each prompt, because it records the prompt and its time.
         """
         prompt = _joined(messages)
         shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # by characters
@@ -196,11 +195,11 @@ class Calibration:
         return max(0, min(counted - math.ceil(seconds / pace), most)) if pace else 0
 
     def was_cut(self, messages: Sequence[Message], counted: int, window: int) -> bool:
-        """Return whether a server that read `counted` tokens of `messages` through `window` certainly truncated them.
+        """Return whether a server that counted `counted` tokens for `messages` in `window` certainly truncated them.
 
-        Ollama truncates silently. Up to 0.24 a truncated prompt fills the window; from 0.30 on it takes half of the
-        window and two tokens more. A server may also have a smaller window than requested. A count well above `window`
-        means that the server's window is larger.
+        Ollama truncates silently. Up to version 0.24, a truncated prompt fills the window. From 0.30 on, it takes half
+        of the window and two tokens more. A server may also have a smaller window than requested. A count well above
+        `window` means that the server's window is larger.
         """
         if window <= counted <= window + _SLACK or counted < lower_estimate(messages):
             return True

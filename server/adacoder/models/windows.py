@@ -1,4 +1,4 @@
-"""Find the address of the Windows host, for a model server that runs there while AdaCoder runs in WSL."""
+"""Find the address of the Windows host. A model server may run there while AdaCoder runs in WSL."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 _KERNEL = Path("/proc/sys/kernel/osrelease")
 _ROUTES = Path("/proc/net/route")
 _MIRRORED = Path("/sys/class/net/loopback0")
-"""Exists if WSL shares the network of Windows. Then the gateway is a router instead of Windows."""
+"""This path exists if WSL shares the network of Windows. Then the gateway is a router, not Windows."""
 _NAT = ipaddress.ip_network("172.16.0.0/12")
 """Address range of WSL's private network with Windows."""
 _PATIENCE = 0.2
-"""Timeout in seconds for connecting to this machine, which answers or refuses at once."""
+"""Timeout in seconds for connecting to this machine. It usually accepts or refuses at once."""
 
 
 def windows_host(port: int) -> str | None:
-    """Return the address of Windows, if this is WSL 2 with its own network and nothing listens at `port` here."""
+    """Return the address of Windows if this is WSL 2 with its own network and nothing listens at `port` here."""
     gateway = _gateway() if _is_wsl() and not _MIRRORED.exists() else None
     return gateway if gateway is not None and not _listens(port) else None
 
@@ -30,7 +30,7 @@ def _is_wsl() -> bool:
 
 
 def _gateway() -> str | None:
-    """Return the default gateway, if it is in WSL's own network."""
+    """Return the default gateway if it is in WSL's own network."""
     try:
         lines = _ROUTES.read_text("ascii", "replace").splitlines()[1:]
     except OSError:

@@ -1,4 +1,4 @@
-"""Measure the memory, files, threads and time of a process, as the kernel counts them (proc(5)). Linux only."""
+"""Read from the kernel which memory, files, threads and time a process uses (proc(5)). This works on Linux only."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 from adacoder.sandbox.isolation import LIMITS
 
 _SHARED = re.compile(rb"^\S+ ...s (?:\S+ +){2}\d+\b(?! +/(?:usr|lib)/)", re.MULTILINE)
-"""Shared mappings, except mappings of system files. Confined processes cannot write to those, and the C library has
-one.
+"""Matches a shared mapping, unless it is of a system file. Confined processes cannot write to system files, and the C
+library maps one.
 """
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
 _MOST_WAITING = 2
-"""Number of threads whose waits count. Often one thread waits for another, and both waited for a CPU.
+"""The waits of this many threads count. Often one thread waits for another, and both have waited for a processor.
 """
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 
 
 def shares_memory(pid: int) -> bool | None:
-    """Return whether a process has a writable mapping in common with its forks; None if unknown.
+    """Return whether a process shares a writable mapping with its forks; None if unknown.
 
-    A mapping that can be made writable also counts.
+    A mapping that the process could make writable also counts.
     """
     with suppress(OSError):
         if not _SHARED.search(_read(pid, "maps")):
@@ -48,13 +48,13 @@ def threads(pid: int) -> int:
 
 
 def waited(pid: int) -> float:
-    """Return the seconds that the two longest waiting threads of a process waited for a processor; 0 if unknown.
+    """Return the seconds that a process waited for a processor; 0 if unknown.
 
-    With a sum over all threads, code could wait for itself: 100 threads that share a processor for a second wait 99
-    seconds.
+    Only the two threads that waited longest count. If all threads counted, code could wait for itself: 100 threads that
+    share a processor for a second wait 99 seconds.
     """
     nanoseconds = []
-    with suppress(OSError):  # the process has ended, or this kernel does not count them
+    with suppress(OSError):  # the process has ended, or this kernel does not count waits
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):  # the thread has ended
                 nanoseconds.append(int((thread / "schedstat").read_bytes().split()[1]))
@@ -64,15 +64,16 @@ def waited(pid: int) -> float:
 def computed(pid: int) -> float:
     """Return the processor time in seconds that a process used with all its threads; 0 if unknown."""
     with suppress(OSError):  # the process has ended
-        fields = _read(pid, "stat").rpartition(b")")[2].split()  # the name in parentheses may contain anything
+        fields = _read(pid, "stat").rpartition(b")")[2].split()  # The name in parentheses may contain anything.
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return 0.0
 
 
 def deleted_bytes(pid: int, folder: str) -> int:
-    """Return the maximum bytes in deleted files below a folder that a process keeps through descriptors and mappings.
+    """Return the bytes that a process may still hold in deleted files below a folder.
 
-    The size of a file that is only mapped is unknown, so the largest possible size counts.
+    It holds such files through descriptors and mappings. The size of a file that is only mapped is unknown, so the
+    largest possible size counts.
     """
     folder = os.path.realpath(folder)
     sizes: dict[int, int] = {}
@@ -80,7 +81,7 @@ def deleted_bytes(pid: int, folder: str) -> int:
         mapped = re.compile(rb"^(?:\S+ +){4}(\d+) +%b/.* \(deleted\)$" % re.escape(os.fsencode(folder)), re.MULTILINE)
         sizes.update((int(inode), LIMITS["FSIZE"]) for inode in mapped.findall(_read(pid, "maps")))
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError):  # it was closed
+            with suppress(OSError):  # the descriptor was closed
                 target = str(descriptor.readlink())
                 if target.startswith(f"{folder}/") and target.endswith(" (deleted)"):
                     found = descriptor.stat()

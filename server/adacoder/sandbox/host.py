@@ -1,7 +1,7 @@
-"""Run a module's examples on a candidate, in a confined process: the sandbox's entry point for evaluations.
+"""The sandbox's entry point. It runs a module's examples on a candidate, in a confined process.
 
 Every evaluation has its own process, which is killed when the evaluation ends, even after a pass. The worker in that
-process only answers. The Judge decides in this process, and no `want` ever leaves it.
+process only answers. The Judge decides in AdaCoder's own process, and no `want` ever leaves that process.
 """
 
 from __future__ import annotations
@@ -54,41 +54,45 @@ _WATCHED_SECONDS = 0.03
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """Maximum number of concurrent evaluations of all Hosts that share `turns`."""
 _MOST_TIMES = 20
-"""Maximum time of an evaluation that waits for a processor, as a multiple of its timeout."""
+"""An evaluation that has to wait for a processor may take this multiple of its timeout."""
 _UNFINISHED = 1.25
-"""Factor for the time that a process waited, because the kernel counts a wait only when it ends."""
+"""Factor for the measured time that a process waited. The measured time is too low, because the kernel counts a wait
+only when it ends."""
 _EXPIRING_SECONDS = 0.1
 """Seconds between two checks of an evaluation whose timeout has passed."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
-"""Minimum seconds between two searches for private files that docstrings may see. The searches take at most 1 /
-`_SHARE` of the time.
+"""`_LOOKED_SECONDS` is the minimum time between two searches for private files that docstrings may see. The searches
+may take at most 1 / `_SHARE` of the time.
 """
 _MOST_RUNS = 3
-"""Maximum number of runs if private files are found during each run."""
+"""Maximum number of runs of an evaluation whose runs cannot be used."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
-"""Failures that another process may have caused, if the evaluation shares resources with it."""
+"""Failures that may be the fault of another process with which the evaluation shared resources."""
 NO_ISOLATION = Named("isolation", Level.NONE)
 
 
 def turns_for_all() -> asyncio.Semaphore:
-    """Return a semaphore that lets as many evaluations run at a time as there are processors."""
+    """Return a semaphore that limits the number of concurrent evaluations to the number of processors."""
     return asyncio.Semaphore(PROCESSORS)
 
 
 def _by_what_holds(
     method: Callable[Concatenate[Host, P], Awaitable[T]],
 ) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
-    """Prove isolation again and retry a method that failed, if the proof is from an earlier start."""
+    """Decorate a method of Host. If it fails and the proof of isolation is old, prove isolation again and retry.
+
+    A proof is old if it is from an earlier start of AdaCoder.
+    """
 
     @wraps(method)
     async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
         try:
             return await method(host, *values, **named)
         except SandboxError:
-            if not (await probe(host._best)).is_recorded:  # noqa: SLF001  # the Host's own
+            if not (await probe(host._best)).is_recorded:  # noqa: SLF001  # This decorator belongs to Host.
                 raise
-        await probe(host._best, anew=True)  # noqa: SLF001  # as above
+        await probe(host._best, anew=True)  # noqa: SLF001  # This decorator belongs to Host.
         return await method(host, *values, **named)
 
     return tried
@@ -108,11 +112,16 @@ class Host:
         turns: asyncio.Semaphore | None = None,
         wishes: Wishes = NO_WISHES,
     ) -> None:
-        """`least`: weakest isolation to accept. `best`: strongest isolation to try.
+        """Create a host. It starts no process yet.
 
-        `spares`: number of processes to keep ready for the next evaluations while none runs. `turns`: limits the number
-        of concurrent evaluations, which run in order of arrival. Several Hosts may share it. `wishes`: files of the
-        workspace that are private in addition to the known ones.
+        Args:
+            interpreter: the Python that runs the code.
+            workspace: the folder of the project.
+            least: the weakest isolation to accept.
+            best: the strongest isolation to try.
+            spares: number of processes to keep ready for the next evaluations while none runs.
+            turns: limit of concurrent evaluations, which run in order of arrival. Several hosts may share it.
+            wishes: files of the workspace that are private in addition to the known ones.
         """
         self._interpreter = interpreter
         self._workspace = workspace
@@ -128,7 +137,7 @@ class Host:
         self._ahead = ImportsAhead(workspace)
         self._booting: asyncio.Task[None] | None = None
         self._has_looked = False
-        # a daemon thread, so that no exit waits for it
+        # It is a daemon thread, so that the program can exit without waiting for it.
         self._clearing = threading.Thread(target=remove_left, daemon=True)
         self._clearing.start()
 
@@ -138,14 +147,14 @@ class Host:
         program: Program,
         examples: Sequence[Example],
         *,
-        timeout: float,  # noqa: ASYNC109  # a timeout gives a Verdict, not TimeoutError
+        timeout: float,  # noqa: ASYNC109  # After a timeout, this returns a Verdict instead of raising TimeoutError.
     ) -> Verdict:
         """Import the program's module and run `examples` in order, except skipped ones.
 
-        `timeout`: seconds from the start of the import to the end of the last example.
+        `timeout` is the time in seconds from the start of the import to the end of the last example.
 
         Raises:
-            IsolationRefused: isolation here is weaker than the minimum accepted.
+            IsolationRefused: the isolation here is weaker than the weakest to accept.
             SandboxError: the interpreter does not start.
         """
         finding = await self._accepted(program)
@@ -160,9 +169,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Trace:
-        """Run `examples` as `evaluate` does, and return the trace of the last example in the target, as far as it got.
+        """Run `examples` as `evaluate` does. Return the trace of the last example in the target, as far as it got.
 
-        There is no Verdict, because a trace, and events during tracing, decide nothing.
+        There is no Verdict, because a traced run decides nothing.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -174,8 +183,8 @@ class Host:
     async def _alone(self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float) -> Judge:
         """Evaluate in a new process. The caller must have taken a turn.
 
-        The run is repeated if its template was killed, or if a private file was found during the run. In the first
-        case, the result is incomplete. In the second case, it must not be shown.
+        The run is repeated if its template was killed, because the result is incomplete. It is also repeated if a
+        private file was found during the run, because the result may reveal the file.
 
         Raises:
             SandboxError: as `evaluate`, or private files were found during every run.
@@ -190,7 +199,7 @@ class Host:
                 if holds and not (left and judge.cut_short and taken.gone):
                     return judge
             finally:
-                # This runs right after the verdict, which need not wait for it.
+                # The verdict need not wait for this, so it runs right afterwards.
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Private files keep changing while code runs: try again when they no longer change.")
 
@@ -206,9 +215,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Verdict:
-        """Evaluate an unchanged module. If possible, import it only once for all of its docstrings.
+        """Evaluate examples of an unchanged module. If possible, the module is imported once for all of its docstrings.
 
-        A run that may have failed because of other processes is repeated in a process of its own.
+        If other processes may have caused a failure, the run is repeated in a process of its own.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -248,16 +257,16 @@ class Host:
 
     @_by_what_holds
     async def ready(self, program: Program) -> None:
-        """Prepare for evaluations of the program's module that will be requested soon, whatever the candidate.
+        """Prepare for evaluations of the program's module that will be requested soon, with any candidate.
 
         Raises:
-            IsolationRefused: as `evaluate`. Nothing is started then.
+            IsolationRefused: as `evaluate`. In that case, nothing is started.
             SandboxError: the interpreter does not start.
         """
         await self._templates.ready(await self._recipe((await self._accepted(program)).mechanism, program))
 
     async def close(self) -> None:
-        """End every process, for good."""
+        """End every process, and start no more."""
         if self._booting is not None:
             self._booting.cancel()
         await asyncio.gather(self._templates.close(), self._importers.close())
@@ -272,8 +281,11 @@ class Host:
         *,
         is_standing: bool = False,
     ) -> Recipe:
-        """Return the recipe of the template that evaluates the program, or imports it if `is_standing`."""
-        if not self._has_looked:  # the first search is by far the slowest
+        """Return the recipe of the template for the program.
+
+        If `is_standing` is True, the template is for the import of the unchanged module.
+        """
+        if not self._has_looked:  # The first search is by far the slowest, so it runs in a thread.
             await asyncio.to_thread(self._visible, program)
             self._has_looked = True
         view = self._visible(program)
@@ -282,16 +294,16 @@ class Host:
         return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, group)
 
     def _visible(self, program: Program, *, after: bool = False) -> VisiblePaths:
-        """Return the files that the program may see; `after` is as in `find_visible`."""
+        """Return the files that the program may see. `after` is as in `find_visible`."""
         view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, after=after)
         if not program.is_withheld:
             return view
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
-        """Return whether the files that the program may see are unchanged.
+        """Return whether the program may still see the same files as in `recipe`.
 
-        Evaluations that end at about the same time use the result of one search.
+        Evaluations that end at about the same time share the result of one search.
         """
         look = self._looks.get(recipe)
         if look is None:
@@ -300,7 +312,7 @@ class Host:
 
     async def _look(self, recipe: Recipe, program: Program) -> bool:
         await asyncio.sleep(max(0.0, self._looked + self._pause - time.monotonic()))
-        del self._looks[recipe]  # evaluations that end from now on wait for the next search
+        del self._looks[recipe]  # Evaluations that end from now on wait for the next search.
         began = time.monotonic()
         shows = recipe.visible == self._visible(program, after=True)
         self._looked = time.monotonic()
@@ -308,7 +320,7 @@ class Host:
         return shows
 
     async def _known_recipe(self, mechanism: Mechanism, program: Program) -> Recipe:
-        """Return the recipe for an unchanged module, like `_recipe`, but cache it briefly for each package.
+        """Return the recipe for an unchanged module. For each package, it is cached for a short time.
 
         A stale recipe does no harm, because the caller checks it again after the run.
         """
@@ -322,8 +334,8 @@ class Host:
     async def _accepted(self, program: Program, *, is_standing: bool = False) -> Proof:
         """Return the proof of the mechanism that isolates here. Raise IsolationRefused if it is too weak.
 
-        While the mechanism is still being proven, start the template that `program` most likely needs, up to the point
-        where the user's code would run.
+        While the mechanism is still being proven, the template that `program` most likely needs is started. Its start
+        stops before any of the user's code runs.
         """
 
         def boot(mechanism: Mechanism, permitted: Permit) -> None:
@@ -344,13 +356,14 @@ class Host:
 
     async def _boot(self, mechanism: Mechanism, program: Program, permitted: Permit, *, is_standing: bool) -> None:
         recipe = await self._recipe(mechanism, program, permitted, is_standing=is_standing)
-        with suppress(SandboxError):  # the next caller that needs the template gets the error
+        with suppress(SandboxError):  # The next caller that needs the template gets the error.
             (self._importers if is_standing else self._templates).begin(recipe)
 
     async def _follow(self, taken: Taken, judge: Judge, program: Program, seconds: float) -> None:
-        """Run the judge's examples in a process, and report to the judge.
+        """Run the judge's examples in a process, and report each event to the judge.
 
-        If the template is killed during the run, the judge receives no end, and its verdict shows an interrupted run.
+        If the template is killed during the run, the judge gets no report of an end. Its verdict then shows that the
+        run was cut off.
         """
         line = taken.evaluation.line
         try:
@@ -371,21 +384,18 @@ class Host:
             status = await taken.status()
             if not taken.gone and not _has_too_much(taken, judge):
                 judge.died(status)
-        except ProtocolError as breach:  # or the process was ended just after its last answer
+        except ProtocolError as breach:  # The process may also have been ended just after its last answer.
             if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
 
 
 def _limit(seconds: float) -> int:
-    """Return the CPU limit in seconds: a backstop that ends the evaluation if its supervisor is gone."""
+    """Return the limit of processor time in seconds. It ends an evaluation even if its supervisor is gone."""
     return math.ceil(seconds) + 1
 
 
 def _has_too_much(taken: Taken, judge: Judge) -> bool:
-    """Return whether an evaluation has too many files or threads or too much memory, or was ended for that.
-
-    Report the reason to the judge.
-    """
+    """Return whether an evaluation exceeded a limit of files, threads or memory. If so, report it to the judge."""
     if taken.overfull:
         judge.wrote_too_much(SCRATCH_SIZE)
     elif taken.crowded or taken.evaluation.threads() > MOST_THREADS:
@@ -401,10 +411,10 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
 async def _timeout(evaluation: Evaluation, seconds: float) -> AsyncIterator[None]:
     """Raise TimeoutError after `seconds`.
 
-    The time in which an evaluation waits for a processor does not count, because it shows how busy the machine is.
+    Time spent waiting for a processor does not count, because it only shows how busy the machine is.
 
-    An evaluation that has used the processors for `seconds` gets no more time. So for code that uses one processor, the
-    kernel's limit never comes first, and the reason for the end is correct.
+    An evaluation that has used the processors for `seconds` gets no more time. So if code uses one processor, this
+    limit ends it before the kernel's limit does, and the verdict shows the right reason.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -429,7 +439,7 @@ async def _timeout(evaluation: Evaluation, seconds: float) -> AsyncIterator[None
 
 @asynccontextmanager
 async def _bounded(taken: Taken) -> AsyncIterator[None]:
-    """End an evaluation that fills the disk, starts too many threads, or takes too much memory."""
+    """End the evaluation if it fills the disk, starts too many threads, or takes too much memory."""
     loop = asyncio.get_running_loop()
     watching: list[asyncio.Task[None]] = []
     # Most evaluations end before the first check.

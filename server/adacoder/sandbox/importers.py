@@ -1,10 +1,9 @@
 """Processes that have imported unchanged modules, so that `check` need not import them for each docstring.
 
-An *importer* has imported one outermost module or package, since every process that imports a module of a package
-imports the package first. A few *desks* are forked from it. Each desk handles one module at a time, and imports it
-unless the package already did. It forks one process for each docstring, one by one. So the import of a module runs only
-in the processes of its own docstrings. The import of a package also runs in the processes for its modules. Whatever an
-import does, it cannot reach other docstrings.
+An *importer* has imported one top-level module or package. (An import of `a.b` always imports the package `a` first.) A
+few *desks* are forked from the importer. A desk handles one module at a time, and imports it unless the import of the
+package already did. For each docstring of the module, the desk forks one process, one after the other. So the import of
+a module can affect only the module's own docstrings, and the import of a package only the docstrings in that package.
 """
 
 from __future__ import annotations
@@ -32,51 +31,54 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MOST = 8
-"""Maximum number of modules whose docstrings run at a time, and of concurrent docstrings of one module."""
+"""Maximum number of modules whose docstrings run at a time, and maximum number of concurrent docstrings of a module."""
 _MOST_ROOTS = 2
-"""Number of most recent import roots whose processes are kept while idle."""
+"""The processes of this many recently used import roots are kept while idle."""
 _REAP_SECONDS = 5.0
 _LEFT = "The sandbox broke: an evaluation left something behind."
 _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
-"""Errors that are raised if a process misbehaves."""
+"""Errors of a process that misbehaves."""
 _WATCHED_SECONDS = 0.1
 """Seconds between two checks of an importer."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
-"""Effects of an import that a forked process does not inherit, or that it shares with others."""
+"""Effects of an import that a forked process does not inherit, or would share with others."""
 
 
 class Apart(Exception):
-    """A module cannot be imported once for all of its docstrings. The message is a note for the user, or empty."""
+    """A module cannot be imported once for all of its docstrings. Each needs a process of its own.
+
+    The message is a note for the user, or empty.
+    """
 
 
 class Importers:
-    """Lends processes that run docstrings. Use an instance within one event loop, and close it."""
+    """Lends processes that run docstrings. An instance belongs to one event loop, and its owner must close it."""
 
     def __init__(self, docstrings: int) -> None:
-        """`docstrings`: maximum number of docstrings that run at a time."""
+        """`docstrings` is the maximum number of docstrings that run at a time."""
         self.group = min(docstrings, MOST) + 1
         """Value for `Recipe.group`."""
         self._roots: dict[Recipe, _Root] = {}
-        """Roots in order of use, most recent last."""
+        """Roots in order of use. The most recently used one is last."""
         self._stale: list[_Root] = []
         """Roots that were replaced while one of their docstrings was still running."""
 
     async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
         """Lend a process in which the program's unchanged module is imported. The caller must give the process back.
 
-        `seconds`: limit for each import. `begin`: as in `forked`.
+        `seconds` is the timeout for each import. `begin` is as in `forked`.
 
         Raises:
             Apart: the module must be evaluated in a process of its own.
             SandboxError: the interpreter does not start.
         """
         root, name = self._root(recipe), _outermost(program)
-        root.users[name] += 1  # before the first await, because other calls end idle processes
+        root.users[name] += 1  # This comes before the first await, because other calls end idle processes.
         try:
             await self._end_idle()
             template = await root.template()
             if template.pid is None:
-                # if the system does not identify senders, AdaCoder cannot be sure that a process is the right one
+                # The system does not identify senders, so AdaCoder cannot be sure that a process is the right one.
                 raise Apart
             desk = await (await root.importer(program, seconds)).desk(program, seconds)
             return Lent(root, name, template, desk, await desk.docstring(program.module, begin))
@@ -100,7 +102,7 @@ class Importers:
         return root
 
     async def _end_idle(self) -> None:
-        """End the roots that run no docstrings, except the most recent ones."""
+        """End the roots that run no docstrings, except the most recently used ones."""
         older = [*self._roots.values()][:-_MOST_ROOTS]
         idle = [root for root in (*older, *self._stale) if not root.busy]
         self._stale = [root for root in self._stale if root.busy]
@@ -111,7 +113,7 @@ class Importers:
             await root.end()
 
     async def close(self) -> None:
-        """End every process, for good."""
+        """End every process, and start no more."""
         roots = [*self._roots.values(), *self._stale]
         self._roots.clear()
         self._stale.clear()
@@ -122,13 +124,13 @@ class Lent(Taken):
     """A process reserved for the examples of one docstring."""
 
     def __init__(self, root: _Root, name: str, template: TemplateProcess, desk: _Desk, evaluation: Evaluation) -> None:
-        """`name`: as in `_Root.users`."""
+        """`name` is the key in `_Root.users`."""
         super().__init__(desk, template, evaluation)
         self._root, self._name = root, name
         self.notes = desk.notes
 
     async def status(self) -> int | None:
-        """Always None. If the process does not end as expected, the docstring is evaluated in a process of its own."""
+        """Return None. If this process ends unexpectedly, the docstring is evaluated again in a process of its own."""
         return None
 
     def give_back(self) -> None:
@@ -149,23 +151,20 @@ class _Process:
         return await forked(self.evaluation.line.channel, self.turn, slot, *kind, begin=begin)
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """As `WorkerLine.import_`, with a time limit."""
+        """Import a module as `WorkerLine.import_` does, within `seconds`. Also report threads and shared memory."""
         async with self.turn, asyncio.timeout(seconds):
             how, changes = await self.evaluation.line.import_(name, path, text)
         pid = self.evaluation.line.channel.sender
         if pid is None or children(pid):
-            raise Apart  # an evaluation in its own process shows what isolation denies
-        if self.evaluation.threads() > 1:  # including threads of libraries, which Python does not know
+            raise Apart  # An evaluation in its own process will show what isolation denies.
+        if self.evaluation.threads() > 1:  # These may be threads of libraries that Python does not know.
             changes = tuple(dict.fromkeys((*changes, "threads")))
         if shares_memory(pid) is not False:
             changes = (*changes, "shared memory")
         return how, changes
 
     async def reap(self, slot: int) -> bool:
-        """Let this process reap a killed process that it forked for a slot.
-
-        Return True if nothing is left of the killed process.
-        """
+        """Let this process reap the killed process of a slot. Return True if nothing is left of the killed process."""
         try:
             async with self.turn:
                 await self.evaluation.line.channel.send("reap", str(slot))
@@ -174,7 +173,7 @@ class _Process:
             return False
 
     async def reaped(self) -> bool:
-        """Receive the report about a reaped process. Return True if nothing is left of that process."""
+        """Wait for the report about a reaped process. Return True if nothing is left of that process."""
         try:
             async with asyncio.timeout(_REAP_SECONDS):
                 match await self.evaluation.line.channel.receive():
@@ -200,19 +199,19 @@ class _Process:
 
 
 class _Root:
-    """Importers for the modules of one folder that may see the same files."""
+    """The importers of one recipe. Their modules are in one folder, and may see the same files."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.users: Counter[str] = Counter()
-        """Number of docstrings that run or will run soon, by outermost module."""
+        """Number of docstrings that run or will run soon, by top-level module."""
         self._importers: dict[str, asyncio.Task[_Importer]] = {}
-        """Importers by module name, most recently used last."""
+        """Importers by module name. The most recently used one is last."""
         self._boot = asyncio.create_task(self._start())
 
     @property
     def busy(self) -> bool:
-        """True if a docstring runs, or will run soon."""
+        """True if a docstring runs or will run soon."""
         return any(self.users.values())
 
     @property
@@ -297,7 +296,7 @@ class _Root:
 
 
 class _Importer(_Process):
-    """A process that has imported an outermost module or package."""
+    """A process that has imported a top-level module or package."""
 
     def __init__(self, template: TemplateProcess, evaluation: Evaluation, group: int) -> None:
         super().__init__(evaluation, template)
@@ -308,11 +307,11 @@ class _Importer(_Process):
         """Slots that no desk uses."""
         self._desks: list[_Desk] = []
         self._there: dict[str, str] = {}
-        """Texts of modules that were imported together with it, by name, as far as they were requested."""
+        """Texts of requested modules that the import of the package has already imported, by module name."""
         self._apart: dict[str, str] = {}
-        """Reasons why modules cannot be imported here, by name."""
+        """Modules that cannot be imported here, each with the reason."""
         self.freed = asyncio.Event()
-        """Set when another desk may have become free."""
+        """This is set when a desk may have become free."""
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
         """Import the module.
@@ -322,7 +321,7 @@ class _Importer(_Process):
         """
         self.notes = _noted(name, *await self.import_(seconds, name, path, text))
         if self.template.orphans(self._group):
-            raise Apart  # for the same reason as child processes
+            raise Apart  # The reason is the same as for child processes in `import_`.
 
     async def desk(self, program: Program, seconds: float) -> _Desk:
         """Return a desk that has imported the program's module.
@@ -350,9 +349,9 @@ class _Importer(_Process):
         return desk
 
     async def _free_desk(self, module: str | None) -> _Desk:
-        """Return an idle desk that has imported `module`, else an idle desk without imports, else a new desk.
+        """Return a free desk: one that has imported `module`, else one without imports of its own, else a new one.
 
-        Imports of the importer itself do not count.
+        If there is no free desk, end one with another module, or wait.
         """
         while True:
             idle = [desk for desk in self._desks if not desk.busy]
@@ -380,7 +379,7 @@ class _Importer(_Process):
         return desk
 
     async def ended(self, desk: _Desk) -> None:
-        """Handle the end of a desk that was killed."""
+        """Clean up after a desk that was killed. If anything of it is left, kill this importer as well."""
         if desk not in self._desks:
             return
         self._desks.remove(desk)
@@ -397,7 +396,7 @@ class _Importer(_Process):
 
     @property
     def _group(self) -> int | None:
-        """Process group of the importer and all its descendants. They cannot change their group."""
+        """Process group of the importer and all its descendants, which they cannot leave."""
         return self.evaluation.line.channel.sender
 
     def kill(self) -> None:
@@ -415,31 +414,31 @@ class _Importer(_Process):
         with suppress(SandboxError):
             await self.template.reap(self.evaluation)
         if not await self.template.sweep(self._group):
-            self.template.broken = True  # this ends the template, which kills the rest
+            self.template.broken = True  # The template will be ended, which kills the rest.
 
 
 class _Desk(_Process):
-    """A process that forks the processes of docstrings, one by one."""
+    """A process that forks a process for each docstring, one after the other."""
 
     def __init__(self, importer: _Importer, evaluation: Evaluation) -> None:
         super().__init__(evaluation, importer.template)
         self.busy = True
         self.module: str | None = None
-        """Module that the desk has imported and its importer has not; None if there is none."""
+        """The module that this desk imported itself; None if it imported none."""
         self.notes = importer.notes
         self._importer = importer
         self._has_forked = False
-        """True if the desk has forked a process that is not reaped yet."""
+        """True if a process that this desk forked is not reaped yet."""
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """Import a module as `_Process` does, after reaping the last forked process."""
+        """Reap the last forked process. Then import a module as `_Process` does."""
         has_forked, self._has_forked = self._has_forked, False
         if has_forked and not await self.reap(self.evaluation.slot):
             raise SandboxError(_LEFT)
         return await super().import_(seconds, name, path, text)
 
     async def docstring(self, module: Module, begin: Begin) -> Evaluation:
-        """Fork a process for a docstring of a module. Reap the previous process first."""
+        """Fork a process for a docstring of a module. The previous process is reaped."""
         has_forked, self._has_forked = self._has_forked, True
         try:
             kind = "docstring", module.name, str(module.path)
@@ -467,12 +466,12 @@ class _Desk(_Process):
 
 
 def _outermost(program: Program) -> str:
-    """Return the name of the outermost module or package that contains a program's module."""
+    """Return the name of the top-level module or package that contains a program's module."""
     return program.module.name.partition(".")[0]
 
 
 def _imported(task: asyncio.Task[_Importer]) -> _Importer | None:
-    """Return the result of an import; None if the import is still running, was cancelled or failed."""
+    """Return the result of a finished import. None if it is still running, was cancelled or failed."""
     return None if not task.done() or task.cancelled() or task.exception() else task.result()
 
 

@@ -1,7 +1,7 @@
-"""Comparison of displayed values.
+"""Compare values by their text.
 
-The output of a worker may be hostile. Only plain literals of limited length and depth and without arithmetic are
-parsed, so that hostile text cannot overload Python's parser.
+The output of a worker may be hostile, and must not overload Python's parser. So a text is parsed only if it is a plain
+literal of limited length and depth, without arithmetic.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ _LONGEST = 20_000
 _DEEPEST = 50
 """Maximum nesting of brackets in a text that is parsed."""
 _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?)""")
-"""A string, or the rest of the line if the string is not closed. So no part of the text is searched twice."""
+"""Matches a string literal. If the string is not closed, it matches the rest of the line, so that no part of the text
+is searched twice."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
-"""Operators in a literal after removal of strings and exponents."""
+"""Matches an operator in a literal whose strings and exponents are removed."""
 _PIECE = re.compile(rf"{_STRING.pattern}|[^,\[\]{{}}()'\"]+|.", re.DOTALL)
-"""Parts of an output: strings, commas, brackets, and the text between them."""
+"""Matches one part of an output: a string, a comma, a bracket, or the text between them."""
 _EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?(?=\d)")
 _OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
 
@@ -33,17 +34,17 @@ def same_value(one: str, other: str) -> bool:
     """Return whether two texts are literals of the same value.
 
     Numbers are compared by `==`, so 15 equals 15.0. But no number equals True or False, and no list equals a tuple.
-    Numbers are not rounded: an author who writes 3.14 may mean exactly that.
+    Numbers are not rounded, because an author who writes 3.14 may mean exactly this number.
     """
     form = _form_of(one)
     return form is not None and form == _form_of(other)
 
 
 def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) -> bool:
-    """Return whether two outputs differ only in how the literal sets in them are written.
+    """Return whether two outputs are the same, apart from the way that sets in them are written.
 
-    Each output, or each of its lines, is a literal, which may contain `set()` and `frozenset(…)`. Sets are compared by
-    value and by the types of their elements, so {1} is neither {True} nor {1.0}. `agree` compares the rest as text.
+    Each output, or each of its lines, must be a literal. It may contain `set()` and `frozenset(…)`. Sets are compared
+    by the values and types of their elements, so {1} is neither {True} nor {1.0}. `agree` compares the rest as text.
     """
 
     def is_same(one: str, other: str) -> bool:
@@ -54,7 +55,7 @@ def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) ->
     if is_same(want, got):
         return True
     lines, others = want.split("\n"), got.split("\n")
-    is_of_lines = 2 < len(lines) == len(others)  # an output ends with a newline
+    is_of_lines = 2 < len(lines) == len(others)  # An output ends with a newline, so the last text is empty.
     return is_of_lines and all(map(lambda one, other: one == other or is_same(one, other), lines, others))
 
 
@@ -66,7 +67,7 @@ def same_but_for_order(want: str, got: str) -> bool:
 
 
 def _with_sorted_sets(written: str) -> str | None:
-    """Return a literal with each of its outermost sets in a canonical form; None if the text is not a literal."""
+    """Return a literal with its outermost sets in canonical form, or None if the text is not a literal."""
     text = written.strip()
     if "{" not in text or "\r" in text or len(text) > _LONGEST or not _is_plain(text):
         return None
@@ -79,7 +80,7 @@ def _with_sorted_sets(written: str) -> str | None:
                 return None
         case _:
             return None
-    lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes
+    lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes.
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     data = b"\n".join(lines)
     parts, done = list[bytes](), 0
@@ -90,7 +91,7 @@ def _with_sorted_sets(written: str) -> str | None:
 
 
 def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) -> str:
-    """Return the canonical form of a literal. `sets` collects its outermost sets, in order, with their forms.
+    """Return the canonical form of a literal. If `sets` is given, append the outermost sets to it, with their forms.
 
     Raises:
         ValueError: `node` is not a literal.
@@ -117,7 +118,7 @@ def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) ->
 
 
 def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
-    """Return the nodes. Raise ValueError if one is None, because a dictionary is unpacked."""
+    """Return the nodes. Raise ValueError if one is None, which means that a dictionary is unpacked (`**`)."""
     found = [node for node in nodes if node is not None]
     if len(found) < len(nodes):
         raise ValueError("no literal")
@@ -125,7 +126,7 @@ def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
 
 
 def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
-    """Rearrange the comma-separated items inside braces of an output. The output need not be Python."""
+    """Return an output with the comma-separated items inside braces rearranged. The output need not be Python."""
     open_: list[tuple[str, list[list[str]]]] = [("", [[]])]
     for part in _PIECE.findall(written.strip()):
         opener, items = open_[-1]
@@ -144,7 +145,7 @@ def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
 
 
 def _form_of(written: str) -> Hashable | None:
-    """Return the canonical form of the value of a literal; None if the text is not a literal."""
+    """Return the comparable form of a literal's value, or None if the text is not a literal."""
     try:
         return _form(value_of(written))
     except (ValueError, TypeError):
@@ -155,7 +156,7 @@ def value_of(written: str) -> object:
     """Return the value of a literal.
 
     Raises:
-        ValueError: the text is not a literal, or too long.
+        ValueError: the text is not a plain literal, or is too long.
     """
     text = written.strip()
     if len(text) > _LONGEST or not _is_plain(text):
@@ -170,7 +171,7 @@ def value_of(written: str) -> object:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether `text`, provided that it is Python, is a literal without arithmetic or deep nesting."""
+    """Return whether `text` has neither arithmetic nor deep nesting. It may still be something else than a literal."""
     bare = _EXPONENT.sub("", _STRING.sub("''", text))
     if _ARITHMETIC.search(bare):
         return False
@@ -182,7 +183,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _form(value: object) -> Hashable:
-    """Return objects that are equal only for the same values."""
+    """Return an object for comparison. Two such objects are equal only if their values count as the same."""
     match value:
         case float() if math.isnan(value):
             return "nan"

@@ -1,4 +1,4 @@
-"""A pool of a few warm templates. Each template is renewed when its imports change, and ended when idle."""
+"""A pool of a few warm templates. A template is replaced when files that it imported change, and ended when idle."""
 
 from __future__ import annotations
 
@@ -18,38 +18,42 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAUSE_SECONDS = 0.01
-"""Seconds without any evaluation after which processes are forked ahead."""
+"""When no evaluation has run for this many seconds, processes are forked ahead."""
 IDLE_SECONDS = 60.0
-"""Seconds for which an unused template is kept."""
+"""An unused template is kept for this many seconds."""
 MOST_TEMPLATES = 3
 GROWTH = 64 << 20
-"""A template that has grown by this many bytes is renewed, because a larger template takes longer to fork."""
+"""A template that has grown by this many bytes is replaced, because a larger template takes longer to fork."""
 RECHECK_SECONDS = 1.0
-"""Seconds for which the files of installed packages are not checked again."""
+"""Seconds between two checks of the files that a template imported."""
 _CLOCK_TICK = 20_000_000
 """A file may change up to this many nanoseconds after its timestamp."""
 _EVERY_SECONDS = 0.5
-"""Minimum seconds between new templates that only save imports, because `check` goes through many files in a row."""
+"""Minimum seconds between two new templates that only save imports. It matters because `check` goes through many files
+in a row."""
 _MOST_BOOTS = 3
-"""Maximum number of times that a template is started. The last start imports nothing."""
+"""Maximum number of starts of a template. The last start imports nothing."""
 
 
 class TemplatePool:
-    """Provides processes for evaluations. Use an instance within one event loop, and close it."""
+    """Provides processes for evaluations. An instance belongs to one event loop, and its owner must close it."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
-        """At most `evaluations` run at a time. While none runs, each template forks `spares` processes ahead."""
+        """`evaluations` is the maximum number of concurrent evaluations.
+
+        While none runs, each template keeps `spares` processes ready.
+        """
         self._slots = 2 * evaluations + spares
         self._spares = spares
         self._keepers: list[_Keeper] = []
-        """Keepers in order of use, most recent last."""
+        """Keepers in order of use. The most recently used one is last."""
         self._retired: set[_Keeper] = set()
         """Keepers that get no new evaluations. Each ends with its last evaluation."""
         self._refused: set[str] = set()
         """Import statements that broke a template, or had effects that cannot be shared."""
         self._ending: set[asyncio.Task[None]] = set()
         self._next_made = 0.0
-        """Monotonic time from which on a better template may be made although a usable one exists."""
+        """Monotonic time from which on another template may be started to save imports."""
         self._closed = False
 
     def begin(self, recipe: Recipe) -> None:
@@ -77,13 +81,13 @@ class TemplatePool:
             self._retire(keeper)
             if not keeper.booted:
                 raise
-        # The template was killed, or broke. A new one shows whether that happens every time.
+        # The template was killed, or broke. A new template shows whether this happens every time.
         return await self._keeper(recipe).take()
 
     async def close(self) -> None:
-        """End every process, for good."""
+        """End every process, and start no more."""
         self._closed = True
-        await asyncio.sleep(0)  # let pending callbacks give back their processes
+        await asyncio.sleep(0)  # Pending callbacks give back their processes first.
         for keeper in [*self._keepers, *self._retired]:
             self._end(keeper)
         while self._ending:
@@ -105,7 +109,7 @@ class TemplatePool:
         now = time.monotonic()
         if recipe not in [keeper.recipe for keeper in self._keepers] and now >= self._next_made:
             self._next_made = now + _EVERY_SECONDS
-            self._add(recipe, beside=best)  # for the next evaluation
+            self._add(recipe, beside=best)  # The next evaluation can use it.
         return best
 
     def _add(self, recipe: Recipe, beside: _Keeper | None = None) -> _Keeper:
@@ -117,7 +121,7 @@ class TemplatePool:
         return keeper
 
     def _retire(self, keeper: _Keeper) -> None:
-        """Stop using a template."""
+        """Give a template no new evaluations. It ends now, or with its last evaluation."""
         if keeper in self._keepers:
             self._keepers.remove(keeper)
             self._retired.add(keeper)
@@ -125,10 +129,10 @@ class TemplatePool:
             self._end(keeper)
 
     def _rested(self, keeper: _Keeper, is_idle: bool) -> None:
-        """Handle the end of a template's last evaluation, and later the end of IDLE_SECONDS."""
+        """Handle that a template runs no evaluation. If `is_idle`, it has not been used for IDLE_SECONDS."""
         if is_idle or keeper in self._retired:
             self._end(keeper)
-        # A fork would slow down running evaluations.
+        # Processes are forked ahead only while no evaluation runs, because a fork would slow it down.
         if not any(each.running for each in (*self._keepers, *self._retired)):
             for each in self._keepers:
                 each.fork_ahead()
@@ -159,25 +163,25 @@ class Taken:
 
     @property
     def gone(self) -> bool:
-        """True if the template has ended. The process has then ended with it."""
+        """True if the template has ended. In that case the process has ended as well."""
         return self._template.gone
 
     @property
     def holds(self) -> bool:
-        """True if no hidden file was found."""
+        """True if no private file was found that the process can see."""
         return self._template.holds
 
     @property
     def folder(self) -> Path | None:
-        """Folder on disk that the process may write to; None if the folder is in memory, where its size is limited."""
+        """Folder on disk that the process may write to. None if it is in memory, where its size is limited."""
         scratch = self._template.scratch_on_disk
         return None if scratch is None else scratch / str(self.evaluation.slot)
 
     async def status(self) -> int | None:
-        """Return how a process ended that closed its connection: its exit status, or minus the signal that killed it.
+        """Return the exit status of a process that closed its connection, or minus the signal that killed it.
 
-        Return None if the process continues without a connection, as only hostile code does, or if its template is
-        gone.
+        None means that the process continues without a connection, as only hostile code does, or that its template has
+        ended.
         """
         if await self.evaluation.ended() and not self.gone:
             self.evaluation.kill()
@@ -191,7 +195,7 @@ class Taken:
         return self.evaluation.memory() > max(MOST_MEMORY, self._template.resident() + MOST_MEMORY // 2)
 
     def is_overfull(self) -> bool:
-        """Return whether the process wrote more than an evaluation may to a real disk. This takes some time."""
+        """Return whether the process wrote more to a real disk than an evaluation may. This call takes some time."""
         folder = self.folder
         return folder is not None and is_overfull(str(folder), self.evaluation.pid)
 
@@ -201,19 +205,19 @@ class Taken:
 
 
 class Lender(Protocol):
-    """Provider of a process."""
+    """An object that lends processes for evaluations."""
 
     def give_back(self, evaluation: Evaluation | None) -> None:
-        """Take back a process after its evaluation; None if the process has been reaped already."""
+        """Take back a process after its evaluation. None means that the process has been reaped already."""
 
 
 class _Keeper:
-    """Owner of one template: boots it, forks ahead from it, and ends it."""
+    """The owner of one template. It starts the template, forks processes ahead, and ends the template."""
 
     def __init__(self, recipe: Recipe, refused: set[str], slots: int, spares: int, rested: Rested) -> None:
         self.recipe = recipe
         self.running = 0
-        """Number of evaluations that have a process of this template, or wait for it."""
+        """Number of evaluations that use a process of this template, or wait for one."""
         self._refused = refused
         self._rested = rested
         self._most_spares = spares
@@ -237,7 +241,7 @@ class _Keeper:
 
     @property
     def usable(self) -> bool:
-        """True if this template can serve: it is booting, or alive and not stale."""
+        """True if new evaluations can use this template. It must be starting, or alive and up to date."""
         if not self._boot.done():
             return True
         template = self._boot.result() if self.booted else None
@@ -264,7 +268,7 @@ class _Keeper:
         """Take a process. The caller must give it back.
 
         Raises:
-            SandboxError: as for `ready`, or the template has broken since.
+            SandboxError: as for `ready`, or the template broke later.
         """
         self.running += 1
         if self._idle is not None:
@@ -276,12 +280,12 @@ class _Keeper:
                 is_spare = bool(self._ahead)
                 process = self._ahead.pop(0) if is_spare else asyncio.create_task(template.fork())
                 if len(self._ahead) < min(self.running, self._most_spares):
-                    # Evaluations often follow each other, and the next one should not wait for its process.
+                    # Evaluations often follow each other. So fork now, and the next one need not wait for its process.
                     self._ahead.append(asyncio.create_task(template.fork()))
                 try:
                     evaluation = await asyncio.shield(process)
                 except asyncio.CancelledError:
-                    if process.cancelled():  # the process was cancelled with its template; this call was not cancelled
+                    if process.cancelled():  # The template ended and cancelled the fork. This call was not cancelled.
                         raise SandboxError("The sandbox was ended meanwhile.") from None
                     self._ahead.append(process)
                     raise
@@ -295,15 +299,16 @@ class _Keeper:
     def fork_ahead(self) -> None:
         """Fork processes for later evaluations.
 
-        In 220 evaluations of each kind, side by side, the fastest 5 % took up to 13 ms in a process forked ahead, and
-        up to 42 ms in a new process. A trial evaluation in the process beforehand saved only 2 ms more.
+        Measured side by side in 220 evaluations of each kind, the fastest 5 % took up to 13 ms in a process that was
+        forked ahead, and up to 42 ms in a new process. A trial evaluation in the process beforehand saved only another
+        2 ms.
         """
         if self.booted and self._boot.result().alive:
             while len(self._ahead) < self._most_spares:
                 self._ahead.append(asyncio.create_task(self._boot.result().fork()))
 
     def give_back(self, evaluation: Evaluation | None) -> None:
-        """Take back a process after its evaluation; None if the process has been reaped already."""
+        """Implement `Lender.give_back`."""
         template = self._boot.result()
         if evaluation is not None:
             self._put_away(template, evaluation)
@@ -342,7 +347,7 @@ class _Keeper:
         raise AssertionError("the last boot imports nothing")
 
     async def _warm(self, template: TemplateProcess) -> bool:
-        """Run the imports. Return True if the template can be used afterwards."""
+        """Run the imports of the recipe. Return True if the template can still be used."""
         for statement in self.recipe.ahead.statements:
             if statement not in self._refused:
                 try:
@@ -355,7 +360,7 @@ class _Keeper:
         return await self._compile(template, self.recipe.ahead.files)
 
     async def _compile(self, template: TemplateProcess, files: Iterable[Path]) -> bool:
-        """Compile files of the project. Return True if the template can be used afterwards."""
+        """Compile files of the project. Return True if the template can still be used."""
         for file in files:
             if str(file) not in self._refused and file not in self._compiled:
                 self._compiled.add(file)
@@ -375,7 +380,7 @@ class _Keeper:
         task.add_done_callback(self._tasks.discard)
 
     async def _reap(self, template: TemplateProcess, evaluation: Evaluation) -> None:
-        with suppress(SandboxError):  # the template is broken, which the next call notices
+        with suppress(SandboxError):  # The template is broken, and the next call will notice it.
             await template.reap(evaluation)
             self._put_aside.discard(evaluation)
             self._grown = template.resident() > self._size + GROWTH
@@ -396,20 +401,21 @@ class _Keeper:
 
 
 Rested: TypeAlias = "Callable[[_Keeper, bool], None]"
-"""Called when the last evaluation of a template has ended. True means that the template may end."""
+"""A callback for when a template runs no evaluation. True means that the template is idle and may end."""
 
 
 class _Stamps:
-    """Detects changes of files since a time before they were read, in nanoseconds of the system's clock."""
+    """Detects changes of files."""
 
     def __init__(self, files: Iterable[Path], since: int) -> None:
+        """`since` is a time before the files were read, in nanoseconds of the system's clock."""
         self._known = _stamps(files)
         # A file that changed while the template started may have been read before its change.
         self._changed = any(stamp is not None and stamp[0] >= since - _CLOCK_TICK for stamp in self._known.values())
         self._due = time.monotonic() + RECHECK_SECONDS
 
     def changed(self) -> bool:
-        """Return whether a file has changed. The files are checked at intervals."""
+        """Return whether a file has changed. A check is repeated only after RECHECK_SECONDS."""
         now = time.monotonic()
         if self._changed or now < self._due:
             return self._changed
@@ -424,6 +430,6 @@ def _stamps(files: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
 def _stamp(file: Path) -> tuple[int, int, int] | None:
     try:
         found = os.stat(file)  # noqa: PTH116  # called for many files, many times a minute
-    except (OSError, ValueError):  # a name may be invalid
+    except (OSError, ValueError):  # ValueError: the name is invalid
         return None
     return found.st_ctime_ns, found.st_size, found.st_ino

@@ -1,7 +1,8 @@
-"""Test which isolation works: a mechanism counts only if code that tries to break out of it fails.
+"""Find out which isolation works on this machine.
 
-Every attempt that must fail has a counterpart that must succeed. Otherwise a canary that could do nothing at all would
-count as proof.
+A program, the canary, tries to break out of each mechanism. A mechanism counts as working only if the canary fails.
+Every attempt that must fail has a counterpart that must succeed. Otherwise a canary that cannot do anything at all
+would count as a proof.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 _PROBE_SECONDS = 20
 _BEGUN_SECONDS = 0.005
-"""Seconds from the start of a mechanism's test to the call of `meanwhile`."""
+"""`meanwhile` is called this many seconds after the test of a mechanism has started."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -116,23 +117,23 @@ def fork():
 
 
 Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
-"""Called with the mechanism that is being tested, and a Permit that resolves to whether it isolates."""
+"""A callback that gets the mechanism under test, and a future that will be True if the mechanism isolates code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Proven isolation on this machine."""
+    """The isolation that was proven on this machine."""
 
     isolation: Isolation
     mechanism: Mechanism
     reason: str
-    """Reason why the isolation is not at the best level; empty if it is."""
+    """Reason why the isolation is not at the best level. Empty if it is."""
     is_recorded: bool = False
-    """True if an earlier start proved it and its conditions still hold."""
+    """True if the proof is from an earlier start, and its conditions still hold."""
 
     @property
     def remedy(self) -> str:
-        """Instruction for better isolation, without a full stop; empty if there is none."""
+        """Instruction to get better isolation, without a full stop. Empty if there is none."""
         if self.isolation.level is Level.FULL:
             return ""
         if sys.platform == "win32":
@@ -150,9 +151,9 @@ async def probe(
     """Find the strongest mechanism that isolates code here, up to the level `best`.
 
     The result is cached. If it is as good as `best`, it stays valid until PATH changes. Otherwise it expires soon,
-    because the user may install missing software. With `anew`, probe now and ignore the cache and the record. With
-    `keeps`, store the proof for later starts. `meanwhile` is called while the first mechanism is tested, if a test is
-    needed.
+    because the user may install missing software. If `anew` is True, the cache and the record are ignored. If `keeps`
+    is True, the proof is stored for later starts. If a test is needed, `meanwhile` is called while the first mechanism
+    is tested.
     """
     key = best, os.environ.get("PATH"), anew, asyncio.get_running_loop()
     known = None if anew else _known.get(key[:2])
@@ -166,8 +167,8 @@ async def probe(
                 del _under_way[key]
         before = _known.get(key[:2])
         if found.isolation.level is Level.NONE and before is not None and before[0].isolation.level is not Level.NONE:
-            # The probe failed only for now, e.g. for lack of descriptors. The proven mechanism refuses code that it
-            # cannot confine.
+            # The probe failed only for the moment, for example for lack of descriptors. The proven mechanism is kept.
+            # This is safe, because it refuses code that it cannot confine.
             if anew:
                 return found
             found, _, record = before
@@ -181,14 +182,15 @@ async def probe(
 
 _KNOWN_SECONDS = 30.0
 _FAILED_SECONDS = 600.0
-"""Seconds for which later starts do not retry a stronger mechanism that failed."""
+"""After a stronger mechanism failed, later starts do not retry it for this many seconds."""
 _known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = {}
-"""Proof, the time until which it is valid if a better proof is possible, and the record to write."""
+"""For each level and PATH: the proof, the time when it expires if a better proof is possible, and the record to write.
+"""
 _under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[tuple[Proof, JSON]]] = {}
 
 
 async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof, JSON]:
-    """Return the proof of an earlier start if it still holds. Otherwise return a new one, with its record."""
+    """Return the proof of an earlier start if it still holds. Otherwise return a new proof, and its record."""
     program, system = program_of_system(_BUBBLEWRAP), locks()
     conditions = probe_record.conditions(program, system) if best is Level.FULL else None
     if not anew and conditions is not None:
@@ -198,7 +200,7 @@ async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof
     found = await _try_all(best, program, system, meanwhile)
     if conditions is None or found.isolation.level is Level.NONE:
         return found, None
-    # The proof is final if no stronger mechanism failed. Such a failure may be temporary.
+    # If a stronger mechanism failed, the proof is not final, because the failure may be temporary.
     is_final = program is None or found.isolation.level is best
     features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
     until = None if is_final else _since_boot() + _FAILED_SECONDS
@@ -206,7 +208,7 @@ async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof
 
 
 def _recorded_proof(record: JSON, conditions: JSON, program: Path | None, system: Locks | None) -> Proof | None:
-    """Return the proof in a record; None if its conditions have changed or AdaCoder did not write it."""
+    """Return the proof in a record. None means that its conditions changed, or that its form is unknown."""
     mechanism: Mechanism
     match record:
         case {"conditions": before, "features": features, "reason": str(reason), "until": None | float() as until}:
@@ -240,7 +242,7 @@ async def _try_all(best: Level, program: Path | None, system: Locks | None, mean
             continue
         is_proved: Permit = loop.create_future()
         begin = loop.call_later(_BEGUN_SECONDS, meanwhile, mechanism, is_proved)
-        meanwhile = _nothing_else  # if the first mechanism fails, the next is likely to fail as well
+        meanwhile = _nothing_else  # If the first mechanism fails, the next is likely to fail as well.
         try:
             await _prove(mechanism)
             is_proved.set_result(True)
@@ -256,7 +258,7 @@ async def _try_all(best: Level, program: Path | None, system: Locks | None, mean
 
 
 def _nothing_else(mechanism: Mechanism, is_proved: Permit) -> None:
-    """Do nothing while a mechanism is tested."""
+    """Do nothing. This is the default for `meanwhile`."""
 
 
 def _nothing(reason: str) -> Proof:
@@ -278,12 +280,12 @@ async def _help(program: Path) -> str:
     except asyncio.CancelledError:
         with suppress(ProcessLookupError):
             process.kill()
-        await process.communicate()  # so that nothing of the process is left for the garbage collector
+        await process.communicate()  # This leaves nothing of the process for the garbage collector.
         raise
 
 
 async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> AsyncIterator[Mechanism | str]:
-    """Yield the mechanisms to test, strictest first. If a mechanism cannot be tested, yield the reason instead."""
+    """Yield the mechanisms to test, the strictest first. For one that cannot be tested, yield the reason instead."""
     if sys.platform == "darwin":
         yield Seatbelt()
         return
@@ -298,7 +300,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
             other = program_of_others(_BUBBLEWRAP)
             yield f"{other} is not the system's own, so it is not used" if other else "bubblewrap is not installed"
         else:
-            # The help lists the features of this version, but the machine may not permit them.
+            # The help lists the features of this version, but the machine may forbid some. So several sets are tried.
             try:
                 described = await _help(bwrap)
             except OSError as error:
@@ -316,7 +318,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
 
 @dataclass(frozen=True, slots=True)
 class _Bait:
-    """Targets that the canary must not reach, although any process outside can."""
+    """Targets that the canary must not reach. A process outside the isolation can reach all of them."""
 
     folder: Path
     """Folder that the canary can see."""
@@ -359,11 +361,11 @@ def _bait() -> Iterator[_Bait]:
 
 
 async def _prove(mechanism: Mechanism) -> None:
-    """Let a canary try to break out of `mechanism`.
+    """Let the canary try to break out of `mechanism`.
 
     Raises:
         SandboxError: the canary broke out, or failed at an attempt that must succeed.
-        HungUpError, ProtocolError, TimeoutError: the attempts did not run to their end.
+        HungUpError, ProtocolError, TimeoutError: the canary did not finish.
     """
     with _bait() as bait:
         shown = VisiblePaths(described(Path(sys.executable)), (bait.folder, Path(bait.socket).parent), (bait.secret,))
@@ -389,7 +391,7 @@ async def _release_canary(line: WorkerLine, bait: _Bait, template: TemplateProce
     loaded = await line.load(Program(module, _CANARY, "write", 1, 1), _PROBE_SECONDS)
     if not isinstance(loaded, Imported) or loaded.raised is not None:
         raise SandboxError("Python cannot import a module in it")
-    seen = isolation.level is not Level.FULL  # only namespaces hide names
+    seen = isolation.level is not Level.FULL  # Only namespaces hide names.
     expected = {
         f"exists({str(bait.outside)!r})": True,
         f"exists({str(bait.beyond)!r})": seen,

@@ -1,6 +1,6 @@
-"""Store the result of the probe between starts, in a file that only this user can have written.
+"""Store the result of the probe for later starts, in a file that only this user can write.
 
-The record is valid as long as its conditions hold. A malformed record counts as missing, and the probe runs again.
+The record is valid as long as its conditions hold. A malformed record counts as missing, so the probe runs again.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _STATES = (
 )
 _PROFILES = ("/etc/apparmor.d", "/etc/apparmor.d/local", "/etc/apparmor.d/disable")
 _STARTED = 19
-"""Index of a process's start time in `/proc/PID/stat`, counted after its name."""
+"""Index of a process's start time among the fields that follow its name in `/proc/PID/stat`."""
 
 
 # --- the file --------------------------------------------------------------------------------
 
 
 def read() -> JSON:
-    """Read the record; None if it is missing or cannot be trusted."""
+    """Return the record. None means that it is missing or cannot be trusted."""
     with suppress(OSError, ValueError, RecursionError):
         record: JSON = json.loads(_folder().read(_FILE, _MOST_BYTES))
         return record
@@ -57,7 +57,7 @@ def read() -> JSON:
 
 
 def write(record: JSON) -> None:
-    """Replace the record if possible."""
+    """Replace the record. If this fails, ignore the error."""
     with suppress(OSError):
         _folder().write(_FILE, json.dumps(record).encode())
 
@@ -74,7 +74,7 @@ def _folder() -> PrivateFolder:
 
 
 def conditions(bubblewrap: Path | None, system: Locks | None) -> JSON:
-    """Return everything that a proof with this bubblewrap and these locks depends on; None if unknown."""
+    """Return everything that a proof with this bubblewrap and these locks depends on. None means unknown."""
     boot = _text(_BOOT)
     if not boot:
         return None
@@ -92,7 +92,7 @@ def conditions(bubblewrap: Path | None, system: Locks | None) -> JSON:
 
 
 def _own_files() -> list[Path]:
-    """Return the files of this package: the mechanisms and their probe."""
+    """Return the files of this package, which include the mechanisms and their probe."""
     room = Path(__file__).parent
     return sorted((*room.glob("*.py"), *room.glob("*/*.py")))
 
@@ -100,18 +100,21 @@ def _own_files() -> list[Path]:
 def _namespaces() -> Iterator[str]:
     with suppress(OSError):
         for name in sorted(os.listdir("/proc/self/ns")):  # noqa: PTH208  # only the names matter
-            yield os.readlink(f"/proc/self/ns/{name}")  # noqa: PTH115  # the link text as it is
+            yield os.readlink(f"/proc/self/ns/{name}")  # noqa: PTH115  # The text of the link is needed unchanged.
 
 
 def _text(path: str) -> str:
-    """Read a kernel file; empty if it is missing or access is denied."""
+    """Return the text of a kernel file. It is empty if the file is missing or access is denied."""
     with suppress(OSError):
         return Path(path).read_text(encoding="utf-8", errors="replace").strip()
     return ""
 
 
 def _identity(place: Path) -> list[int]:
-    """Return numbers that change when a file or folder is changed or replaced; for `/`, only when it is replaced."""
+    """Return numbers that change when a file or folder is changed or replaced.
+
+    For `/` they change only when it is replaced.
+    """
     try:
         found = place.lstat()
     except OSError:

@@ -1,4 +1,4 @@
-"""The server's side of a template and its evaluations: starts, confines and ends their processes, and talks to them."""
+"""Start, confine and end the processes of a template and its evaluations, and talk to them."""
 
 from __future__ import annotations
 
@@ -29,63 +29,63 @@ if TYPE_CHECKING:
     from adacoder.sandbox.isolation import Mechanism, Stage
 
     Begin: TypeAlias = Callable[[WorkerLine], Awaitable[None]]
-    """Callback that sends the first message of an evaluation."""
+    """A callback that sends the first message of an evaluation."""
 
 Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
-"""Seconds for an interpreter to start. The limit is generous, because a slow machine is not the candidate's fault."""
+"""Timeout for the start of an interpreter. It is generous, because a slow machine is not the candidate's fault."""
 WARM_SECONDS = 10.0
-"""Seconds for one import in a template."""
+"""Timeout for one import in a template."""
 FORK_SECONDS = 5.0
-"""Seconds for a new process to lock itself down."""
+"""Timeout for a new process that locks itself down."""
 _MOST_FILES = 5000
-"""Maximum number of files that a template may have imported; even the largest libraries have fewer."""
+"""Maximum number of files that a template may have imported. Even the largest libraries have fewer."""
 _REAP_SECONDS = 5.0
-"""Seconds for removing the files that an evaluation left in its scratch folder."""
+"""Timeout for removing the files that an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
-"""Seconds for a process that closed its connection to end by itself."""
+"""A process that closed its connection must end within this many seconds."""
 _WATCHED_SECONDS = 0.03
-"""Seconds between two checks of a template that imports something."""
+"""Seconds between two checks of a template during an import."""
 _LOOKING_SECONDS = 0.001
 """Seconds between two checks for remaining processes."""
 _COMPLAINT_LENGTH = 200
 _STATM, _RULESETS = 4, 10
-"""Descriptors that the launcher leaves open for the template."""
+"""Numbers of the descriptors that the launcher leaves open for the template."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The conditions that a template is made for. Templates are found by this key."""
+    """The conditions that a template is made for. It is the key by which templates are found."""
 
     mechanism: Mechanism
     visible: VisiblePaths
     workspace: Path
     root: Path
-    """As `Module.root`: the folder that the module is imported from."""
+    """The folder that the module is imported from, as in `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
     permitted: Permit | None = field(default=None, compare=False)
-    """Result of the proof of isolation, if the proof was still running."""
+    """A future for the result of the proof of isolation. None if isolation is already proven."""
     group: int = 1
-    """Number of slots of each forked process, including its descendants. It is more than one for importers."""
+    """Number of slots that each forked process and its descendants share. Importers have more than one."""
 
     @cached_property
     def _hash(self) -> int:
         return hash((self.mechanism, self.visible, self.workspace, self.root, self.ahead, self.group))
 
     def __hash__(self) -> int:
-        """Return a hash that is computed once: every evaluation needs it, and it covers many paths."""
+        """Return the hash, which is computed only once. Every evaluation needs it, and it covers many paths."""
         return self._hash
 
     @cached_property
     def common(self) -> Recipe:
-        """This recipe with the fewest imports."""
+        """This recipe with only the imports that most modules need."""
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
         """Return whether a template of this recipe can evaluate programs of the `other` recipe.
 
-        The template must not have imported more than `other` imports.
+        It can if the recipes are equal except for their imports, and all imports of this recipe are in `other` as well.
         """
         return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 
@@ -98,19 +98,18 @@ class Evaluation:
     line: WorkerLine
     _connection: socket.socket
     _handle: int | None
-    """The pidfd of the process; None on systems without pidfds."""
+    """The pidfd of the process; None if the system has no pidfds."""
 
     @property
     def alive(self) -> bool:
-        """True if the process has not ended."""
+        """True if the process still has its connection."""
         return not self.line.channel.hung_up
 
     async def ended(self) -> bool:
-        """Return True if the process ends by itself soon after it closed the connection.
+        """Wait a moment for the end of a process that closed its connection. Return False if the process continues.
 
-        Hostile code may continue without one.
-
-        Also return True if the system does not show the end of a process.
+        Only hostile code continues without a connection. If the system does not show the end of a process, return True
+        at once.
         """
         if self._handle is None:
             return True
@@ -154,14 +153,14 @@ class Evaluation:
         """Kill the process and the process group that it leads. Call this before the template reaps it."""
         if self._handle is None or self.line.channel.sender is None:
             return
-        with suppress(ProcessLookupError):  # if the first call fails, the number may belong to another group
+        with suppress(ProcessLookupError):  # If the first call fails, the number may already belong to another group.
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
             os.killpg(self.line.channel.sender, signal.SIGKILL)
 
     def close(self) -> None:
-        """Close the connection after the process was killed.
+        """Close the connection to a process that was killed.
 
-        This is separate from `kill` because it takes some time.
+        This is separate from `kill`, because closing takes some time.
         """
         self._connection.close()
         if self._handle is not None:
@@ -170,7 +169,7 @@ class Evaluation:
 
 
 class TemplateProcess:
-    """A warm interpreter in its confinement. The code that boots it must also `end` it."""
+    """A warm, confined interpreter. The code that calls `boot` must also call `end`."""
 
     def __init__(
         self,
@@ -183,7 +182,7 @@ class TemplateProcess:
     ) -> None:
         self.recipe = recipe
         self.broken = False
-        """True if the template failed at a task, so that it can no longer be used."""
+        """True if the template failed at a task. It can no longer be used."""
         self._stage = stage
         self._staging = staging
         self._cleanup = cleanup
@@ -199,9 +198,7 @@ class TemplateProcess:
 
     @classmethod
     async def boot(cls, recipe: Recipe, slots: int) -> TemplateProcess:
-        """Start an interpreter that has not imported any module of the project yet.
-
-        `slots`: maximum number of concurrent evaluations.
+        """Start an interpreter, without any imports yet. `slots` is the maximum number of concurrent evaluations.
 
         Raises:
             SandboxError: the interpreter does not start.
@@ -250,7 +247,7 @@ class TemplateProcess:
 
     @property
     def is_current(self) -> bool:
-        """True if its processes see the same files as a new template's processes would."""
+        """True if its processes see the same files that the processes of a new template would see."""
         return self._stage.holds() and self._stage.is_current()
 
     @property
@@ -260,7 +257,7 @@ class TemplateProcess:
 
     @property
     def scratch_on_disk(self) -> Path | None:
-        """Folder on disk in which evaluation N writes to folder N; None if it is in memory and limited."""
+        """Folder on disk whose subfolder N belongs to slot N. None if it is in memory, where its size is limited."""
         return Path(self._stage.scratch) if self._stage.on_disk else None
 
     def resident(self) -> int:
@@ -271,9 +268,9 @@ class TemplateProcess:
         return 0
 
     async def warm(self, statement: str) -> bool:
-        """Run an import, so that evaluations need not. If it fails, the evaluations run into the same error.
+        """Run an import in the template, so that evaluations need not. If it raises, evaluations will see the error.
 
-        Return True if evaluations can share all effects of the import. Otherwise, the template must not be used.
+        Return True if evaluations can share all effects of the import. If not, the template must not be used.
 
         Raises:
             SandboxError: the template broke.
@@ -288,7 +285,7 @@ class TemplateProcess:
     async def _watch(self) -> None:
         """End the template if an import takes too much memory, fills the disk, or starts too many threads.
 
-        No evaluation runs at that time.
+        No evaluation of the template runs during an import.
         """
         scratch, pid = self.scratch_on_disk, self.pid
         while pid is not None:
@@ -300,7 +297,7 @@ class TemplateProcess:
                 return
 
     async def compile(self, file: Path) -> None:
-        """Compile a file of the project ahead. The code is used as long as the file's text is the same.
+        """Compile a file of the project in advance. The code is used as long as the file's text stays the same.
 
         Raises:
             SandboxError: the template broke.
@@ -309,9 +306,9 @@ class TemplateProcess:
             raise self._broke("its answer has an unknown form")
 
     async def settle(self) -> tuple[Path, ...]:
-        """Prepare for forking, after all imports. Return the imported files.
+        """Prepare for forking after all imports. Return the imported files.
 
-        If one of them changes, the template must be replaced.
+        If one of these files changes, the template must be replaced.
 
         Raises:
             SandboxError: the template broke.
@@ -322,7 +319,7 @@ class TemplateProcess:
         raise self._broke("its answer has an unknown form")
 
     async def fork(self, kind: str = "evaluation") -> Evaluation:
-        """Fork a locked-down process of a kind listed in `template.py`. `reap` must follow.
+        """Fork a locked-down process of a kind that `template.py` describes. The caller must `reap` it later.
 
         Raises:
             SandboxError: no process can be started.
@@ -337,11 +334,11 @@ class TemplateProcess:
     async def reap(self, evaluation: Evaluation) -> tuple[int, bool]:
         """Make sure that nothing is left of an evaluation that was killed.
 
-        Return the exit status of the evaluation, or minus the signal that killed it. Also return whether it was killed
-        for too many files.
+        Return the exit status of the evaluation, or minus the signal that killed it. Also return whether the evaluation
+        had written too many files.
 
         Raises:
-            SandboxError: something may be left, and the template broke.
+            SandboxError: something may be left. The template is broken.
         """
         evaluation.close()
         match await self._ask(_REAP_SECONDS, "reap", str(evaluation.slot)):
@@ -354,14 +351,14 @@ class TemplateProcess:
         raise self._broke("its answer has an unknown form")
 
     def orphans(self, group: int | None) -> list[int]:
-        """Return the processes of a group whose parents have ended. The template's own parent adopts such processes."""
+        """Return the processes of a group whose parents have ended. The template's own parent has adopted them."""
         parent = None if self.pid is None else parent_of(self.pid)
         return [pid for pid in children(parent) if pid != self.pid and _group_of(pid) == group] if parent else []
 
     async def sweep(self, group: int | None) -> bool:
-        """Kill the orphans of a group. Return True if they are gone.
+        """Kill the orphans of a group. Return True if no orphan is left.
 
-        A process may have forked just before it was killed, so this repeats until it finds no orphan.
+        A process may have forked just before it was killed. So this is repeated until no orphan is found.
         """
         try:
             async with asyncio.timeout(_DYING_SECONDS):
@@ -378,7 +375,7 @@ class TemplateProcess:
     async def end(self) -> None:
         """Kill the template with all its descendants, and wait until no process is left.
 
-        This also works if the template has already ended. A cancellation during this time is delayed until the end.
+        The template may have ended already. If this call is cancelled, it still waits until no process is left.
         """
         self.broken = True
         self._lifeline.close()
@@ -395,16 +392,16 @@ class TemplateProcess:
                 if self._process is not None:
                     await self._process.wait()
         finally:
-            await asyncio.to_thread(self._staging.close)  # hostile code may have left much to remove
+            await asyncio.to_thread(self._staging.close)  # Hostile code may have left many files to remove.
 
     async def _start(self, far_end: socket.socket) -> None:
-        """Start the launcher, and close the server's copies of the launcher's descriptors."""
+        """Start the launcher. Then close this process's copies of the descriptors that the launcher inherited."""
         spawning = asyncio.ensure_future(self._spawn(far_end))
         try:
             self._process = await asyncio.shield(spawning)
         except asyncio.CancelledError:
             with suppress(OSError):
-                self._process = await spawning  # `end` waits for it
+                self._process = await spawning  # `end` waits for this process.
             raise
         finally:
             far_end.close()
@@ -454,7 +451,7 @@ class TemplateProcess:
             except (TimeoutError, HungUpError, ProtocolError) as error:
                 raise self._broke(str(error) or "it took too long") from error
             except asyncio.CancelledError:
-                self.broken = True  # its answer may still arrive
+                self.broken = True  # The answer may still arrive, and would be taken for the next one.
                 raise
 
     def _broke(self, why: str) -> SandboxError:
@@ -462,7 +459,7 @@ class TemplateProcess:
         return SandboxError(f"The sandbox broke: {why}.")
 
     def _complaint(self) -> str:
-        """Return the last line that the interpreter wrote to standard error."""
+        """Return the last line that the interpreter wrote to standard error, or an empty text."""
         written = self._complaints.read(1 << 16) or b""
         lines = [line for line in written.decode(errors="replace").splitlines() if line.strip()]
         return "".join(filter(str.isprintable, lines[-1]))[:_COMPLAINT_LENGTH].rstrip(".") if lines else ""
@@ -477,9 +474,8 @@ async def forked(
 ) -> Evaluation:
     """Make the process at the other end of `parent` fork a locked-down process.
 
-    `turn` makes questions to the parent wait for each other.
-
-    `kind`: as in `template.py`. `begin`: sends the new process's first message while the process is still being made.
+    `turn` is held during the request, so that only one request at a time is sent to the parent. `kind` is described in
+    `template.py`. `begin` sends the first message to the new process while the process is still being made.
 
     Raises:
         SandboxError: no process can be started.
@@ -503,7 +499,7 @@ async def forked(
         raise SandboxError(f"The sandbox cannot start a process: {str(error) or 'it took too long'}.") from error
     except BaseException:
         if connection is not None:
-            connection.close()  # this also ends the process
+            connection.close()  # This also ends the process.
         raise
 
 
@@ -519,7 +515,7 @@ def _handle_of(pid: int | None, parent: int | None) -> int | None:
         handle = os.pidfd_open(pid)
     except OSError as error:
         raise ProtocolError("it is gone") from error
-    # After `pidfd_open`, because the pid may have been reused before it.
+    # This check comes after `pidfd_open`, because the pid may have been reused before that call.
     if parent_of(pid) != parent:
         os.close(handle)
         raise ProtocolError("it is not a process of the template")
@@ -533,7 +529,7 @@ def parent_of(pid: int) -> int | None:
             stat = file.read()
     except OSError:
         return None
-    return int(stat.rpartition(b")")[2].split()[1])  # proc(5): the name in parentheses may contain anything
+    return int(stat.rpartition(b")")[2].split()[1])  # The name in parentheses may contain anything, see proc(5).
 
 
 def _group_of(pid: int) -> int | None:
@@ -545,7 +541,7 @@ def _group_of(pid: int) -> int | None:
 
 @contextmanager
 def _opened(pid: int) -> Iterator[int]:
-    """Yield the pidfd of a process."""
+    """Open the pidfd of a process, and close it at the end of the `with` block."""
     handle = os.pidfd_open(pid)
     try:
         yield handle
@@ -554,7 +550,7 @@ def _opened(pid: int) -> Iterator[int]:
 
 
 def _pipe(cleanup: ExitStack) -> tuple[FileIO, FileIO]:
-    """Return a pipe whose read end does not block."""
+    """Return the two ends of a pipe. Reading does not block."""
     read, write = os.pipe()
     os.set_blocking(read, False)
     return cleanup.enter_context(FileIO(read, "rb")), cleanup.enter_context(FileIO(write, "wb"))

@@ -22,20 +22,20 @@ class Program:
     qualname: str
     """The target's qualified name, as in `Target.qualname`."""
     first_line: int
-    """First line of the candidate's function in `text`, 1-based, including decorators."""
+    """First line of the candidate's function in `text`, counted from 1. Decorators belong to the function."""
     last_line: int
     """Last line of the candidate's function."""
     suspects: tuple[str, ...] = ()
-    """Names in the candidate that look undefined. Only the imported module shows whether they are."""
+    """Names in the candidate that look undefined. Only the imported module shows whether they really are."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Texts to run instead of files, by path: the texts of open files, and the text of the module itself."""
+    """Texts that replace those of files, by path: the texts of open files, and the text of the module itself."""
     is_withheld: bool = False
-    """True if wanted outputs are removed from `text`, so that the file must be hidden too."""
+    """True if wanted outputs are removed from `text`. The file must then be hidden, because it still has them."""
     by_line: bool = False
-    """True to observe which lines and branches of the target each example reaches."""
+    """True if the lines and branches of the target that each example reaches are observed."""
     traced: bool = False
-    """True to trace the last example. `by_line` is then ignored."""
+    """True if the last example is traced. In that case `by_line` is ignored."""
     all_count: bool = False
-    """True if every example must match, as in doctest, including examples that do not run the target. In that case, a
-    syntax error anywhere in `text` fails the evaluation, because no statement is left out.
+    """True if every example must match, as in doctest, even if it does not run the target. In that case, no statement
+    is left out, so a syntax error anywhere in `text` fails the evaluation.
     """

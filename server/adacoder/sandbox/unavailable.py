@@ -1,4 +1,4 @@
-"""Errors of the sandbox that users see. A failing candidate is not an error."""
+"""Errors of the sandbox that users see. A candidate that fails is not such an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from adacoder.domain import AdaCoderError
 
 
 class SandboxError(AdaCoderError):
-    """Nothing could be run, for a reason that is not the candidate's fault."""
+    """The sandbox could not run the code. This is not the candidate's fault."""
 
 
 class IsolationRefused(SandboxError):

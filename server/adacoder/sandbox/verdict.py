@@ -1,10 +1,10 @@
-"""The judge of evaluations, which turns a worker's messages into a Verdict.
+"""The judge of evaluations. It turns a worker's messages into a Verdict.
 
-This is the only module that compares outputs. It follows the rules of `doctest`.
+Only this module compares outputs. It follows the rules of `doctest`.
 
-An informal example is compared by its value, not by its output or the value's representation. The author of
-`f(2) == {"b", "a"}` or `f(2) -> 15` does not mean a certain order of the set, a difference between 15 and 15.0,
-or `print(15)`.
+An informal example is compared by the value of its result. The printed output and the form of the value do not matter:
+the author of `f(2) == {"b", "a"}` or `f(2) -> 15` does not mean a certain order of the set, a difference between 15 and
+15.0, or `print(15)`.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _NAME_ERROR = re.compile(r"name '(\w+)' is not defined")
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] [^:\n]*(: ['\"])?")
 _NEEDS = {
     1: "privileges",  # EPERM
-    11: "processes",  # EAGAIN, as `fork` raises it
-    **dict.fromkeys((13, 30), "processes"),  # EACCES, EROFS without a file, as from semaphores of multiprocessing
+    11: "processes",  # EAGAIN, which `fork` raises
+    **dict.fromkeys((13, 30), "processes"),  # EACCES and EROFS without a file: semaphores of multiprocessing raise them
     **dict.fromkeys((97, 99, 101, 111, 113, -2, -3, -5), "the network"),  # EAFNOSUPPORT … EHOSTUNREACH, EAI_…
 }
 """The resource that a candidate lacked, by the number of its OSError."""
 _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
-"""The missing resource if the error names a file."""
+"""The resource that a candidate lacked if the error names a file."""
 _SHARED_MEMORY = re.compile(r"['\"]/(?:dev/shm/|(?:psm|wnsm)_)")
-"""Names of shared memory in an error: in the file system, or as `multiprocessing.shared_memory` makes them."""
+"""Matches the name of shared memory in an error: a path, or a name that `multiprocessing.shared_memory` makes."""
 _WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could not bind on any addr": "the network"}
-"""Missing resources, by the start of messages that the standard library raises without an error number."""
+"""The resource that a candidate lacked, by the start of an error message without an error number."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
 _LIKE_PROSE = re.compile(r"[ \t]*(?:[-*#:]|\.\.[ ]|.*[^\W\d_]{2}[^\w\n]+[^\W\d_]{2}|.*:[ \t]*$)")
 _SHOWN = 60
@@ -59,20 +59,20 @@ class Judge:
     program: Program
     isolation: Isolation
     examples: Sequence[Example]
-    """Examples to run. The Verdict is a failure as long as an example has no result."""
+    """Examples to run. The Verdict is a failure until all of them have a result."""
     note: str = ""
-    """Note for the Verdict, whatever its outcome."""
+    """A note that is added to every Verdict; empty if there is none."""
     trace: Trace = field(init=False, default=Trace())
-    """Trace of the last example, if it was requested. The trace is not part of the Verdict."""
+    """Trace of the last example, if it was requested. It is not part of the Verdict."""
     cut_short: FailureKind | None = field(init=False, default=FailureKind.KILLED)
-    """Reason why the evaluation is incomplete; None once every example has a result, or none can run."""
+    """Reason why the evaluation is incomplete. None if every example has a result, or no example can run."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
     """The first failure."""
     _current: Example | None = field(init=False, default=None)
     """The running example; None during the import of the module."""
     _troubled: list[tuple[ExampleResult, Raised]] = field(init=False, default_factory=list)
-    """Examples that raised an unexpected exception."""
+    """Results of examples that raised an unexpected exception, each with the exception."""
     _unrelated: list[Failure] = field(init=False, default_factory=list)
     """Failures of examples that did not run the target."""
 
@@ -98,7 +98,7 @@ class Judge:
             reachable=answer.reachable,
             imports=raised is None,
             defines=answer.defines,
-            # After a failed import, names are also missing that the rest of the module would have defined.
+            # After a failed import, names that the rest of the module would have defined are missing as well.
             undefined=answer.missing if raised is None or _missing_name(raised) in answer.missing else (),
             notes=(
                 *self._verdict.notes,
@@ -124,7 +124,7 @@ class Judge:
         got = _displayed(example, answer)
         matched = _matches(example, got, answer)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
-        # If it is uncertain whether the target ran, the result must match, but it proves nothing.
+        # If it is uncertain whether the target ran, a wrong result counts, but a right one proves nothing.
         entered = (not matched) if answer.ran is None else answer.ran
         counts = entered or self.program.all_count
         result = ExampleResult(example, matched, got, error, entered, answer.instead, counts, answer.reached)
@@ -138,7 +138,7 @@ class Judge:
             failure = self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got, hint)
             self._troubled.append((result, answer.raised))
         if failure.kind is FailureKind.DENIED or _takes_fence_for_output(example, got):
-            hint = failure.message  # the outputs do not show the cause
+            hint = failure.message  # The outputs do not show the cause.
         self._verdict = replace(self._verdict, results=(*self._verdict.results, replace(result, hint=hint)))
         # An example without output cannot verify anything, but an exception still counts against the candidate.
         if counts and (example.has_want or answer.raised is not None):
@@ -157,7 +157,10 @@ class Judge:
         self.trace = trace
 
     def ended(self, missing: tuple[str, ...]) -> None:
-        """Handle the end of all examples. Names that were missing after the import may have been defined by then."""
+        """Handle the end of all examples.
+
+        `missing` has the names that are still undefined. Examples may have defined some since the import.
+        """
         if self._verdict.answers(self.examples):
             self.cut_short = None
         self._verdict = replace(self._verdict, undefined=missing)
@@ -176,7 +179,7 @@ class Judge:
         self._end(FailureKind.TIMED_OUT, f"was still running after the {seconds:g} s that an evaluation may take")
 
     def died(self, status: int | None) -> None:
-        """Handle the end of the worker. `status` is as in `Taken.status`."""
+        """Handle a worker that has ended. `status` is as in `Taken.status`."""
         if status is None:
             self.misbehaved("it closed its line to the evaluator")
         elif status == OUT_OF_MEMORY:
@@ -277,7 +280,7 @@ class Judge:
         return Failure(kind, told, example, got, error, self._own_line(raised.line))
 
     def _need(self, raised: Raised) -> str | None:
-        """Return the resource that isolation denied to the code, as far as the error shows."""
+        """Return the resource that isolation denied to the code. None if the error does not show this."""
         if self.isolation.level is Level.NONE or "OSError" not in raised.bases:
             return None
         found = _ERRNO.search(raised.message)
@@ -290,7 +293,7 @@ class Judge:
         return need or _NEEDS.get(number)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
-        """Return the failure of an example that no candidate can pass, or that an earlier example caused."""
+        """Return the failure if no candidate can pass the example, or if an earlier example is to blame. Else None."""
         error = raised.message.strip()
         if raised.origin == "syntax":
             message = f"{_place(example)} is a syntax error ({_brief(error)}): correct it."
@@ -312,9 +315,9 @@ class Judge:
         return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
 
     def _undefined_name(self) -> Failure | None:
-        """Return the failure for undefined names.
+        """Return the failure for undefined names; None if there are none.
 
-        It includes the example that raised NameError for such a name, if any.
+        If an example raised NameError for such a name, the failure names the example.
         """
         missing = self._verdict.undefined
         if not missing:
@@ -339,10 +342,10 @@ def unparsed(path: Path, line: int, what: str) -> str:
 
 
 def _displayed(example: Example, answer: Answer) -> str:
-    """Return the output of an example, which ends with a newline unless it is empty.
+    """Return the output of an example. It ends with a newline unless it is empty.
 
-    Printed text and value are joined, as doctest compares them. For an informal example, the value comes first and may
-    be None.
+    Printed text and value are joined, as doctest does. For an informal example, the value comes first, even if it is
+    None.
     """
     if example.informal and answer.raised is None:
         value = (answer.shown or "None").rstrip("\n") + _class_told(example, answer)
@@ -355,7 +358,7 @@ def _ended(output: str) -> str:
 
 
 def _class_told(example: Example, answer: Answer) -> str:
-    """Name the class of a value that looks like the wanted value but is something else."""
+    """Return words that name the class of a value that only looks like the wanted one; empty for other values."""
     looks_right = _is_value(answer.shown, example.want) and not _is_value(answer.plain, example.want)
     return f" (of the class '{_brief(answer.class_name)}')" if looks_right else ""
 
@@ -371,7 +374,7 @@ def _matches(example: Example, got: str, answer: Answer) -> bool:
     """
     raised = answer.raised
     if raised is None and example.informal:
-        # If None is wanted, nothing is displayed.
+        # An example whose value is None must print nothing.
         shows_more = bool(answer.printed) and answer.plain == "None"
         return example.exception is None and _is_value(answer.plain, example.want) and not shows_more
     if raised is None:
@@ -390,14 +393,14 @@ def _agree(example: Example, want: str, got: str) -> bool:
 
 
 def _same_sets(example: Example, got: str) -> bool:
-    """Return whether output and want differ only in the order of the elements of sets, or in how sets are written."""
+    """Return whether output and want differ only in the way that sets are written, such as the order of elements."""
     if example.flags & doctest.ELLIPSIS and doctest.ELLIPSIS_MARKER in example.want:
         return False
     return same_but_for_sets(example.want, got, partial(_agree, example))
 
 
 def _hint(example: Example, got: str, answer: Answer) -> str:
-    """Return the advice on an example that failed; empty if there is none."""
+    """Return advice about an example that failed; empty if there is none."""
     want, came = (example.want, got) if answer.raised is None else (example.exception or "", answer.raised.message)
     if same_but_for_order(want, came):
         return "Only the order inside braces differs: show `sorted(...)`, or compare with `==`."
@@ -407,7 +410,7 @@ def _hint(example: Example, got: str, answer: Answer) -> str:
 
 
 def _may_take_text_for_output(example: Example, got: str) -> bool:
-    """Return whether the output equals the want except for trailing lines that look like prose."""
+    """Return whether the wanted output equals the output, apart from lines at its end that look like prose."""
     lines = example.want.splitlines(keepends=True)
     shown = got.count("\n")
     if shown >= len(lines) or not _LIKE_PROSE.match(lines[shown]):
@@ -416,12 +419,12 @@ def _may_take_text_for_output(example: Example, got: str) -> bool:
         return _agree(example, "".join(lines[:shown]), got)
     match parsed(example.source):
         case ast.Module(body=[ast.Expr()]) | None:
-            return False  # the value of the expression is missing
+            return False  # An expression that shows nothing lacks its value.
     return True
 
 
 def _takes_fence_for_output(example: Example, got: str) -> bool:
-    """Return whether the only fault of an example is a Markdown fence right below its output."""
+    """Return whether the example fails only because of a Markdown fence right below its output."""
     without_fence = _FENCE.sub("", example.want)
     return without_fence != example.want and _CHECKER.check_output(without_fence, got, example.flags)
 
@@ -429,7 +432,7 @@ def _takes_fence_for_output(example: Example, got: str) -> bool:
 def _exception_name(message: str) -> str:
     """Return the name of an exception class without its module and message.
 
-    IGNORE_EXCEPTION_DETAIL compares only this name.
+    With IGNORE_EXCEPTION_DETAIL, only these names are compared.
     """
     return message.partition("\n")[0].partition(":")[0].rpartition(".")[2]
 
@@ -453,7 +456,7 @@ def _brief(text: str) -> str:
 
 
 def _quoted(output: str) -> str:
-    """Quote the first line of an output, with … if there is more."""
+    """Return the first line of an output, with … if more follows."""
     lines = output.strip("\n").split("\n")
     first = lines[0]
     if not output.strip("\n"):

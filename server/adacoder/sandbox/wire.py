@@ -1,7 +1,7 @@
-"""The server's end of the connection to a worker: typed messages over a socket, in lockstep.
+"""The server's end of the connection to a worker. It sends typed messages over a socket, in lockstep.
 
-`worker.py` describes the messages. Every command carries a new nonce that the answer must repeat. Unexpected bytes,
-whatever their position, are read as the next answer, and are detected because they lack its nonce.
+`worker.py` describes the messages. Every command carries a new nonce that the answer must repeat. If a worker sends
+unexpected bytes, they are read as the next answer, and are detected because they lack its nonce.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MESSAGE_LIMIT = 16 << 20
-"""Maximum bytes of an answer: room for the longest output and the longest message."""
+"""Maximum size of an answer in bytes. It has room for the longest output and the longest message."""
 
 
 CHANGES = frozenset(
@@ -36,11 +36,11 @@ CHANGES = frozenset(
         *("the environment", "sys.path", "signal handlers"),
     }
 )
-"""Process state that an import may change, as named in `standing.py`."""
+"""Parts of a process's state that an import may change. `standing.py` uses the same names."""
 _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_AHEAD = 1 << 15
-"""Maximum characters of questions that are asked ahead. A socket holds that many even if they are not read."""
+"""Maximum number of characters in questions that are asked ahead. A socket can hold that many unread."""
 _RAN = {"yes": True, "no": False}
 
 
@@ -49,7 +49,7 @@ class ProtocolError(Exception):
 
 
 class HungUpError(Exception):
-    """The worker closed the connection, as it does when it dies."""
+    """The worker closed the connection. This also happens when the worker dies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,32 +59,32 @@ class Raised:
     message: str
     """`Type: message`, as `traceback.format_exception_only` gives it."""
     bases: frozenset[str]
-    """Built-in exception classes that the exception belongs to."""
+    """Names of the built-in exception classes that the exception belongs to."""
     line: int | None
-    """Innermost line of the candidate that the exception passed through, 1-based in the module's text."""
+    """Innermost line of the candidate that the exception passed through. Lines of the module are counted from 1."""
     origin: str
-    """`example` if a line of the example raised it, `syntax` if the example does not compile, else empty.
+    """`example` if a line of the example raised the exception, `syntax` if the example does not compile, else empty.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class SyntaxBroken:
-    """The text does not compile."""
+    """An answer to `load`: the text does not compile."""
 
     line: int
-    """The 1-based line in the module's text."""
+    """The line of the error in the module's text, counted from 1."""
     message: str
     in_candidate: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The module was imported, or its import raised."""
+    """An answer to `load`: the module was imported, or its import raised an exception."""
 
     missing: tuple[str, ...]
-    """Suspects that nothing defines."""
+    """Suspects that are not defined anywhere."""
     left_out: tuple[int, ...] = ()
-    """1-based lines of syntax errors whose statements were left out."""
+    """Lines of syntax errors whose statements were left out, counted from 1."""
     defines: bool = True
     raised: Raised | None = None
     reachable: Reached = NOTHING
@@ -93,20 +93,20 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Output of an example, its value or exception, and evidence of the code that it ran."""
+    """An answer to `run`: the output of an example, its value or exception, and the code that it ran."""
 
     printed: str = ""
     shown: str = ""
     """Representation of the value, ending in a newline; empty for None and for statements."""
     raised: Raised | None = None
     plain: str = ""
-    """Representation of the value's plain copy; empty if there is none or it was not requested."""
+    """Representation of the value's plain copy. Empty if there is none, or if it was not requested."""
     class_name: str = ""
     """Type of the value, if requested."""
     ran: bool | None = None
-    """True if the example ran the target or used its results; None if that is uncertain."""
+    """True if the example ran the target or used its results. None if this is uncertain."""
     instead: str = ""
-    """The function that ran instead, if names show it."""
+    """The function that ran instead of the target, if names show it. Else empty."""
     reached: Reached = NOTHING
     """Lines and branches of the target's code that the example reached, if requested."""
 
@@ -118,13 +118,13 @@ class Channel:
         self._socket = connection
         self._received = bytearray()
         self.sender: int | None = None
-        """Process id of the first message's sender in the server's namespace; None if the kernel does not report it."""
+        """Id of the process that sent the first message, in the server's namespace. None if the kernel gives no id."""
 
     @property
     def hung_up(self) -> bool:
-        """True if the other end is closed. The other end closes as soon as its process dies."""
+        """True if the other end is closed. This happens at once when its process dies."""
         watch = select.poll()
-        watch.register(self._socket, 0)  # poll reports a hang-up even without being asked
+        watch.register(self._socket, 0)  # poll(2) reports a hang-up even if no event is requested.
         return bool(watch.poll(0))
 
     def is_silent(self) -> bool:
@@ -146,10 +146,10 @@ class Channel:
         return False
 
     async def send(self, *texts: str, descriptor: int | None = None) -> None:
-        """Send a message, with a descriptor if given.
+        """Send a message. If `descriptor` is given, send it as well.
 
         Raises:
-            HungUpError: the other end or this one is closed.
+            HungUpError: one of the two ends is closed.
         """
         await self.send_all([texts], descriptor)
 
@@ -163,7 +163,7 @@ class Channel:
                 attached = []
             except BlockingIOError:
                 await writable(self._socket.fileno())
-            except OSError:  # the other end is gone, or our end was closed when we ended the process
+            except OSError:  # The other end is gone, or this end was closed when the process was ended.
                 raise HungUpError("it ended") from None
 
     async def receive(self) -> list[str]:
@@ -208,7 +208,7 @@ class Channel:
 
 
 def channel_pair() -> tuple[socket.socket, socket.socket]:
-    """Return the two ends of a connection for a Channel: our end and the other one."""
+    """Return the two ends of a connection. The first one is our end, for a Channel."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     if _KERNEL_NAMES_SENDERS:
@@ -221,19 +221,19 @@ _CREDENTIALS = struct.Struct("3i")  # struct ucred of unix(7)
 
 
 class WorkerLine:
-    """Connection to the worker of one evaluation."""
+    """The connection to the worker of one evaluation."""
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
-        """Questions that were asked ahead, each with its nonce."""
+        """Questions that were asked ahead and are not answered yet, each after its nonce."""
 
     async def ready(self) -> None:
         """Wait until the process is locked down.
 
         Raises:
-            HungUpError: the process ended instead.
-            ProtocolError: the process sent something else.
+            HungUpError: the process ended.
+            ProtocolError: the process sent something else than this message.
         """
         if await self.channel.receive() != ["ready"]:
             raise ProtocolError("it did not announce itself")
@@ -246,7 +246,7 @@ class WorkerLine:
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            starts = "1"  # treat the text as one piece, so that no statement is left out
+            starts = "1"  # The text counts as one piece, so that no statement is left out.
             if not program.all_count:
                 text = Lines(program.text)
                 starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
@@ -267,11 +267,12 @@ class WorkerLine:
     async def ask_ahead(self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]]) -> None:
         """Send the questions of later calls of `load` and `run` without waiting for answers.
 
-        This works even before the process is ready.
+        This works even before the process is ready. `sources` has the source of each example, and True if the example
+        is compared by value.
 
-        `sources` are the sources of the examples, each with whether it is compared by value. If they are sent ahead,
-        the answers must depend only on the code itself. Running code can read the later questions, as it can read the
-        docstrings of its module. Each answer still repeats the nonce of its question, and arrives in order.
+        Code that runs in the process can read the questions that follow. This is no risk for an unchanged module, which
+        has the same examples in its docstrings. Each answer still repeats the nonce of its question, and arrives in
+        order.
 
         Raises:
             HungUpError: the other end is closed.
@@ -279,7 +280,7 @@ class WorkerLine:
         questions = [_load(program, seconds, ""), *(_run(source, by_value=by_value) for source, by_value in sources)]
         room = _MOST_AHEAD
         for question in questions:
-            if room < 0:  # more questions would wait for a process whose own answers are not read yet
+            if room < 0:  # Sending more would wait for a process whose own answers are not read yet.
                 break
             self._asked.append((secrets.token_hex(8), question))
             room -= sum(map(len, question))
@@ -291,7 +292,7 @@ class WorkerLine:
     async def import_(self, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
         """Import an unchanged module.
 
-        Return the outcome and the changes that the import made, as described in `standing.py`.
+        Return the outcome, and the changes that the import made. `standing.py` describes both.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -302,7 +303,7 @@ class WorkerLine:
         raise ProtocolError("its answer to 'import' has an unknown form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
-        """Run one example. With `by_value`, its result is compared by value.
+        """Run one example. `by_value` is True if its result will be compared by value.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -312,7 +313,7 @@ class WorkerLine:
     async def trace(self, source: str, *, by_value: bool = False, tell: Callable[[Trace], None]) -> Answer:
         """Run one example as `run` does, and call `tell` with its trace.
 
-        If the example takes long, `tell` is called before the end.
+        If the example takes long, `tell` is called before the example ends.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol, or `tell` raised it.
@@ -322,7 +323,7 @@ class WorkerLine:
         return _answer(await self._receive(nonce))
 
     async def end(self, program: Program) -> tuple[str, ...]:
-        """Check that nothing was sent out of turn. Return the suspects that are still missing.
+        """Check that the worker sent nothing out of turn. Return the suspects that are still undefined.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -429,19 +430,19 @@ def _reached(lines: str, branches: str) -> Reached:
 
 
 def _names(text: str, program: Program) -> tuple[str, ...]:
-    """Return the suspects among the names in `text`. A worker cannot report other names."""
+    """Return the names in `text` that are suspects of the program. Other names are ignored."""
     names = set(text.split())
     return tuple(name for name in program.suspects if name in names)
 
 
 async def readable(descriptor: int) -> None:
-    """Wait until there is something to read, or the other end is closed."""
+    """Wait until `descriptor` has something to read, or its other end is closed."""
     loop = asyncio.get_running_loop()
     await _until(loop.add_reader, loop.remove_reader, descriptor)
 
 
 async def writable(descriptor: int) -> None:
-    """Wait until writing is possible, or the other end is closed."""
+    """Wait until `descriptor` can be written to, or its other end is closed."""
     loop = asyncio.get_running_loop()
     await _until(loop.add_writer, loop.remove_writer, descriptor)
 

@@ -1,4 +1,4 @@
-"""Ways to memorise a docstring's examples, each with an honest function that looks similar."""
+"""Functions that memorise a docstring's examples, each with an honest function that looks similar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adacoder.source.locate import locate
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to memorise examples, and an honest function that looks similar."""
+    """A way to memorise examples, with a function that does it and an honest function that looks similar."""
 
     name: str
     target: Target
@@ -23,7 +23,7 @@ class Kind:
 
 
 def target(signature: str, examples: str, prose: str = "Do it.") -> Target:
-    """Return a function that is not written yet. `prose` comes first in its docstring."""
+    """Return the target of a function that is not written yet. Its docstring has `prose`, then the examples."""
     docstring = f'"""{prose}\n\n{dedent(examples).strip()}\n"""'
     text = f"{signature}\n{indent(docstring, '    ')}\n    ...\n"
     qualname = signature.partition("def ")[2].partition("(")[0]
@@ -31,7 +31,7 @@ def target(signature: str, examples: str, prose: str = "Do it.") -> Target:
 
 
 def candidate(text: str, name: str = "f") -> Candidate:
-    """Return the function of this name, with the text before it."""
+    """Return a candidate with the function of this name, and with the text before this function."""
     text = dedent(text).strip("\n")
     span = next(found.span for found in definitions(text) if found.qualname == name)
     before = text[: span.start].strip()
@@ -40,13 +40,15 @@ def candidate(text: str, name: str = "f") -> Candidate:
 
 @dataclass(frozen=True)
 class Case:
-    """A program that passes its examples, from memory or honestly, and whether the guard reports it."""
+    """A program that passes its examples, from memory or honestly."""
 
     name: str
     text: str
     """The module with the function that is not written yet."""
     code: str
+    """The function."""
     found: bool
+    """True if the guard against memorised answers must report the program."""
 
     @property
     def target(self) -> Target:

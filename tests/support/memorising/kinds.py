@@ -1,4 +1,4 @@
-"""Ways to memorise a docstring's examples that a model would use."""
+"""The ways in which models memorise a docstring's examples."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""A stand-in for Ollama. It speaks Ollama's HTTP as measured, answers from scripts, and misbehaves on demand.
+"""A stand-in for Ollama. It answers over HTTP as real servers were seen to do, from scripts, and can misbehave.
 
-In a test's own event loop:
+In a test's own event loop, use it like this:
 
     async with StandIn(["first reply", Script("second", ending=Ending.EOF)]) as server:
         ...  # server.host
 
-for code that runs a loop of its own, `with StandIn(...).in_thread() as server`, and for other processes
+For code that runs an event loop of its own, use `with StandIn(...).in_thread() as server`. For other processes, run
 
     python -m support.standins.ollama --replies FILE
 
-which prints its address and serves until it is terminated. FILE holds one reply a line: a JSON string, or an
+This command prints its address, and serves until it is terminated. Each line of FILE is a reply: a JSON string, or an
 object with the fields of `Script`.
 """
 
@@ -42,12 +42,12 @@ __all__ = ["PATIENCE", "Body", "Ending", "Model", "Replies", "Script", "StandIn"
 
 NS_TO_LOAD = 500_000_000
 NS_TO_READ = 1_000_000
-"""Nanoseconds per token of the prompt that the slot does not have."""
+"""Nanoseconds per token of the prompt, unless the slot still has the token from the previous prompt."""
 NS_TO_WRITE = 10_000_000
 """Nanoseconds per token of the reply."""
 _DEFAULT_WINDOW = 4096
 _SIZE = 4_700_000_000
-"""Bytes of each model."""
+"""Size of each model in bytes."""
 _REPEATED = "prediction aborted, token repeat limit reached"
 _STREAM = "application/x-ndjson"
 _INTEGERS = ("num_ctx", "num_predict", "num_keep", "seed")
@@ -67,15 +67,15 @@ class Model:
     stop: tuple[str, ...] = ()
     """The model's own stop texts. A request with stop texts replaces them."""
     shifts: bool = True
-    """True if a reply may go beyond the window, which drops the beginning of the prompt."""
+    """True if a reply may go beyond the window. In that case, the beginning of the prompt is dropped."""
     jinja: bool = False
-    """True if the model's file has only its engine's template. From 0.30 on, such a prompt is never cut."""
+    """True if the model's file has only the engine's template. From 0.30 on, a prompt for such a model is never cut."""
     template: str = "{{ range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}"
-    """The chat template. A template with neither messages nor a system text, such as `{{ .Prompt }}`, hides the system
-    text.
+    """The chat template. If it uses neither the messages nor the system text, such as `{{ .Prompt }}`, the model does
+    not see the system text.
     """
     renderer: str = ""
-    """Name of Ollama's own renderer that formats the model's chats, whatever the template."""
+    """Name of Ollama's own renderer. If it is set, it formats the model's chats instead of the template."""
 
 
 @dataclass
@@ -86,31 +86,31 @@ class StandIn(StandInServer):
 
     models: Sequence[Model] = (Model("qwen2.5-coder:7b"),)
     version: str = "0.24.0"
-    """From 0.30 on, prompts that are too long are cut in another way. From 0.34 on, endless repetition is an error.
-    (0.34 is the first release after the measured ones.)
+    """The version. From 0.30 on, prompts that are too long are cut in another way. From 0.34 on, endless repetition is
+    an error. (0.34 is the first release after the measured ones.)
     """
     window: int | None = field(default=None, kw_only=True)
-    """The window of all models, whatever a request asks for; None: as requested."""
+    """The window of all models, even if a request asks for another one. None: as requested."""
     memory: int = field(default=1, kw_only=True)
     """Bytes of memory that a loaded model needs."""
     cloud: bool = field(default=True, kw_only=True)
     """True if it forwards requests for models that run elsewhere."""
     wedges: Callable[[], bool] = field(default=lambda: False, kw_only=True)
-    """Called whenever a stream is closed after its first part. Returns True if its handler then blocks forever, and
-    holds the model's slot until the model is unloaded.
+    """A function that is called whenever a stream is closed after its first part. If it returns True, the stream's
+    handler blocks forever, and holds the model's slot until the model is unloaded.
     """
 
     library: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
-    """The models that can be downloaded. The progress grows by `token` megabytes at a time. `load` seconds pass before
-    the first message and `pause` seconds before each. `until` holds back all messages but the first. The model is
-    installed afterwards only if the `ending` is DONE.
+    """The models that can be downloaded. A script's fields control the download. The progress grows by `token`
+    megabytes at a time. `load` seconds pass before the first progress, and `pause` seconds before each. `until` holds
+    back the progress after the first megabytes. The model is installed afterwards only if the `ending` is DONE.
     """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._loaded = Runners()
         self._behind: set[asyncio.Task[None]] = set()
-        """Tasks that continue although no request waits for them."""
+        """Tasks that continue after their requests have ended."""
 
     async def __aexit__(self, *problem: object) -> None:
         for task in self._behind:
@@ -138,7 +138,7 @@ class StandIn(StandInServer):
                 await respond(writer, 404, "404 page not found", "text/plain")
 
     async def _pull(self, name: str, writer: asyncio.StreamWriter) -> None:
-        """Send a download's progress as Ollama does: one large file in parts, and a small file at once."""
+        """Send the progress of a download as Ollama does. A large file comes in parts, then a small file at once."""
         stream = Stream(writer, _STREAM, None)
         await stream.send(_json({"status": "pulling manifest"}) + "\n")
         script = self.library.get(name)
@@ -265,9 +265,9 @@ class StandIn(StandInServer):
 
     @asynccontextmanager
     async def _slot_of(self, runner: Runner, stream: Stream) -> AsyncIterator[_Hold]:
-        """Hold the slot of a model, first come, first served.
+        """Hold the slot of a model. Requests get the slot in the order in which they came.
 
-        If `stream` is closed at a bad moment, the slot is held forever. The machine works for one model at a time.
+        If `stream` is closed at a bad moment, the slot stays taken. The machine works for one model at a time.
         """
         await runner.slot.acquire()
         hold = _Hold()
@@ -284,8 +284,8 @@ class StandIn(StandInServer):
     async def _take_in(self, script: Script, prompt: list[str], runner: Runner, hold: _Hold) -> int:
         """Read a prompt. Return the nanoseconds that this took.
 
-        If the client hangs up during this time, versions before 0.30 read on to the end. Later versions stop, and keep
-        the part that they have read.
+        If the client hangs up during this time, versions before 0.30 still read the whole prompt. Later versions stop,
+        and keep the part that they have read.
         """
         clock = asyncio.get_running_loop().time
         began = clock()
@@ -317,7 +317,10 @@ class StandIn(StandInServer):
     def _reply(
         self, script: Script, model: Model, body: Body, ns: dict[str, int]
     ) -> tuple[Sequence[Body], Body, Script]:
-        """Return the messages of a reply, its last part, and how it ends. The end may differ from the script."""
+        """Return the messages of a reply, its last part, and the script with the ending to use.
+
+        If the reply repeats itself too often, the ending differs from the given script.
+        """
         runner = self._loaded[model.name]
         read = len(runner.prompt)
         spoken, reason, written = _spoken(script, model, body, runner.window - read)
@@ -340,7 +343,7 @@ class StandIn(StandInServer):
         number: int,
         writer: asyncio.StreamWriter,
     ) -> None:
-        """Send the reply as one object, if the request asks for no stream."""
+        """Send the reply as one object. This is for a request that asks for no stream."""
         if script.ending is Ending.ERROR:
             raise _Refusal(500, script.error)
         whole = {key: "".join(str(one.get(key, "")) for one in messages) for key in ("content", "thinking")}
@@ -352,7 +355,7 @@ class StandIn(StandInServer):
         await self._happened(f"{script.ending} {number}")
 
     def _read(self, model: Model, body: Body, window: int) -> list[str]:
-        """Return the part of the prompt that the model sees. If the prompt is too long, a part is silently dropped."""
+        """Return the tokens of the prompt that the model sees. If the prompt is too long, some are silently dropped."""
         messages = messages_of(body)
         if not (model.renderer or ".Messages" in model.template or ".System" in model.template):
             messages = [message for message in messages if message.get("role") != "system"]
@@ -377,7 +380,10 @@ class StandIn(StandInServer):
         return prompt[-(window // 2 + 2) :]
 
     def _guarded(self, messages: Sequence[Body], script: Script) -> tuple[Sequence[Body], Script]:
-        """Return the part of `messages` that is sent, and how it ends, if the messages repeat themselves too often."""
+        """Return the messages to send, and the script with the ending to use.
+
+        If the messages repeat themselves too often, the rest is left out, and the ending changes.
+        """
         is_new = self._release >= (0, 34)
         sent, before, alike = 0, "", 0
         for sent, message in enumerate(messages):
@@ -410,9 +416,9 @@ class _Refusal(Exception):
 
 
 def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
-    """Return the messages of a reply, the reason of its end, and the number of tokens written for it, if nothing fails.
+    """Return the messages of a reply, the reason of its end, and the number of tokens that are written.
 
-    `room` is left in the window.
+    `room` is the number of tokens that are left in the window.
     """
     stops = _options(body).get("stop", model.stop)
     assert isinstance(stops, Sequence)
@@ -427,7 +433,7 @@ def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[B
 
 
 def _thinks(model: Model, body: Body) -> bool:
-    """Return whether the model thinks. A model that can think does, unless it is told not to and obeys."""
+    """Return whether the model thinks. A model that can think does so, unless the request forbids it and it obeys."""
     return "thinking" in model.capabilities and (body.get("think") is not False or model.family == "gptoss")
 
 
@@ -447,7 +453,7 @@ def _part(model: Model, message: Body) -> Body:
 
 
 def _counts(read: int, written: int, ns: dict[str, int]) -> Body:
-    """Return counts and durations as in the last part. Zeros are left out. A wait shows only in the total."""
+    """Return the counts and durations for the last part. Zeros are left out. A wait is only in the total duration."""
     writing = written * NS_TO_WRITE
     values = {
         "total_duration": sum(ns.values()) + writing,
@@ -483,7 +489,7 @@ def _running(name: str, runner: Runner, size: int) -> Body:
 
 
 def _is_last(body: Body) -> bool:
-    """Return whether the model is to be unloaded afterwards."""
+    """Return whether the model must be unloaded after this request."""
     keep_alive = body.get("keep_alive")
     return keep_alive is not None and seconds(keep_alive) == 0
 
@@ -502,7 +508,7 @@ def _number(body: Body, name: str, default: int) -> int:
 def _json(value: Body) -> str:
     """Return JSON as Go writes it.
 
-    NEL stays unchanged. The line separators and HTML's special characters are escaped.
+    NEL stays as it is. The line separators and HTML's special characters are escaped.
     """
     text = compact(value)
     for character in "<>&\u2028\u2029":
@@ -511,7 +517,7 @@ def _json(value: Body) -> str:
 
 
 _DOWNLOADABLE = {name: Script(token=100, pause=0.05) for name in ("qwen2.5-coder:7b", "qwen2.5-coder:1.5b")}
-"""Models that other processes can download, in two or three seconds."""
+"""Models that can be downloaded if the stand-in runs as a program. A download takes two or three seconds."""
 
 
 def _start(replies: list[str | Script], models: list[str], port: int) -> StandIn:

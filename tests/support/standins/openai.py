@@ -1,4 +1,4 @@
-"""A stand-in for OpenAI-compatible servers. It speaks like each of the engines, and misbehaves as a `Script` says.
+"""A stand-in for OpenAI-compatible servers. It can imitate several engines, and misbehaves if a `Script` says so.
 
 async with StandIn(["first reply"], engine=Engine.LLAMA_CPP) as server:
     ...  # server.host ends in /v1
@@ -16,7 +16,7 @@ from support.standins.prompt import Loaded, messages_of, tokens_of
 from support.standins.server import Body, Ending, Request, Script, StandInServer, Stream, compact, respond
 
 MS_TO_READ = 1.0
-"""Milliseconds per token of the prompt that the slot does not have."""
+"""Milliseconds per token of the prompt, unless the slot still has the token from the previous prompt."""
 MS_TO_WRITE = 10.0
 """Milliseconds per token of the reply."""
 _STREAM = "text/event-stream"
@@ -27,21 +27,21 @@ class Engine(StrEnum):
     """The engine that the stand-in imitates."""
 
     VLLM = "vLLM"
-    """Requires the names of its models. It counts the requested tokens as part of the window."""
+    """It requires the names of its models. The requested tokens must fit into the window together with the prompt."""
     LLAMA_CPP = "llama.cpp"
-    """Has one model and accepts any name. It reports which part of the prompt was cached, and all times."""
+    """It has one model and accepts any name. It reports which part of the prompt was cached, and all times."""
     LM_STUDIO = "LM Studio"
-    """Loads a model when it is requested. It reports a prompt that is too long only in the stream."""
+    """It loads a model when the model is requested. If a prompt is too long, it reports this only in the stream."""
     ROUTER = "llama.cpp, several models"
-    """Requires the names of its models and loads them when they are requested. It reports the windows of loaded models
-    only.
+    """It requires the names of its models, and loads a model when the model is requested. It reports the windows of
+    loaded models only.
     """
     LLAMA_CPP_PYTHON = "llama-cpp-python"
-    """Accepts any name and reports no window. If a prompt is too long, its stream ends without any part."""
+    """It accepts any name and reports no window. If a prompt is too long, the stream ends without any part."""
 
 
 _LOADING = (Engine.LM_STUDIO, Engine.ROUTER)
-"""Engines that load a model when it is requested."""
+"""Engines that load a model when the model is requested."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class Model:
     parameters: int = 0
     """Number of parameters, which only llama-server reports; 0: it does not."""
     thinks: bool = False
-    """True if it thinks unless a request turns thinking off."""
+    """True if the model thinks unless a request turns thinking off."""
     aliases: tuple[str, ...] = ()
     parent: str | None = None
-    """The model that it adapts, if it is an adapter."""
+    """For an adapter, the model that it adapts."""
 
 
 @dataclass
@@ -70,11 +70,11 @@ class StandIn(StandInServer):
     models: Sequence[Model] = (Model("qwen2.5-coder:7b"),)
     engine: Engine = field(default=Engine.VLLM, kw_only=True)
     unknown: tuple[str, ...] = field(default=(), kw_only=True)
-    """Fields of a request that it rejects."""
+    """Fields of a request that the server rejects."""
     reasoning: str = field(default="reasoning_content", kw_only=True)
     """Name of the field for thoughts in a stream."""
     details: bool = field(default=True, kw_only=True)
-    """True if it reports how much of a prompt was cached. vLLM does this only if it is configured to."""
+    """True if the server reports how much of a prompt was cached. vLLM must be configured to do this."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,7 +154,7 @@ class StandIn(StandInServer):
             )
 
     def _reply(self, script: Script, model: Model, body: Body) -> tuple[list[str], dict[Ending, str]]:
-        """Return the events of a reply, and the events that end it."""
+        """Return the events of a reply, and the last event for each ending."""
         prompt = tokens_of(messages_of(body))
         if self.engine is Engine.LM_STUDIO and len(prompt) > model.window:
             too_long = "The number of tokens to keep from the initial prompt is greater than the context length."
@@ -182,7 +182,7 @@ class StandIn(StandInServer):
     def _spoken(self, script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
         """Return the deltas of a reply, the reason of its end, and the number of written tokens.
 
-        `room` is left in the window.
+        `room` is the number of tokens that are left in the window.
         """
         stops = body.get("stop") or []
         assert isinstance(stops, list)

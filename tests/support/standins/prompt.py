@@ -1,6 +1,6 @@
-"""How a stand-in reads a prompt: its tokens, and which of them its one slot still has from the previous prompt.
+"""Split a prompt into tokens as a stand-in does, and find the tokens that its slot still has from the previous prompt.
 
-A token is a word, a number or a sign. Each message has some more for the template around it.
+A token is a word, a number or a sign. Each message has some more tokens for the template around it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 Message = Mapping[str, object]
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 TOKENS_A_MESSAGE = 4
-"""Number of tokens that are counted for the template around a message."""
+"""Number of tokens for the template around each message."""
 
 
 def messages_of(body: Mapping[str, object]) -> Sequence[Message]:
@@ -28,14 +28,14 @@ def tokens_of(messages: Sequence[Message]) -> list[str]:
 
 
 def count_tokens(body: Mapping[str, object]) -> int:
-    """Return the number of tokens that a stand-in finds in a chat's messages."""
+    """Return the number of tokens in a chat's messages, as a stand-in counts them."""
     return len(tokens_of(messages_of(body)))
 
 
 def without_oldest(messages: Sequence[Message], window: int) -> Sequence[Message]:
-    """Return `messages` without the oldest ones, so that they fit into `window`.
+    """Return `messages` without the oldest ones, so that the others fit into `window`.
 
-    System messages and the last one stay.
+    System messages and the last message are never removed.
     """
     kept = list(messages)
     while len(tokens_of(kept)) > window:
@@ -48,20 +48,20 @@ def without_oldest(messages: Sequence[Message], window: int) -> Sequence[Message
 
 @dataclass
 class Loaded:
-    """A model in memory, with the one prompt that its slot contains."""
+    """A model in memory, with the last prompt that its slot has read."""
 
     window: int
     prompt: list[str] = field(default_factory=list)
 
     def known(self, prompt: list[str]) -> int:
-        """Return how many of a prompt's first tokens need not be read again. The last token is always read."""
+        """Return how many tokens at a prompt's beginning need not be read again. The last token is always read."""
         cached = 0
         while cached < min(len(prompt) - 1, len(self.prompt)) and prompt[cached] == self.prompt[cached]:
             cached += 1
         return cached
 
     def read(self, prompt: list[str]) -> int:
-        """Read a prompt. Return the number of tokens that are `known`."""
+        """Read a prompt. Return the number of tokens that were `known`."""
         cached, self.prompt = self.known(prompt), prompt
         return cached
 

@@ -1,9 +1,8 @@
-"""The stand-in for Ollama's state of the models that it has loaded, as in Ollama's scheduler.
+"""The state of loaded models in the stand-in for Ollama. It is like the state in Ollama's scheduler.
 
-The state is the requests that refer to a model, the time until which it stays, and its one slot.
-
-A request refers to its model from before it waits for the slot until its client has gone or has the whole reply. An
-abandoned stream may still hold the slot.
+The state of a model has the number of requests that refer to it, the time at which it will be unloaded, and its one
+slot. A request begins to refer to its model before it waits for the slot. It stops when its client has gone or has the
+whole reply. An abandoned stream may still hold the slot.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ class Runner(Loaded):
     slot: asyncio.Lock = field(default_factory=asyncio.Lock)
     references: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set while no request refers to it."""
+    """This event is set while no request refers to the model."""
     session: float = _DEFAULT
-    """Seconds that it stays after the last request."""
+    """Seconds that the model stays loaded after the last request."""
     expires: datetime | None = None
-    """Time at which it is unloaded, set when the last request ended; None if no request has ended yet."""
+    """Time at which the model will be unloaded. It is set whenever the last request ends. None before this."""
 
     @property
     def until(self) -> str:
-        """The unload time, as Go writes it. For a model that was never idle, it is counted from now."""
+        """The unload time, as Go writes times. For a model that was never idle, it is counted from now."""
         moment = self.expires or datetime.now(UTC) + timedelta(seconds=self.session)
         return f"{moment:%Y-%m-%dT%H:%M:%S.%f}789Z"
 
@@ -49,10 +48,10 @@ class Runners(dict[str, Runner]):
 
     @asynccontextmanager
     async def referred(self, name: str, window: int, keep_alive: object) -> AsyncIterator[tuple[Runner, bool]]:
-        """Refer to a model. Yield it, and whether it has to be loaded.
+        """Refer to a model in the `async with` block. Yield the model, and True if it has to be loaded.
 
-        It is loaded if it is missing or has another window. In the second case, this waits until no other request
-        refers to it.
+        The model has to be loaded if it is missing or has another window. If it has another window, wait until no other
+        request refers to it.
         """
         while (runner := self.get(name)) is not None and runner.window != window and runner.references:
             await runner.idle.wait()
@@ -86,7 +85,7 @@ class Runners(dict[str, Runner]):
 def seconds(keep_alive: object) -> float:
     """Return the seconds for which a request keeps its model loaded.
 
-    They are written as a number, or as a duration in Go's form.
+    `keep_alive` is a number of seconds, or a duration as Go writes it.
     """
     if isinstance(keep_alive, int | float):
         return float(keep_alive) if keep_alive >= 0 else _FOREVER

@@ -1,7 +1,7 @@
 """The common part of all stand-ins for model servers: HTTP, connections, scripts, and a log of requests.
 
-A stand-in derives from `StandInServer` and answers requests in its server's own words. It runs in a test's event loop
-with `async with`. `in_thread` serves code that runs its own loop, and `main` serves other processes.
+A stand-in is a subclass of `StandInServer`, and answers requests in the form of its server. `async with` runs it in a
+test's event loop, `in_thread` in a thread, for code that runs its own loop, and `main` in a process of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Body = Mapping[str, Any]
 _TLS = b"\x16"
 """The first byte from a client that uses https."""
 PATIENCE = 20.0
-"""Seconds after which a test that waits for something fails."""
+"""A test fails if it has to wait for longer than this many seconds."""
 
 
 class Ending(StrEnum):
@@ -32,7 +32,7 @@ class Ending(StrEnum):
 
     DONE = "done"
     EOF = "eof"
-    """The stream ends regularly, but without its last part, as Ollama's does after too many identical tokens."""
+    """The stream ends regularly, but without its last part. Ollama's stream does this after too many equal tokens."""
     ERROR = "error"
     """The last line contains an error."""
     BREAK = "break"
@@ -45,38 +45,38 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class Script:
-    """One reply, and how it is sent."""
+    """One reply, and the way to send it."""
 
     text: str = ""
     thinking: str = ""
-    """Thoughts before the text, from a model that can think and was not told to stop thinking."""
+    """Thoughts before the text. They are sent if the model can think, and the request does not turn thinking off."""
     token: int = 8
     """Number of code points that are sent and counted as one token."""
     load: float = 0.0
     """Seconds before anything is sent."""
     reading: float = 0.0
-    """Seconds to read the whole prompt, or less if part of it is cached. Only some stand-ins use this."""
+    """Seconds to read the whole prompt. It takes less if part of the prompt is cached. Only some stand-ins use this."""
     pause: float = 0.0
     """Seconds before each token except the first, and after each piece of `raw`."""
     until: threading.Event | None = None
-    """More than the first token is sent only when this event is set; None: at once."""
+    """The tokens after the first are held back until this event is set. None: they are sent at once."""
     packet: int | None = None
-    """Number of bytes that are sent at once, even if that cuts lines and characters; None: a line at a time."""
+    """Number of bytes that are sent at once, even if this splits lines and characters. None: a line is sent at once."""
     ending: Ending = Ending.DONE
     done_reason: str = "stop"
     error: str = "an error was encountered while running the model: unexpected EOF"
     """Text of the last line if `ending` is ERROR, and of an error status."""
     prompt_tokens: int | None = None
-    """The number of prompt tokens to report; None: the real number; 0: report none."""
+    """The number of prompt tokens to report. None: the real number. 0: no number is reported."""
     status: int = 200
     body: str | None = None
-    """Sent instead of a stream. With a status other than 200, it is an error in the server's form."""
+    """The body of a response that is sent instead of a stream. None: a stream, or an error if `status` is not 200."""
     raw: Iterable[bytes] | None = None
-    """Sent unchanged instead of a response. The connection is then closed."""
+    """Bytes that are sent unchanged instead of a response. Afterwards the connection is closed."""
 
     async def goes_on(self) -> None:
-        """Wait until more than the first token may be sent."""
-        while self.until is not None and not self.until.is_set():  # noqa: ASYNC110  # set by another thread
+        """Wait until the tokens after the first may be sent."""
+        while self.until is not None and not self.until.is_set():  # noqa: ASYNC110  # Another thread sets the event.
             await asyncio.sleep(0.02)
 
     def tokens(self, text: str) -> list[str]:
@@ -84,9 +84,9 @@ class Script:
         return [text[start : start + self.token] for start in range(0, len(text), self.token)]
 
     def spoken(self, thought: str, stops: Iterable[str]) -> tuple[list[str], list[str], int]:
-        """Return the tokens of `thought` and of the text that are sent, and how many tokens are written.
+        """Return the tokens of `thought` that are sent, those of the text, and the number of tokens that are written.
 
-        The first stop text in either of them ends the reply. It is written but not sent.
+        The first stop text in either of them ends the reply. The stop text is written but not sent.
         """
         texts, held = [thought, self.text], 0
         for index, text in enumerate(texts):
@@ -102,7 +102,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request as it came."""
+    """An HTTP request, as it was received."""
 
     method: str
     path: str
@@ -112,33 +112,36 @@ class Request:
 
 
 Replies = Callable[[Body], "str | Script"] | Sequence["str | Script"]
-"""The answers to chats: a function of the request's body, or replies in order."""
+"""The answers to chats. They are replies in order, or a function that gets the request's body."""
 
 
 @dataclass
 class StandInServer:
-    """A server with one slot, so one generation at a time. A client that hangs up ends its own, even while it waits."""
+    """A server with one slot, so it writes one reply at a time.
+
+    If a client hangs up, its request ends, even if the request is still waiting for the slot.
+    """
 
     CHATS: ClassVar[str]
     """The path of chats."""
 
     replies: Replies = ()
     instead: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
-    """The script to send for a path instead of its regular answer."""
+    """Scripts by path. They are sent instead of the regular answers."""
     port: int = field(default=0, kw_only=True)
-    """The port to listen on; 0: any."""
+    """The port to listen on. 0: any free port."""
     host: str = field(default="", kw_only=True)
-    """The server's address, once it runs."""
+    """The server's address. It is empty until the server runs."""
     requests_a_connection: int | None = field(default=None, kw_only=True)
-    """After this many requests, it closes a connection just as the next request comes, like a server whose timeout has
-    just expired; None: never.
+    """After this many requests, the server closes a connection just as the next request comes. This also happens with a
+    real server whose timeout has just expired. None: never.
     """
     seen: list[Request] = field(default_factory=list, kw_only=True)
-    """Every HTTP request."""
+    """All HTTP requests so far."""
     events: list[str] = field(default_factory=list, kw_only=True)
-    """Events of chats, each with its number: `request 1`, `load 1` if the model had to be loaded, `first byte 1`, and
-    the end. The end is an `Ending` such as `done 1`, `refused 1` if the answer was not a stream, or `disconnected 1` if
-    the client hung up.
+    """Events of chats, each with the number of the chat: `request 1`, `load 1` if the model had to be loaded, `first
+    byte 1`, and the end. The end is an `Ending` such as `done 1`, or `refused 1` if the answer was not a stream, or
+    `disconnected 1` if the client hung up.
     """
 
     def __post_init__(self) -> None:
@@ -148,7 +151,7 @@ class StandInServer:
         self._answered = 0
 
     async def _answer(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
-        """Answer a request. `number` counts the chats, including this one."""
+        """Answer a request. `number` is the number of chats so far, including this request if it is a chat."""
         raise NotImplementedError
 
     def _error(self, text: str) -> str:
@@ -157,7 +160,7 @@ class StandInServer:
 
     @property
     def requests(self) -> list[Body]:
-        """The bodies of all chats. A chat with an empty body does not count."""
+        """The bodies of all chats. A request with an empty body does not count."""
         return [request.body for request in self.seen if request.path == self.CHATS and request.body]
 
     @property
@@ -180,7 +183,7 @@ class StandInServer:
 
     @contextmanager
     def in_thread(self) -> Iterator[Self]:
-        """Serve from a thread, for code outside this event loop."""
+        """Serve from a thread, for code that is not in this event loop."""
         ready = threading.Event()
 
         async def serve() -> None:
@@ -221,7 +224,7 @@ class StandInServer:
             self._changed.notify_all()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection from its beginning to its end."""
+        """Serve one connection until it ends."""
         self._writers.add(writer)
         try:
             ahead, before = b"", 0
@@ -244,9 +247,9 @@ class StandInServer:
     async def _answer_unless_gone(
         self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
-        """Answer a request.
+        """Answer a request, and stop if the client hangs up.
 
-        Stop if the client hangs up. Return the bytes of the next request that were already read.
+        To notice this, the next byte is read. If it comes, it belongs to the next request. Return it.
         """
         number = len(self.requests)
         if script := self.instead.get(request.path):
@@ -289,13 +292,13 @@ class StandInServer:
         return Script(reply) if isinstance(reply, str) else reply
 
     async def _refuse(self, writer: asyncio.StreamWriter, status: int, text: str, number: int = 0) -> None:
-        """Answer with an error. `number` is the number of the chat, if it is one."""
+        """Answer with an error. `number` is the number of the chat, or 0 if the request is not a chat."""
         if number:
             await self._happened(f"refused {number}")
         await respond(writer, status, self._error(text))
 
     async def _without_stream(self, script: Script, number: int, writer: asyncio.StreamWriter) -> bool:
-        """Answer a chat as `script` says, if the answer is not a stream."""
+        """Answer a chat if `script` has an answer that is not a stream. Return False if it has none."""
         if script.raw is not None:
             await self._happened(f"refused {number}")
             await send_raw(writer, script.raw, script.pause)
@@ -311,7 +314,7 @@ class StandInServer:
     async def _play(
         self, script: Script, lines: Sequence[str], endings: Mapping[Ending, str], number: int, stream: Stream
     ) -> None:
-        """Stream `lines`, and end as `script` says. `endings` has the last line for some endings."""
+        """Send `lines` as a stream, and end it as `script` says. `endings` has the last line for some endings."""
         last = endings.get(script.ending)
         for index, line in enumerate([*lines, *([] if last is None else [last])]):
             await asyncio.sleep(script.pause if index else 0)
@@ -381,7 +384,7 @@ async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes], pause:
 
 
 def break_off(writer: asyncio.StreamWriter, ending: Ending) -> NoReturn:
-    """End a connection in the middle of a response. With Ending.RESET, reset the connection instead of closing it."""
+    """End a connection in the middle of a response. If `ending` is RESET, the connection is reset and not closed."""
     if ending is Ending.RESET:
         linger = struct.pack("ii", 1, 0)
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -389,18 +392,21 @@ def break_off(writer: asyncio.StreamWriter, ending: Ending) -> NoReturn:
 
 
 def compact(value: object) -> str:
-    """Return JSON as Go and others write it: without blanks, in UTF-8."""
+    """Return JSON as Go and other languages write it, without blanks and without escapes for foreign letters."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_replies(path: Path) -> list[str | Script]:
-    """Return the replies in a file, one a line: a JSON string, or an object with the fields of Script."""
+    """Return the replies in a file. Each line is a JSON string, or an object with the fields of Script."""
     values = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     return [value if isinstance(value, str) else _script(value) for value in values]
 
 
 def main(program: str, start: Callable[[list[str | Script], list[str], int], StandInServer]) -> None:
-    """Serve the replies of a file until terminated. `start` gets the replies, the models to serve, and the port."""
+    """Serve the replies of a file until the process is terminated.
+
+    `start` returns a stand-in. It gets the replies, the names of the models, and the port.
+    """
     parser = argparse.ArgumentParser(prog=program, description="A stand-in for a model server, for tests.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--replies", type=Path, required=True)
@@ -418,7 +424,7 @@ async def _serve_forever(standin: StandInServer) -> None:
 
 
 async def _read_request(ahead: bytes, reader: asyncio.StreamReader) -> Request | None:
-    """Return the next request of a connection; None if there is none.
+    """Return the next request of a connection. None if there is none.
 
     Raises:
         UnicodeError: the data is not HTTP, but the beginning of TLS.
@@ -434,7 +440,7 @@ async def _read_request(ahead: bytes, reader: asyncio.StreamReader) -> Request |
     method, url, _ = first.split(" ")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
     content = await reader.readexactly(int(headers.get("content-length", "0")))
-    # A proxy gets a whole URL.
+    # A client that takes this server for a proxy sends a whole URL.
     return Request(method, urlsplit(url).path, headers, json.loads(content) if content else {})
 
 

@@ -1,4 +1,4 @@
-"""Description of a request in its recording, sufficient to repeat the request."""
+"""The description of a request in its recording. It is sufficient to repeat the request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RECORDED_SETTINGS = (
     *("strategy", "max_iterations", "timeout", "isolation", "context_tokens", "temperature", "seed"),
     "instructions",
 )
-"""Settings that shape a request. Other settings may not be recorded: they name hosts, paths and private files."""
+"""Settings that shape a request. No others are recorded, because they name hosts, paths and private files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +25,18 @@ class About:
 
     target: Target
     start: Candidate | None
-    """First candidate; None if the request begins with a reply."""
+    """The candidate that the request begins with; None if it begins with a reply."""
     settings: Settings
     workspace: Path
     interpreter: Path
-    """The Python that runs the examples. Describing the request does not run it."""
+    """The Python that runs the examples. It is not run for this description."""
     shareable: Callable[[Target], str]
-    """Returns the text of the target's module, without content that must not leave the machine."""
+    """A function that returns the text of the target's module, without content that must not leave the machine."""
     rung: int = 1
     """Position of the model in the ladder, from 1."""
 
     def json(self) -> dict[str, JSON]:
-        """Return the `about` object of a conversation. It does not depend on time or chance."""
+        """Return the `about` object of a recorded conversation. It does not depend on time or chance."""
         place = below(self.workspace, self.target.module.path)
         return {
             "target": {"path": place.as_posix(), "qualname": self.target.qualname},

@@ -7,9 +7,9 @@
     …
     {"outcome": {"status": "verified", …}}
 
-A conversation is a header, then its requests, then the Outcome. There is no Outcome if the request was broken off.
-`"error": "…"` replaces a reply that did not come, or the window if no model could be asked. Each value begins on its
-own line. Any text may be a list of its lines, so that a diff shows the changed lines.
+A conversation is a header, then its exchanges, then the Outcome. There is no Outcome if the request was broken off. If
+a reply did not come, or the window is unknown because no model could be asked, `"error": "…"` takes its place. Each
+value begins on its own line. Any text may be a list of its lines, so that a diff shows the changed lines.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ T = TypeVar("T")
 
 VERSION = 3
 _MOST_BYTES = 64 << 20
-"""Maximum size of a file; a conversation of a thousand rounds takes less."""
+"""Maximum size of a file in bytes. A conversation of a thousand rounds takes less."""
 _MOST_TOKENS = 1 << 31
-"""More than any window has."""
+"""No model reads or writes as many tokens."""
 _VALUE = re.compile(r"^(?=\{)", re.MULTILINE)
 
 
@@ -50,7 +50,7 @@ class BadRecording(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request, and its reply or the error in place of the reply."""
+    """The messages of one model call, with the reply or the error that came instead."""
 
     messages: tuple[Message, ...]
     reply: Reply | str
@@ -63,9 +63,9 @@ class RecordedConversation:
     model: str
     """Id of the model."""
     window: Window | str
-    """The model's window, or the error in its place."""
+    """The model's window, or the error that came instead."""
     about: Mapping[str, JSON]
-    """Description of the request (`About.json`), in the file's form."""
+    """Description of the request, as `About.json` returns it, in the form of the file."""
     exchanges: list[Exchange] = field(default_factory=list)
     outcome: Mapping[str, JSON] | None = None
     """The Outcome; None if the request was broken off."""
@@ -81,7 +81,7 @@ def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON
 
 
 def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, JSON]:
-    """Return a request with its reply or error, without time-dependent fields."""
+    """Return the messages of a model call with their reply or error, without fields that depend on time."""
     asked: list[JSON] = [{"role": one.role, "content": one.content} for one in messages]
     if isinstance(reply, str):
         return {"messages": asked, "error": reply}
@@ -96,7 +96,7 @@ def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, 
 
 
 def outcome_json(outcome: Outcome) -> dict[str, JSON]:
-    """Return the end of a conversation: the Outcome, without time-dependent fields."""
+    """Return the end of a conversation. It is the Outcome, without fields that depend on time."""
     verdict = outcome.verdict
     isolation = None if verdict is None else verdict.isolation
     told: dict[str, JSON] = {
@@ -125,7 +125,7 @@ def _failure_json(failure: Failure) -> JSON:
 
 
 def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
-    """Return `value` in the file's form: redacted, with each text of several lines as a list of its lines."""
+    """Return `value` as the file has it: redacted, with each text of several lines as a list of its lines."""
     match value:
         case str():
             lines: list[JSON] = [*redact(value).split("\n")]
@@ -152,7 +152,7 @@ def read(path: Path) -> RecordedConversation:
         BadRecording: the file cannot be read, or is not a conversation.
     """
     try:
-        text = read_regular(path, most=_MOST_BYTES).decode("utf-8-sig")  # some editors add a byte order mark
+        text = read_regular(path, most=_MOST_BYTES).decode("utf-8-sig")  # Some editors add a byte order mark.
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a path with an invalid character
         raise BadRecording(path, getattr(error, "strerror", None) or str(error)) from None
     before, *values = _VALUE.split(text)
@@ -181,7 +181,7 @@ def _begun(header: Mapping[str, JSON]) -> RecordedConversation:
 
 
 def _add(value: Mapping[str, JSON], conversation: RecordedConversation) -> None:
-    """Add a value that follows the header."""
+    """Add a value of the file to `conversation`. The value is an exchange or the Outcome."""
     if "outcome" in value:
         conversation.outcome = _checked(dict, value["outcome"])
     else:
@@ -211,12 +211,12 @@ def _count(value: JSON) -> int:
 
 
 def _text(value: JSON) -> str:
-    """Return a text that is given as a string or as a list of its lines."""
+    """Return a text that the file gives as a string or as a list of its lines."""
     return value if isinstance(value, str) else "\n".join(_checked(list, value))
 
 
 def _checked(kind: type[T], value: JSON) -> T:
-    """Return `value`, which must be of this kind."""
+    """Return `value` if it is of this type, else raise TypeError."""
     if not isinstance(value, kind):
         raise TypeError(value)
     return value

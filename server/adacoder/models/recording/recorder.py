@@ -1,4 +1,4 @@
-"""A model that records the conversation with another model (`--record`)."""
+"""A model that passes requests to another model and records the conversation (`--record`)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class CannotRecord(ModelError):
 class Recorder:
     """A `ChatModel` that passes everything on to another model and records the conversation.
 
-    The file is complete after every reply. Everything written is redacted and independent of time and chance: the same
-    request gives the same bytes.
+    The file is complete after every reply. Its text is redacted, and does not depend on time or chance. So if a request
+    is recorded again and gets the same replies, the file has the same bytes.
     """
 
     def __init__(self, model: ChatModel, path: Path, redaction: Redaction, about: About | None = None) -> None:
-        """Create the file before any model call. If `path` exists, the file is `NAME-2`, `NAME-3` and so on.
+        """Create the file before any model call. If `path` exists, the new file is `NAME-2`, `NAME-3` and so on.
 
         Raises:
             CannotRecord: the file cannot be written.
@@ -72,7 +72,7 @@ class Recorder:
         await self._model.close()
 
     async def window(self) -> Window:
-        """Return the other model's window, and record it with the first request."""
+        """Return the other model's window. The first call also records the header, with the window."""
         try:
             window = await self._model.window()
         except ModelError as error:
@@ -91,14 +91,14 @@ class Recorder:
         try:
             reply = await self._model.reply(ask)
         except (ModelError, asyncio.CancelledError) as error:
-            with suppress(CannotRecord):  # report the first error
+            with suppress(CannotRecord):  # The user gets the first error.
                 self._append(exchange_json(ask.messages, str(error) if isinstance(error, ModelError) else _CANCELLED))
             raise
         self._append(exchange_json(ask.messages, reply))
         return reply
 
     def end(self, outcome: Outcome) -> Outcome:
-        """Record the Outcome of the request, and return it. If the file has another name than asked for, add a note.
+        """Record the Outcome of the request, and return it. If the file had to get another name, a note says so.
 
         Raises:
             CannotRecord: the file cannot be written.
@@ -116,7 +116,7 @@ class Recorder:
             self._has_begun = True
 
     def _append(self, value: JSON) -> None:
-        """Append `value` to the file, completely or not at all."""
+        """Append `value` to the file. If the write fails, the file is cut back to its old size."""
         data = encoded(value, self._redaction)
         try:
             size = self._path.stat().st_size
@@ -131,7 +131,7 @@ class Recorder:
 
 
 def _created(named: Path) -> Path:
-    """Create the file `named`, or else the first of `NAME-2`, `NAME-3` and so on that does not exist."""
+    """Create the file `named` and return its path. If it exists, create the first free one of `NAME-2`, `NAME-3`, …"""
     place = path = Path(os.path.realpath(named))
     numbers = count(2)
     while True:

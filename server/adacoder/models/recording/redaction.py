@@ -1,13 +1,13 @@
-"""Redaction of recorded conversations. Only this file defines the replaced texts and their placeholders.
+"""Redaction of recorded conversations. This file alone defines which texts are replaced, and by which placeholders.
 
 `/home/ada/work/shop/cart.py` becomes `<workspace>/cart.py`, and other paths in the home folder begin with `~`. The
 address of the model server becomes `<server>`. Its keys, and other secrets in the environment, become `<key>`. The
 names of the user and the machine become `<user>` and `<host>`. Memory addresses and the folder of an evaluation are
-replaced because they differ each time. Everything that prompts mask is masked here as well. Encoded words are searched
-for all of this (`privacy/encodings.py`).
+replaced because they differ each time. Everything that is masked in prompts is masked here as well. All of this is also
+found inside encoded words (`privacy/encodings.py`). All other text is kept.
 
-A replay redacts the requests that it compares in the same way, so a recording also fits another folder, user or
-machine. All other text is kept.
+A replay redacts the requests that it compares in the same way. So a recording can be replayed in another folder, by
+another user or on another machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WORKSPACE, HOME, SERVER, KEY, SCRATCH, ADDRESS = "<workspace>", "~", "<server>",
 USER, HOST = "<user>", "<host>"
 
 _PASSES = 3
-"""Number of passes. Replacing one name may reveal the end of another, which the next pass then finds."""
+"""Number of passes. Where a name has been replaced, another name may become recognisable. The next pass finds it."""
 _KEY_LENGTH = 12
 """Minimum length of a key. Shorter ones are words such as `EMPTY`, for servers that need no key."""
 _WORDS = """
@@ -48,18 +48,19 @@ system assistant stop length verified unverified error full none main
 _COMMON = frozenset(
     word.lower() for word in (*_WORDS.split(), *keyword.kwlist, *dir(builtins), *sys.stdlib_module_names)
 )
-"""Names of users and machines that do not identify anyone, and words that code and a recording need."""
+"""Words that are never redacted: names of users and machines that identify nobody, and words that code or a recording
+needs."""
 _SHORTEST_NAME = 3
 _KEYS = frozenset({OLLAMA.key, OPENAI.key})
-"""Variables with the keys of model servers."""
+"""Environment variables with the keys of model servers."""
 _SLASH = r"(?:[\\/]|%2F|%5C)"
 _ENDS = r"(?![\w-]|\.\w)"
-"""End of a whole name: no further characters of the name, and no file extension."""
+"""End of a whole name. Neither more characters of the name nor a file extension may follow."""
 _NO_PATH_BEFORE = r"(?<![\w.~>-])"
 _NAME = re.compile(r"[\\/][^\\/]")
-"""A name in an absolute path. The root has no name, and identifies no one."""
+"""Matches an absolute path that has a name. The root folder has none, and identifies nobody."""
 _HOME = re.compile(r".*?[\\/](?:home|Users)[\\/][^\\/]+", re.IGNORECASE)
-"""Home folder at the beginning of a path of any system: `/home/ada`, `/mnt/c/Users/ada`."""
+"""The home folder at the beginning of a path of any system, such as `/home/ada` or `/mnt/c/Users/ada`."""
 _SCRATCH = (
     rf"(?:{_NO_PATH_BEFORE}/tmp(?:/adacoder-scratch-\w{{8}})?|\badacoder-scratch-\w{{8}})"  # noqa: S108
     r"/\d+(?:/[0-9a-f]{32})?(?![\w.-])"
@@ -70,7 +71,7 @@ _ADDRESS = r"(?<=\bat )0x[0-9A-F]{8,16}\b"
 
 
 class Redaction:
-    """Replace texts that identify a machine and its user. Redaction is idempotent."""
+    """Replaces texts that identify a machine and its user. A second redaction changes nothing."""
 
     def __init__(
         self,
@@ -99,13 +100,13 @@ class Redaction:
 
     @classmethod
     def here(cls, workspace: Path | None = None, servers: Iterable[str] = ()) -> Self:
-        """Return the Redaction for this process and a workspace, without using any network."""
+        """Return the Redaction for this process and a workspace. It uses no network."""
         workspaces = [] if workspace is None else _spellings(str(workspace))
         homes = [home[0] for home in map(_HOME.match, workspaces) if home]
-        with suppress(RuntimeError):  # the user has no known home folder
+        with suppress(RuntimeError):  # The user's home folder is unknown.
             homes += _spellings(str(Path.home()))
         users = [re.split(r"[\\/]", home)[-1] for home in homes if _HOME.fullmatch(home)]
-        with suppress(OSError, KeyError, ImportError):  # the user has no known name
+        with suppress(OSError, KeyError, ImportError):  # The user's name is unknown.
             users.append(getpass.getuser())
         hosts = [platform.node(), platform.node().partition(".")[0]]
         keys = [value for name, value in os.environ.items() if name in _KEYS or _is_key(name, value)]
@@ -121,11 +122,11 @@ class Redaction:
         return text
 
     def _replacement(self, match: re.Match[str]) -> str:
-        return self._replacements[(match.lastindex or 1) - 1]  # each rule is one group
+        return self._replacements[(match.lastindex or 1) - 1]  # Each rule is one group of the pattern.
 
 
 def _is_key(name: str, value: str) -> bool:
-    """Return whether an environment variable is secret by its name, and its value is not a path."""
+    """Return whether an environment variable has a secret name and a value that is not a path."""
     return secrecy_of(name) is not None and not re.match(r"[\\/~]|[A-Za-z]:", value)
 
 
@@ -134,7 +135,7 @@ def _identifies(name: str) -> bool:
 
 
 def _bare(name: str) -> str:
-    """Return the pattern of a name as a whole word, in the spellings of `_escapes`."""
+    """Return the pattern of a name as a whole word, in all spellings of `_escapes`."""
     return rf"(?<![^\W_]){_any_of(_escapes(name))}(?![^\W_])"
 
 
@@ -154,11 +155,11 @@ def _server(url: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the pattern of a folder, with slashes of any system, escaped and repeated ones included."""
+    """Return the pattern of a folder. It allows the slashes of any system, also escaped or repeated."""
     drive, *names = re.split(r"[\\/]+", path.rstrip("\\/"))
     below_root = rf"{_SLASH}+".join(_any_of(_escapes(name)) for name in names)
     root = rf"{_any_of(_escapes(drive))}{_SLASH}+" if drive else _SLASH
-    # A folder such as `/app` might be the end of a longer path. Deeper folders do not occur there by chance.
+    # A folder such as `/app` might be the end of a longer path. A deeper folder does not end another path by chance.
     return rf"{_NO_PATH_BEFORE if len(names) == 1 else ''}{root}{below_root}{_ENDS}"
 
 
@@ -175,5 +176,5 @@ def _any_of(texts: Iterable[str]) -> str:
 
 
 def _spellings(path: str) -> list[str]:
-    """Return the spellings of a path: as given, and with links resolved."""
+    """Return two spellings of a path: as given, and with links resolved."""
     return [path, os.path.realpath(path)]

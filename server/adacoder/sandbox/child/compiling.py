@@ -1,6 +1,6 @@
-"""Runs in the *user's* interpreter, confined: compiles a module that may have broken parts.
+"""Compile a module that may have broken parts. This file runs in the *user's* interpreter, confined.
 
-Standard library only, Python 3.8 and later. Used by `worker.py` and `standing.py`.
+It uses only the standard library of Python 3.8 and later. `worker.py` and `standing.py` use it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType
 
-# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
+# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
 globals()["__builtins__"] = dict(vars(builtins))
 
 
 class BrokenTextError(Exception):
-    """Syntax error, as this interpreter reports it."""
+    """A syntax error, as this interpreter reports it."""
 
     def __init__(self, line: int, message: str, in_candidate: bool = False) -> None:
         super().__init__(message)
@@ -33,13 +33,13 @@ class UnparsedError(Exception):
 def compile_around(
     text: str, path: str, first: int, last: int, starts: Sequence[int]
 ) -> tuple[CodeType, str, list[int]]:
-    """Compile a module, leaving out top-level statements with syntax errors outside lines `first` to `last`.
+    """Compile a module with a candidate in lines `first` to `last`. Other statements with syntax errors are left out.
 
-    `starts`: 1-based lines where the module's top-level statements begin. Return the code, the compiled text with line
-    numbers preserved, and the lines of the errors that were left out.
+    `starts` has the lines where the module's top-level statements begin, counted from 1. Return the code, the compiled
+    text, which has the same line numbers, and the lines of the syntax errors that were left out.
 
     Raises:
-        BrokenTextError: a syntax error in the candidate, or in a part that cannot be left out.
+        BrokenTextError: a syntax error is in the candidate, or in a part that cannot be left out.
         UnparsedError: the module does not compile, and `starts` is empty.
     """
     try:
@@ -67,7 +67,7 @@ def compile_around(
 
 
 def normalized(text: str) -> str:
-    """Normalize line endings and a byte order mark as Python's parser does."""
+    """Return a text with line endings and byte order mark normalized as Python's parser does it."""
     return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
 
 
@@ -77,7 +77,7 @@ def _compile(text: str, path: str) -> CodeType:
     except SyntaxError as error:
         raise BrokenTextError(error.lineno or 1, f"{type(error).__name__}: {error.msg}") from None
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        # a null character, a number that is too large, or an expression that is nested too deeply
+        # The text has a null character, a number that is too large, or an expression that is nested too deeply.
         raise BrokenTextError(1, f"{type(error).__name__}: {error}") from None
 
 

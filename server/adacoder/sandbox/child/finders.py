@@ -1,8 +1,8 @@
-"""Runs in the *user's* interpreter, confined: chooses the text of each module, and the modules to import ahead.
+"""Decide which text a module is loaded from, and which modules a template may import.
 
-Standard library only, Python 3.8 and later. Used by `worker.py` and `template.py`. Import hooks, `.pth` files and links
-can all lead to a project's files, so any finder may find any module. Therefore only the real path of a module counts,
-never its finder.
+This file runs in the *user's* interpreter, confined. It uses only the standard library of Python 3.8 and later.
+`worker.py` and `template.py` use it. Import hooks, `.pth` files and links can all lead to a project's files, so any
+finder may find any module. Therefore only the real path of a module counts, and never the finder that found it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import CodeType, ModuleType
 
-# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
+# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
 globals()["__builtins__"] = dict(vars(builtins))
 
 
@@ -40,7 +40,7 @@ class Unsaved:
     """Texts of open files that are not saved yet."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """`texts`: the texts by path."""
+        """`texts` has the texts by path."""
         self.tails = {module_tail(path) for path in texts}
         self._written = texts
         self._names: set[str] | None = None
@@ -48,33 +48,31 @@ class Unsaved:
         self._compiled: tuple[str, CodeType] | None = None
 
     def text_of(self, path: str) -> str | None:
-        """Return the unsaved text of a file, through any link; None if the file on disk counts."""
+        """Return the unsaved text of a file, even if `path` is a link to it. None if the file on disk counts."""
         if self._names is None:
             self._names = {basename(realpath(each) if islink(each) else each) for each in self._written}
         if basename(path) not in self._names and not islink(path):
             return None
-        if self._real is None:  # resolving paths is slow, and seldom needed
+        if self._real is None:  # Resolving paths is slow, and seldom needed.
             self._real = {realpath(each): text for each, text in self._written.items()}
         return self._real.get(realpath(path))
 
     def keep(self, path: str, code: CodeType) -> None:
-        """Store the compiled code of a file, for any name under which the file is imported."""
+        """Store the compiled code of a file. It is used whenever the file is imported, under any name."""
         self._compiled = path, code
 
     def code_of(self, path: str) -> CodeType | None:
-        """Return the code that was stored for a file, through any link."""
-        if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # resolving paths is slow
+        """Return the code that was stored for a file, even if `path` is a link to it. None if there is none."""
+        if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # Resolving paths is slow.
             return None
         return self._compiled[1]
 
 
 def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
-    """Make Python compile all modules from source, saved or not, whichever finder finds them.
+    """Make Python compile all modules of the project from source, saved or not, for every finder.
 
-    Installed modules are exempt.
-
-    Otherwise a `.pyc` file could run instead of the source. A `.pyc` file may have been compiled from any text. At best
-    it records the time and size of its source, and Python does not check all of them.
+    Otherwise a `.pyc` file could run instead of the source. It may have been compiled from any text. At best it records
+    the time and size of its source, and Python does not check them for all such files. Installed modules are exempt.
     """
 
     def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -93,23 +91,23 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
             compiled[path] = source, code
         return code
 
-    SourceLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # for all loaders of source files
+    SourceLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # All loaders of source files use it.
 
 
 _get_code, _source_to_code = SourceLoader.get_code, SourceLoader.source_to_code
 
 compiled: dict[str, tuple[bytes, CodeType]] = {}
-"""Cache of compiled files of the project, by path, each with its source."""
+"""Cache of the project's compiled files, by path. Each has its source and its code."""
 
 
 def compile_ahead(path: str) -> None:
-    """Compile a file in the template, for all evaluations in which it is unchanged."""
+    """Compile a file in the template. Evaluations use the code as long as the file is unchanged."""
     try:
         if isfile(path) and getsize(path) < _LARGEST:
             with open(path, "rb") as file:
                 source = file.read(_LARGEST)
             compiled[path] = source, compile(source, path, "exec", 0, True)
-    except Exception:  # noqa: S110  # the evaluation runs into the same error and reports it
+    except Exception:  # noqa: S110  # The evaluation gets the same error and reports it.
         pass
 
 
@@ -119,7 +117,7 @@ _LARGEST = 1 << 20
 
 def remember(path: str, text: str) -> None:
     """Make tracebacks and `inspect` show `text` for the file `path`."""
-    # Without a modification time, `linecache` never reads the file instead.
+    # An entry without a modification time is never replaced by the file's own lines.
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
 
 
@@ -146,7 +144,7 @@ class TextLoader(SourceFileLoader):
 
 
 class TextFinder:
-    """Finds the module under test by its name, and replaces the text of unsaved modules that other finders find."""
+    """Finds the module under test. For unsaved modules that other finders find, it replaces the text."""
 
     def __init__(self, name: str, loader: TextLoader, unsaved: Unsaved) -> None:
         self._name = name
@@ -157,7 +155,7 @@ class TextFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module; see `importlib.abc.MetaPathFinder.find_spec`."""
+        """Implement `importlib.abc.MetaPathFinder.find_spec`."""
         if fullname == self._name:
             return _spec(fullname, self._loader)
         spec = self._never_saved(fullname, path) or self._others.find_spec(fullname, path, target)
@@ -168,7 +166,7 @@ class TextFinder:
         return spec
 
     def _never_saved(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
-        """Return the spec that PathFinder would find if all texts were saved; None if the name fits no unsaved text."""
+        """Return the spec that PathFinder would find if all texts were saved. None if no unsaved text has this name."""
         tail = fullname.rpartition(".")[2]
         if tail not in self._unsaved.tails:
             return None
@@ -191,13 +189,13 @@ class Others:
         self._sought: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        """Return the first spec found; None if a finder asks for the same module again during the search."""
+        """Return the first spec that is found. None if there is none, or if a finder asks for the same module again."""
         if fullname in self._sought:
             return None
         self._sought.add(fullname)
         try:
             for finder in sys.meta_path:
-                # Before Python 3.12 this method was optional.
+                # Before Python 3.12, this method was optional.
                 if finder is not self._one and hasattr(finder, "find_spec"):
                     spec = finder.find_spec(fullname, path, target)
                     if spec is not None:
@@ -225,7 +223,10 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 
 
 class Barrier:
-    """Keeps modules that are not installed out of the template: the project's own, and modules that they shadow."""
+    """Keeps modules that are not installed out of the template.
+
+    They are the project's own modules, and modules with the same names.
+    """
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
         self._own = frozenset(own)
@@ -237,9 +238,9 @@ class Barrier:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module; see `importlib.abc.MetaPathFinder.find_spec`.
+        """Implement `importlib.abc.MetaPathFinder.find_spec`.
 
-        If the module is installed, return the spec that another finder returns.
+        If the module is installed, return the spec from another finder. Otherwise raise KeptOut.
         """
         if not self._is_own(fullname):
             spec = self._others.find_spec(fullname, path, target)
@@ -249,7 +250,7 @@ class Barrier:
         raise KeptOut
 
     def clear(self) -> None:
-        """Forget modules of the project that a `.pth` file has imported."""
+        """Remove modules of the project that a `.pth` file has imported."""
         for name, module in list(sys.modules.items()):
             file = file_of(module)
             if file is None or self._installed.holds(file):
@@ -264,28 +265,28 @@ class Barrier:
         return name.partition(".")[0] in self._own
 
     def _is_installed(self, spec: ModuleSpec) -> bool:
-        """Return True if it is certain which file will be loaded, and that file is installed."""
+        """Return True if it is certain which file will be loaded, and this file is installed."""
         loader: object = spec.loader
         if loader is BuiltinImporter or loader is FrozenImporter:
             return True
         if loader is None:
             return all(map(self._installed.holds, spec.submodule_search_locations or ()))
         if type(loader) in (SourceFileLoader, SourcelessFileLoader, ExtensionFileLoader):
-            return self._installed.holds(loader.path)  # type: ignore[attr-defined]  # all of them have it
+            return self._installed.holds(loader.path)  # type: ignore[attr-defined]  # All three classes have this attribute.
         return type(loader) is zipimport.zipimporter and self._installed.holds(loader.archive)
 
 
 class InstalledFiles:
-    """Distinguishes installed files from the project's, even if one folder lies within the other."""
+    """Distinguishes installed files from files of the project, even if one folder is inside the other."""
 
     def __init__(self, installed: Sequence[str], project: Sequence[str]) -> None:
-        # Python's own library is installed, whatever else is known of the interpreter.
+        # Python's own library always counts as installed.
         folders = dict.fromkeys(map(realpath, [dirname(os.__file__), *installed]), True)
         folders.update(dict.fromkeys(map(realpath, project), False))
         self._folders = {join(folder, ""): is_installed for folder, is_installed in folders.items()}
 
     def holds(self, path: str) -> bool:
-        """Return True if a file or folder is installed. The nearest enclosing folder of its real path decides."""
+        """Return True if a file or folder is installed. The innermost known folder around its real path decides."""
         try:
             place = join(realpath(path), "")
         except (TypeError, ValueError):  # `path` is not a path
@@ -297,7 +298,7 @@ class InstalledFiles:
 class KeptOut(BaseException):
     """Ends an import in the template.
 
-    This is not an ImportError, because modules catch that error to work without a module.
+    It is not an ImportError, because many modules catch an ImportError and go on without the missing module.
     """
 
 

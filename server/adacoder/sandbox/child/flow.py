@@ -1,9 +1,9 @@
-"""Runs in the *user's* interpreter, confined: resolves the names in the statements of a docstring.
+"""Find out by names if a statement uses the target. This file runs in the *user's* interpreter, confined.
 
-Standard library only, Python 3.8 and later. Used by `worker.py`. A statement that only shows an earlier result of the
-target need not enter the target's code. For example, `>>> s = Stats([1])` enters the code, and `>>> s` only shows the
-result. A statement that does not enter the target's code may also have run another function. Only the current values of
-its names show which function ran. No code of these values is run.
+It uses only the standard library of Python 3.8 and later. `worker.py` loads it. A statement that only shows an earlier
+result of the target need not enter the target's code. For example, `>>> s = Stats([1])` enters the code, and `>>> s`
+only shows the result. If a statement does not enter the target's code, it may also have run another function. The
+current values of its names show which function this was. No code of these values is run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
+# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _MODULE = type(builtins)
@@ -36,18 +36,18 @@ _name_of_class = type.__dict__["__qualname__"].__get__
 
 
 class Flow:
-    """Follows the target's results and effects through the names of a docstring."""
+    """Keeps track of the names in a docstring that carry the target's results and effects."""
 
     def __init__(self, names: dict[str, object]) -> None:
         """`names` are the docstring's globals."""
         self._names = names
         self._count = 0
         self._carried: dict[str, tuple[int | None, bool]] = {}
-        """Identity of each name's value (None if there is no value), and True if the value certainly comes from the
-        target.
+        """Names that may carry a result of the target. Each has the id of its value (None if it has no value), and True
+        if the value certainly comes from the target.
         """
         self._carrying: dict[str, bool] = {}
-        """The part of `_carried` whose values are unchanged."""
+        """The names in `_carried` whose values are unchanged, each with the same True or False."""
 
     def begins(self) -> None:
         """Handle the start of a statement."""
@@ -55,10 +55,10 @@ class Flow:
         self._carrying = {name: sure for name, (value, sure) in self._carried.items() if value == self._identity(name)}
 
     def ran(self, source: str, code: CodeType, *, entered: bool, shows: bool, binds: bool) -> bool | None:
-        """Return True if a finished statement ran the target or used its results; None if that is uncertain.
+        """Return True if a finished statement ran the target or used its results. None if this is uncertain.
 
-        `entered`: the statement was seen to enter the target's code. `shows`: it gave an output. `binds`: it can bind
-        names.
+        `entered` is True if the statement was seen to enter the target's code, `shows` if it gave an output, and
+        `binds` if it can bind names.
         """
         ran: bool | None = entered
         if self._carrying and not entered:
@@ -72,7 +72,7 @@ class Flow:
             return ran
         for name in _names_of(code) if entered else ():
             if name in self._names and not issubclass(type(self._names[name]), _UNCHANGEABLE):
-                is_effect = not shows and bound <= {"_"}  # by convention, `_` takes values that are not shown
+                is_effect = not shows and bound <= {"_"}  # By convention, `_` takes values that are not needed.
                 self._carried[name] = self._identity(name), is_effect or self._carrying.get(name, False)
         for name in bound:
             if not issubclass(type(self._names.get(name)), _MODULE):
@@ -84,7 +84,7 @@ class Flow:
 
 
 def _names_of(code: CodeType) -> Iterator[str]:
-    """Yield the names in code, attributes included."""
+    """Yield the names in code, including attributes and nested code."""
     yield from code.co_names
     for each in code.co_consts:
         if type(each) is type(code):
@@ -103,7 +103,7 @@ def _used(source: str) -> set[str]:
 
 
 def _bound(source: str) -> set[str]:
-    """Return the names that a statement binds, or would have bound if it had not failed."""
+    """Return the names that a statement binds if it does not fail."""
     found = set()
     for node in _nodes(source):
         kind = type(node).__name__
@@ -115,7 +115,7 @@ def _bound(source: str) -> set[str]:
 
 
 def _nodes(source: str) -> Iterator[Any]:
-    """Yield the syntax nodes of a statement, which must compile."""
+    """Yield the syntax nodes of a statement. The statement must compile."""
     pending: list[object] = [compile(source, "<names>", "exec", PyCF_ONLY_AST, True)]
     while pending:
         node = pending.pop()
@@ -134,11 +134,11 @@ def told(
 ) -> str:
     """Describe a name in a statement that looks like the target but refers to something else.
 
-    An example is "`b.f` is `a.c.f`".
+    The result is a text such as "`b.f` is `a.c.f`". It is "`f` is a …" if the name refers to a form of the target whose
+    calls cannot be observed, because it was recompiled or compiled to machine code. It is empty if no name is seen to
+    refer to something else than the target or its class.
 
-    Return an empty text if all such names refer to the target or its class, as far as can be determined. Return "`f` is
-    a …" if the name refers to a form of the target whose calls cannot be observed, because it is compiled to machine
-    code or recompiled. `own` is the code of the target, which ends on line `last`. `names` are the docstring's globals.
+    `own` is the code of the target, which ends on line `last`. `names` are the docstring's globals.
     """
     parts = qualname.split(".")
     expected = {f"{module}.{'.'.join(parts[:end])}" for end in range(1, len(parts) + 1)}
@@ -156,7 +156,7 @@ def told(
             unseen = _unseen(found, own, last)
             if unseen:
                 return f"`{'.'.join(dotted)}` is a {unseen}"
-        # The wrapper of a decorator has the name of the function it wraps, but is defined in another file.
+        # The wrapper that a decorator makes has the name of the wrapped function, but is defined in another file.
         is_near = code is not None and (code.co_filename.startswith("<doctest ") or code.co_filename in files)
         if full and code is not None and is_near and not any(code is each for each in own):
             return f"`{'.'.join(dotted)}` is the `{full}` of line {code.co_firstlineno}"
@@ -164,7 +164,7 @@ def told(
 
 
 def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
-    """Return the reason why a call of `value` does not show that the target's code runs; else empty."""
+    """Return words for a value whose calls cannot be observed to run the target's code. Empty for other values."""
     if not own:
         return ""
     file = own[0].co_filename
@@ -180,7 +180,7 @@ def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
 
 
 def _dotted(node: Any) -> list[str]:
-    """Return the parts of a dotted name; empty for any other node."""
+    """Return the parts of a dotted name. For any other node, the result is empty."""
     parts: list[str] = []
     while type(node).__name__ == "Attribute":
         parts.insert(0, node.attr)
@@ -189,7 +189,7 @@ def _dotted(node: Any) -> list[str]:
 
 
 def _value(parts: list[str], names: Mapping[str, object]) -> object:
-    """Return the value of a dotted name, as far as stored attributes show it; else None."""
+    """Return the value of a dotted name if stored attributes show it. Else return None."""
     first, *rest = parts
     value: Any = names.get(first)
     for name in rest:
@@ -205,7 +205,7 @@ def _value(parts: list[str], names: Mapping[str, object]) -> object:
 
 
 def _full_name(value: Any) -> str:
-    """Return the qualified name that a function or class gives for itself; empty if unknown."""
+    """Return the qualified name that a function or class has stored. Empty if there is none."""
     if issubclass(type(value), type):
         parts = [_class_dict(value).get("__module__"), _name_of_class(value)]
     elif type(value) in (_FUNCTION, _BUILTIN):

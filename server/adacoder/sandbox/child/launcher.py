@@ -1,29 +1,34 @@
-"""Launcher of the user's interpreter: one process supervises it from outside, another locks itself down and becomes it.
+"""Launch the user's interpreter. One process supervises it from outside, another locks itself down and becomes it.
 
     launcher.py LIFELINE WRAPPER… -- CONFINEMENT… -- PROGRAM…
 
 AdaCoder's own interpreter runs this file (`-I -S`, standard library only). So no code of the user, neither a
-`.venv/bin/python` nor a `.pth` file, runs before the locks are closed.
+`.venv/bin/python` nor a `.pth` file, runs before the process is locked down.
 
-LIFELINE is a descriptor to which nothing is ever written. With it, the launcher forks and stays outside as the
-*supervisor*. The supervisor waits until the child has ended or the other end of the lifeline is closed, because the
-server closed it or died. Then it kills all descendants of the child, and ends once they are gone. Meanwhile it kills
-process groups or trees with too many processes. It stops processes with too many threads, so that the server can see
-why it must end them, and kills those that are still there a second later. The child becomes WRAPPER, a command that
-runs this file again inside, with an empty LIFELINE. Without a WRAPPER the child goes on itself: it confines itself
-and, as soon as descriptor 0 has something to read, becomes PROGRAM.
+LIFELINE is a descriptor that nobody writes to. If it is given, the launcher forks, and stays outside as the
+*supervisor*. The supervisor waits until the child has ended, or until the other end of the lifeline is closed, because
+the server closed it or died. Then it kills all descendants of the child, and ends when they are gone.
 
-Each CONFINEMENT is a KEY=VALUE, all of them optional:
+While it waits, the supervisor kills process groups and process trees with too many processes. It stops a process with
+too many threads, so that the server can see why the process must be ended. If the process is still there a second
+later, the supervisor kills it.
 
-    limit:NAME=N    `resource.RLIMIT_NAME`; an already lower limit stays as it is
+The child becomes WRAPPER, a command that runs this file again inside, with an empty LIFELINE. If there is no WRAPPER,
+the child itself continues as follows. It confines itself. As soon as descriptor 0 has something to read, it becomes
+PROGRAM.
+
+Each CONFINEMENT is a KEY=VALUE. All of them are optional:
+
+    limit:NAME=N    set `resource.RLIMIT_NAME`; a limit that is already lower stays as it is
     scratch=PATH    the folder to work in
-    slots=N         folders 0 … N-1 to create in it if they are missing, one for each concurrent evaluation; under a
-                    filter there may be little more than that many processes
-    statm=D         leave its own `/proc/self/statm` open for the interpreter as descriptor D, if there is a `/proc`
+    slots=N         create the folders 0 … N-1 in the scratch folder if they are missing, one for each concurrent
+                    evaluation; with a filter, only few more processes than that are allowed
+    statm=D         leave the process's own `/proc/self/statm` open as descriptor D, if there is a `/proc`
     landlock=ABI    restrict files, network and signals with this version of Landlock; then only the scratch folder and
                     `read`, `list` and `device` paths are accessible
-    rulesets=D      as descriptor D + I, leave open a Landlock ruleset that allows only slot I of the scratch folder
-    group=N         after those, leave open a ruleset for each N slots, which allows all of them
+    rulesets=D      for each slot I, leave open a Landlock ruleset as descriptor D + I; it allows only slot I of the
+                    scratch folder
+    group=N         after these, leave open a ruleset for each group of N slots, which allows all slots of the group
     read=PATH       may be read and executed, with everything in it
     list=PATH       its entries may be listed, as may the folders in it
     device=PATH     may be read and written
@@ -51,16 +56,18 @@ _MOST_DESCRIPTORS = 65536
 _COUNTED_MS = 100
 """Milliseconds between two counts of processes."""
 _OWN_PROCESSES = 8
-"""Allowance beyond a group's evaluations: for bwrap, the template, and killed processes that still exist.
+"""A group may have this many processes in addition to its evaluations. They are bwrap, the template, and killed
+processes that still exist.
 """
 _BOMB = 8
 """A process group that exceeds its limit by this factor is killed as a whole."""
 _MOST_THREADS = 1000
-"""Maximum threads of one process. The server usually ends an evaluation much earlier, unless it starts threads very
-fast.
+"""Maximum number of threads of one process. Usually the server ends an evaluation much earlier, unless it starts
+threads very fast.
 """
 _STOPPED_SECONDS = 1.0
-"""Seconds for which a process with too many threads is only stopped. The server may not know of the process."""
+"""A process with too many threads is stopped for this many seconds, and then killed. In this time, the server can end
+it, but the server may not know of the process."""
 
 
 # linux/prctl.h
@@ -87,7 +94,7 @@ _SCOPE_ALL = 0b11  # abstract sockets and signals
 
 
 class suppress:  # noqa: N801
-    """`contextlib.suppress` without its slow imports: this program starts twice for each template."""
+    """`contextlib.suppress` without its slow imports, because this program starts twice for each template."""
 
     def __init__(self, *errors: type[BaseException]) -> None:
         self._errors = errors
@@ -120,8 +127,8 @@ def main(arguments: list[str]) -> None:
 def most_processes(confinement: Sequence[str]) -> int:
     """Return the maximum number of processes in a process group.
 
-    A template and its evaluations are one group. Each importer with its desks and their evaluations is another. With a
-    filter, evaluations cannot start processes. Without a filter the number is unlimited.
+    A template and its evaluations are one group. Each importer is another group, with its desks and their evaluations.
+    With a filter, evaluations cannot start processes. Without a filter, the number is unlimited.
     """
     wishes = dict(argument.partition("=")[::2] for argument in confinement)
     group = int(wishes.get("group", "1"))
@@ -130,20 +137,20 @@ def most_processes(confinement: Sequence[str]) -> int:
 
 
 def become(program: list[str]) -> NoReturn:
-    os.execv(program[0], program)  # noqa: S606  # becoming the user's interpreter is what this file is for
+    os.execv(program[0], program)  # noqa: S606  # This is the purpose of this file.
 
 
 # --- outside ---------------------------------------------------------------------------------
 
 
 def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoReturn:
-    """Fork, and continue in the child. The parent supervises the child and all its descendants until they end.
+    """Fork, and call `go_on` in the child. The parent supervises the child and all its descendants until they end.
 
-    `most`: maximum number of processes in a process group.
+    `most` is the maximum number of processes in a process group.
     """
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # the kernel reaps exited children, so no zombies pile up
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # The kernel reaps children that have ended, so none are left.
     if LINUX:
-        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # adopt all orphans below, so that none gets lost
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # This process adopts all orphans among its descendants, so none gets lost.
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:
@@ -164,9 +171,9 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
             kill(os.kill, pid)
             with suppress(OSError):  # the process has ended
                 if (group := os.getpgid(pid)) != os.getpgrp():
-                    kill(os.killpg, group)  # kill them all at once, so that none can fork faster than it is killed
+                    kill(os.killpg, group)  # All are killed at once, so that none can fork faster than it is killed.
     with suppress(ChildProcessError):
-        os.wait()  # for children that the system did not list
+        os.wait()  # There may be children that the system did not list.
     os._exit(0)
 
 
@@ -179,7 +186,7 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
     """Wait until the child ends or the lifeline's other end is closed. Meanwhile kill processes that exceed limits."""
     if sys.platform == "linux":
         watch = select.poll()
-        watch.register(lifeline, 0)  # poll reports a hang-up even without being asked
+        watch.register(lifeline, 0)  # poll(2) reports a hang-up even if no event is requested.
         with suppress(ProcessLookupError):  # the child has ended
             watch.register(os.pidfd_open(child), select.POLLIN)
             warned: set[int] = set()
@@ -195,19 +202,19 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
 
 
 def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
-    """Kill descendants that have too many processes. Stop, and later kill, descendants that have too many threads.
+    """End descendants that have started too many processes or threads.
 
-    If a process group has more than `most` processes, the smallest process tree larger than that is killed. If there is
-    no such tree, or if a tree in this group was killed before, the whole group is killed. Otherwise its processes could
-    fork faster than they are killed.
+    If a process group has more than `most` processes, its smallest process tree of more than `most` processes is
+    killed. The whole group is killed if there is no such tree, or if a tree of this group was killed before, because
+    its processes may fork faster than they are killed. A process with too many threads is stopped, and killed later.
 
-    `warned`: the groups in which a tree was killed. `stopped`: the time since which each process is stopped.
+    `warned` has the groups in which a tree was killed. `stopped` has the time at which each process was stopped.
     """
     groups: dict[int, int] = {}
     parents: dict[int, int] = {}
     sizes: dict[int, int] = {}
     found = [os.getpid()]
-    for parent in found:  # the loop also visits the items that it adds
+    for parent in found:  # The loop also visits the items that it adds.
         for pid in children(parent):
             try:
                 group, threads = group_and_threads(pid)
@@ -219,7 +226,7 @@ def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
             if threads > _MOST_THREADS:
                 end = stopped.setdefault(pid, monotonic()) + _STOPPED_SECONDS
                 kill(os.kill, pid, _SIGSTOP if monotonic() < end else _SIGKILL)
-            if sizes[group] > _BOMB * most:  # the group may fork faster than this loop runs
+            if sizes[group] > _BOMB * most:  # The group may fork faster than this loop runs.
                 kill(os.killpg, group)
     for group in [group for group, size in sizes.items() if size > most]:
         tree = smallest_tree([pid for pid in groups if groups[pid] == group], parents, most)
@@ -231,9 +238,9 @@ def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
 
 
 def smallest_tree(members: Sequence[int], parents: Mapping[int, int], most: int) -> list[int]:
-    """Return the deepest process tree within `members` that has more than `most` processes; empty if there is none.
+    """Return the smallest process tree in `members` that has more than `most` processes; empty if there is none.
 
-    Parents come before their children in `members`.
+    In `members`, parents must come before their children.
     """
     below = {pid: [pid] for pid in members}
     for pid in reversed(members):
@@ -251,7 +258,7 @@ def group_and_threads(pid: int) -> tuple[int, int]:
         OSError: the process has ended.
     """
     with open(f"/proc/{pid}/stat", "rb") as file:
-        fields = file.read().rpartition(b")")[2].split()  # proc(5): the name in parentheses may contain anything
+        fields = file.read().rpartition(b")")[2].split()  # The name in parentheses may contain anything, see proc(5).
     return int(fields[2]), int(fields[17])
 
 
@@ -299,7 +306,7 @@ def confine(confinement: Sequence[str]) -> None:
 
 
 def lower_limit(name: str, value: int) -> None:
-    kind = getattr(resource, f"RLIMIT_{name}", None)  # not every system has every limit
+    kind = getattr(resource, f"RLIMIT_{name}", None)  # Not every system has every limit.
     if kind is None:
         return
     hard = resource.getrlimit(kind)[1]
@@ -308,7 +315,7 @@ def lower_limit(name: str, value: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up root's capabilities. Landlock and seccomp also restrict root, but the sandbox does not rely on that."""
+    """Give up root's capabilities. The sandbox does not rely on Landlock and seccomp alone to restrict root."""
     for capability in range(_CAPABILITIES):
         with suppress(OSError):  # there is nothing to give up, or the kernel does not know the capability
             prctl(_PR_CAPBSET_DROP, capability)
@@ -319,7 +326,7 @@ def drop_capabilities() -> None:
 def hold(
     abi: int, rulesets: int, wishes: Mapping[str, Sequence[str]], scratch: str, slots: Sequence[str], group: int
 ) -> None:
-    """Restrict this process by Landlock, and prepare narrower rulesets for each slot and each group of slots."""
+    """Restrict this process by Landlock. Also leave open a narrower ruleset for each slot and each group of slots."""
     everything = all_rights(abi)
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
@@ -331,7 +338,7 @@ def hold(
     groups = [slots[start : start + group] for start in range(0, len(slots), group)] if group > 1 else []
     for number, places in enumerate([*([slot] for slot in slots), *groups]):
         keep_open(ruleset(abi, everything, [*rules, *((place, writing) for place in places)]), rulesets + number)
-    # In the scratch folder, even the template may fill only the slots, whose files are counted.
+    # In the scratch folder, even the template may write only to the slots, because only their files are counted.
     own = ruleset(abi, everything, [*rules, (scratch, _READ_DIR), *((slot, writing) for slot in slots)])
     syscall(_RESTRICT_SELF, own, 0)
     os.close(own)
@@ -347,13 +354,16 @@ def all_rights(abi: int) -> int:
 
 
 def ruleset(abi: int, rights: int, rules: Sequence[tuple[str, int]]) -> int:
-    """Create a Landlock ruleset that denies `rights`, the network and signals, except for what `rules` allow."""
+    """Create a Landlock ruleset and return its descriptor.
+
+    It denies `rights`, the network and signals. For its path, each rule allows some rights.
+    """
     attributes = struct.pack("QQQ", rights, _NET_ALL, _SCOPE_ALL)[: 8 if abi < 4 else 16 if abi < 6 else 24]
     handle = syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     for path, allowed in rules:
         try:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except OSError:  # it is missing or inaccessible, so there is nothing to allow
+        except OSError:  # The path is missing or inaccessible, so there is nothing to allow.
             continue
         if not os.path.isdir(path):
             allowed &= _ON_FILES
@@ -372,9 +382,9 @@ def load_filter(program: bytes) -> None:
 
 
 def wait_for_word() -> None:
-    """Wait for the first message to the interpreter, on descriptor 0. No code of the user runs before it.
+    """Wait for the first message to the interpreter, on descriptor 0. Before this message, no code of the user runs.
 
-    So the slow steps of the start can run while the confinement is still being proven.
+    So the slow steps of the start can be done while the isolation is still being proven.
     """
     watch = select.poll()
     watch.register(0, select.POLLIN)
@@ -410,7 +420,7 @@ def syscall(number: int, *values: int | bytes) -> int:
 
 
 def _call(name: str, kind: type[ctypes.c_int | ctypes.c_long], *values: int | bytes) -> int:
-    """Call a function of the C library. Any argument may be as wide as a pointer.
+    """Call a function of the C library. Each argument is passed as wide as a pointer.
 
     Raises:
         OSError: the call failed.

@@ -1,12 +1,13 @@
-"""Runs in the *user's* interpreter, confined: observes whether code of the target runs, and which of its lines.
+"""Observe if code of the target runs, and which of its lines. This file runs in the *user's* interpreter, confined.
 
-Standard library only, Python 3.8 and later. Used by `worker.py`. Code is identified by its code object, compiled from
-the module under test, never by names or files. From Python 3.12 on, the interpreter itself reports events of this code
-(`sys.monitoring`). In older versions, a hook is active until this code begins. Neither method runs Python code at every
-call of the target. So recursion depth, tracebacks and tracers are the same as without observation.
+It uses only the standard library of Python 3.8 and later. `worker.py` loads it. Code is recognised by its code object,
+which was compiled from the module under test, and never by a name or a file. From Python 3.12 on, the interpreter
+itself reports events of this code (`sys.monitoring`). In older versions, a hook is active until this code begins.
+Neither way runs Python code at every call of the target. So recursion depth, tracebacks and tracers are the same as
+without observation.
 
-No callback gives access to the object that it writes to. A call of a callback alone proves nothing: the interpreter
-must also be executing the observed code.
+Hostile code cannot fake an observation. It cannot get from a callback to the object that the callback writes to. If it
+calls a callback itself, this has no effect, because the interpreter must also be executing the observed code.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any
 
-# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
+# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
 globals()["__builtins__"] = dict(vars(builtins))
 
-_getframe = sys._getframe  # noqa: SLF001  # this shows the caller of a callback
+_getframe = sys._getframe  # noqa: SLF001  # It shows the caller of a callback.
 _NAME = "adacoder"
 _TOOLS = (5, 4, 3, 2, 1, 0)
-"""Tool numbers, those that other programs rarely use first."""
+"""Tool numbers of `sys.monitoring`. Numbers that other programs rarely use come first."""
 _SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
 """Flags of generators and coroutines."""
 
 
 def by_name(module: CodeType) -> dict[str, list[CodeType]]:
-    """Map names to the code of a module, outer code first."""
+    """Return the code objects of a module by name. Outer code comes before nested code."""
     found: dict[str, list[CodeType]] = {}
     pending = [module]
     for code in pending:
@@ -45,10 +46,10 @@ def by_name(module: CodeType) -> dict[str, list[CodeType]]:
 def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, last: int) -> tuple[CodeType, ...]:
     """Return the code of the function or class in lines `first` to `last` of a module, with all nested code.
 
-    `codes`: as returned by `by_name`. Code in decorators, defaults and annotations belongs to the enclosing code.
+    `codes` is the result of `by_name`. Code in decorators, defaults and annotations belongs to the enclosing code.
     """
     named = codes.get(qualname.rpartition(".")[2], ())
-    found = {id(code): code for code in named if first <= code.co_firstlineno <= last}  # same text makes equal code
+    found = {id(code): code for code in named if first <= code.co_firstlineno <= last}  # Equal text gives equal code.
     pending = [*found.values()]
     for code in pending:
         nested = [each for each in code.co_consts if type(each) is type(code) and id(each) not in found]
@@ -58,22 +59,22 @@ def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, 
 
 
 def _hidden(callback: Callable[..., object]) -> Callable[..., object]:
-    """Wrap a callback so that it does not reveal the function that it calls. Nothing is cached."""
+    """Return a wrapper of a callback that does not reveal the callback. It is a cache of size 0."""
     return _lru_cache_wrapper(callback, 0, False, tuple)  # type: ignore[call-arg]
 
 
 class Observer:
-    """Observes whether some code runs, and which of its lines."""
+    """Observes if some code runs, and which of its lines."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """See `observer` for the arguments."""
         self.codes = codes
-        self._ids = frozenset(map(id, codes))  # code objects of the same text are equal
+        self._ids = frozenset(map(id, codes))  # Ids are needed, because code objects of the same text are equal.
         self._by_line = by_line
         self.entered = False
         self.lines: set[int] = set()
         self.branches: set[tuple[int, int]] = set()
-        """Pairs of a test's line and the line that the test led to."""
+        """Each pair has the line of a test, and the line that the test led to."""
 
     def forget(self) -> None:
         """Forget everything that was observed."""
@@ -90,14 +91,14 @@ class Observer:
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Stop observing. The results are complete now."""
+        """Stop observing. Afterwards the results are complete."""
 
     def _holds(self, code: object) -> bool:
         return id(code) in self._ids
 
 
 class Monitored(Observer):
-    """Observer by `sys.monitoring`, from Python 3.12 on."""
+    """Observes by `sys.monitoring`, from Python 3.12 on."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """See `observer` for the arguments."""
@@ -116,7 +117,7 @@ class Monitored(Observer):
             return
         for event, callback in self._callbacks.items():
             _register(self._tool, event, callback)
-        for code in self.codes:  # re-enables events of code that was seen before
+        for code in self.codes:  # This enables events again for code that was seen before.
             _set_events(self._tool, code, 0)
             _set_events(self._tool, code, self._events(code))
 
@@ -131,7 +132,7 @@ class Monitored(Observer):
         )
 
     def _events(self, code: CodeType) -> int:
-        # An exception thrown into suspended code causes no event, except for a line that the code then reaches.
+        # If an exception is thrown into suspended code, the only event is for the next line that the code reaches.
         by_line = _EVENTS.LINE if self._by_line or code.co_flags & _SUSPENDS else 0
         return int(_EVENTS.PY_START | _EVENTS.PY_RESUME | by_line | (sum(_BRANCHES) if self._by_line else 0))
 
@@ -151,22 +152,22 @@ class Monitored(Observer):
             lines = self._line_of[id(code)]
             if offset in lines and destination in lines:
                 self.branches.add((lines[offset], lines[destination]))
-        # if both branches are one event, disabling it would disable both
+        # If there is one event for both branches, disabling it would disable both.
         return None if len(_BRANCHES) == 1 else _DISABLE
 
 
 class Profiled(Observer):
-    """Observes by a profiler, before Python 3.12, until the target begins. With `by_line`, it observes by a tracer.
+    """Observes by a profiler until the target begins, before Python 3.12. With `by_line`, it observes by a tracer.
 
-    So the target runs at full speed and with its usual recursion depth. If much code runs before the target, the
-    profiler behind `cProfile` takes over, because it runs no Python code.
+    Because the profiler stops there, the target runs at full speed and with its usual recursion depth. If much code
+    runs before the target, the profiler behind `cProfile` takes over, because it runs no Python code.
     """
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """See `observer` for the arguments."""
         super().__init__(codes, by_line=by_line)
         self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
-        """Offsets of generators and coroutines that have not begun. To a profiler, closing one looks like a start."""
+        """The offset of each generator and coroutine before it begins. To a profiler, closing it looks like a start."""
         is_told_apart = not by_line and not self._starts and _Profiler is not None
         self._profiler: Any = _Profiler(subcalls=False, builtins=False) if is_told_apart else None
         self._hook: Any = _hidden(self._traces if by_line else self._sees)
@@ -205,13 +206,13 @@ class Profiled(Observer):
         (_settrace if self._by_line else _setprofile)(hook)
 
     def _watch_threads(self) -> None:
-        """Observe threads that begin from now on, unless another hook observes them."""
+        """Observe threads that begin from now on, unless the program has set a hook of its own for them."""
         kind = "trace" if self._by_line else "profile"
         if type(getattr(threading, f"_{kind}_hook", "")) in (type(None), _lru_cache_wrapper):
             getattr(threading, f"set{kind}")(self._hook)
 
     def _begin_thread(self, function: Any, arguments: Any, named: Any = None) -> int:
-        """Begin a thread like `_thread.start_new_thread`. `threading` keeps its own reference to the original."""
+        """Begin a thread like `_thread.start_new_thread`, and observe it. `threading` still uses the original one."""
 
         def observed() -> None:
             self._set(self._hook)
@@ -220,12 +221,13 @@ class Profiled(Observer):
         return _start_new_thread(observed, ())
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
-        """Handle an event.
+        """Handle an event of the profiler.
 
-        Other threads are still observed after a hit, because they may continue in the next example.
+        When the target has begun, only this thread is no longer observed. Other threads may continue in the next
+        example.
         """
         code = frame.f_code
-        if id(code) in self._ids:  # no function call here, because there are millions of events
+        if id(code) in self._ids:  # This calls no function, because there are millions of events.
             if _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
                 self.entered = True
                 if _get_ident() == self._thread:
@@ -245,7 +247,7 @@ class Profiled(Observer):
 
 
 def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]]]:
-    """Return all lines of code, and all branches as far as the interpreter reports them.
+    """Return all lines of code, and all branches that the interpreter can report.
 
     The first line of a function counts only if the function has no other line.
     """
@@ -265,9 +267,9 @@ def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]
 
 
 def _lines(code: CodeType) -> Iterator[tuple[int, int]]:
-    """Yield the offsets of instructions with their lines.
+    """Yield the offset of each instruction, with its line.
 
-    Instructions that only end a loop belong to the line after the loop.
+    Instructions that only end a loop get the line after the loop.
     """
     import dis
 
@@ -295,7 +297,7 @@ if _monitoring is not None:
     _register = _monitoring.register_callback
 
     def _claimed() -> int | None:
-        """Claim a tool number; None if others have taken all."""
+        """Claim a tool number and return it. None if other programs have taken all of them."""
         for tool in _TOOLS:
             owner = _get_tool(tool)
             if owner is None:
@@ -305,7 +307,7 @@ if _monitoring is not None:
         return None
 else:
     import _thread
-    import dis  # imported here, so that not every process that observes a generator imports it
+    import dis  # The import is here, so that a process that observes a generator need not do it.
     import threading
 
     _settrace, _gettrace = sys.settrace, sys.gettrace
@@ -319,24 +321,24 @@ else:
     except ImportError:
         _Profiler = None
     else:
-        _Profiler = type("Profiler", (Profiler,), {})  # a subclass, to distinguish it from a program's own profilers
+        _Profiler = type("Profiler", (Profiler,), {})  # The subclass distinguishes it from a program's own profilers.
 
     def _getprofile_of_others() -> Any:
-        """Work like `sys.getprofile`, but hide this observer."""
+        """Do the same as `sys.getprofile`, but hide this observer."""
         found = _getprofile()
         return None if type(found) in (_Profiler, _lru_cache_wrapper) else found
 
     def _gettrace_of_others() -> Any:
-        """Work like `sys.gettrace`, but hide this observer."""
+        """Do the same as `sys.gettrace`, but hide this observer."""
         found = _gettrace()
         return None if type(found) is _lru_cache_wrapper else found
 
     def _start(code: CodeType) -> int:
-        """Return the offset at which a generator or coroutine has not begun."""
+        """Return the offset of a generator or coroutine before it begins."""
         found = (each.offset for each in dis.get_instructions(code) if each.opname == "RETURN_GENERATOR")
         return next(found, -1)
 
 
 def observer(codes: Sequence[CodeType], *, by_line: bool) -> Observer:
-    """Create an observer of some code in this interpreter; `by_line` adds lines and branches."""
+    """Return an observer of some code in this interpreter. `by_line` is True if it observes lines and branches."""
     return Profiled(codes, by_line=by_line) if _monitoring is None else Monitored(codes, by_line=by_line)

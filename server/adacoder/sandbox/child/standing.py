@@ -1,15 +1,15 @@
-"""Runs in the *user's* interpreter, confined: imports modules unchanged, so that their examples can run in them.
+"""Import unchanged modules, so that their examples can run. This file runs in the *user's* interpreter, confined.
 
-Standard library only, Python 3.8 and later. `template.py` passes on this command, which importers and desks understand
-in addition to a template's:
+It uses only the standard library of Python 3.8 and later. Importers and desks understand the commands of a template and
+one more, which `template.py` passes on to this file:
 
     import NONCE NAME PATH TEXT        PATH is empty for a package, which is imported by its name, as it is on disk
-      → there NONCE CHANGE…            another module has imported it before, from this very text
+      → there NONCE CHANGE…            another module has already imported it, from the same text
       → imported NONCE CHANGE…
       → failed NONCE                   it raised, or runs from another text; a separate evaluation reports the reason
 
-A CHANGE is a part of the process state that the import changed. In a docstring's process, `load` has an empty TEXT and
-finds the module imported. Everything else is as in `worker.py`.
+Each CHANGE names a part of the process's state that the import changed. In a docstring's process, the module is already
+imported, and `load` has an empty TEXT. Everything else is as in `worker.py`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.child import compiling, finders, observing, worker
 else:
-    worker = globals()["worker"]  # `template.py`, which loads this file, has loaded it
+    worker = globals()["worker"]  # `template.py` loads this file, and has put the module here.
     compiling, finders, observing = worker.compiling, worker.finders, worker.observing
 
 _SIGNALS = range(1, 65)
 
 
 class Standing:
-    """Modules imported in this process and its ancestors."""
+    """The unchanged modules that this process and its ancestors have imported."""
 
     def __init__(self, is_installed: Callable[[str], bool]) -> None:
         """`is_installed` returns True for an installed file, and False for a file of the project."""
@@ -45,7 +45,7 @@ class Standing:
         self._texts: dict[str, str] = {}
         """Source texts of the imported modules, by path."""
         self.ready: tuple[str, dict[str, object], dict[str, list[CodeType]]] = "", {}, {}
-        """The name of the last docstring's module, a copy of its globals, and its code by name."""
+        """The module that docstrings were last prepared for: its name, a copy of its globals, and its code by name."""
         finders.read_sources(is_installed, self._unsaved)
 
     def import_(self, name: str, path: str, text: str) -> str:
@@ -58,32 +58,32 @@ class Standing:
             if path:
                 self._find(name, path, compiling.normalized(text))
             import_module(name)
-        except BaseException:  # even SystemExit is only an outcome of the module's code
+        except BaseException:  # Even SystemExit is only an outcome of the module's code.
             return "failed"
         self.recursion_limit = sys.getrecursionlimit()
         if "tempfile" in sys.modules and vars(sys.modules["tempfile"]).get("tempdir") == os.environ.get("TMPDIR"):
-            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # each process has its own folder
+            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # Each process has its own folder.
         return "imported"
 
     def prepare(self, name: str, path: str) -> None:
-        """Prepare what all docstrings of a module share, before their processes are forked."""
+        """Prepare the data that all docstrings of a module share. This happens before their processes are forked."""
         if self.ready[0] == name:
             return
         try:
             self.ready = name, dict(vars(sys.modules[name])), observing.by_name(finders.compiled[path][1])
-        # the module replaced itself; its docstrings are then evaluated in their own processes, which report that
+        # The module replaced itself. Its docstrings are then evaluated in processes of their own, which report this.
         except BaseException:
             self.ready = "", {}, {}
         gc.freeze()
 
     def _find(self, name: str, path: str, text: str) -> None:
-        """Make the import system find the module in a text."""
+        """Make the import system load the module from `text`."""
         code = compile(text, path, "exec", 0, True)
         self._texts[path] = text
         finders.compiled[path] = text.encode("utf-8", "surrogatepass"), code
         loader = finders.TextLoader(name, path, text, code)
         sys.meta_path.insert(0, finders.TextFinder(name, loader, self._unsaved))
-        sys.modules.pop(name, None)  # a module of the standard library may have the same name
+        sys.modules.pop(name, None)  # A module of the standard library may have the same name.
 
     def _is_text_of(self, path: str, text: str) -> bool:
         if path in self._texts:
@@ -92,9 +92,9 @@ class Standing:
 
 
 def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
-    """Return the process state other than modules that an import may change, by name.
+    """Return the parts of the process's state that an import may change, by name. Modules are not included.
 
-    `found` is the template's part of it.
+    `found` is the state that `template.py` collects.
     """
     threads, descriptors, environment, path, _, here = found
     return {
@@ -112,12 +112,12 @@ class StandingModule(worker.ModuleUnderTest):
     """The module under test in the process of a docstring."""
 
     def __init__(self, fields: list[str], standing: Standing) -> None:
-        """`fields`: the fields of `load`."""
+        """`fields` are the fields of `load`."""
         super().__init__(fields, lambda path: False)
         self._standing = standing
 
     def load(self) -> list[str]:
-        """Use the imported module. Return the answer to `load`, without the nonce."""
+        """Use the module that is already imported. Return the answer to `load` without the nonce."""
         self._recursion_limit = self._standing.recursion_limit
         name, namespace, codes = self._standing.ready
         if name != self._name:
@@ -126,5 +126,5 @@ class StandingModule(worker.ModuleUnderTest):
         return self.begin(namespace, [])
 
     def missing(self) -> str:
-        """Always empty, because the code is checked unchanged."""
+        """Return an empty text. Unchanged code has no suspects."""
         return ""

@@ -1,43 +1,46 @@
-"""Runs in the *user's* interpreter, confined: imports what evaluations share, and forks them.
+"""Import the modules that evaluations share, and fork the evaluations. This runs in the *user's* interpreter, confined.
 
-Standard library only, Python 3.8 and later. It imports installed modules that the modules under test are sure to
-import, but no modules of the project. For each evaluation it forks a process, which locks itself down further and
-continues in `worker.py`.
+It uses only the standard library of Python 3.8 and later. A template imports installed modules that the modules under
+test are sure to import, but no modules of the project. For each evaluation it forks a process, which locks itself down
+further and continues in `worker.py`.
 
-Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, as messages in the format of `worker.py`:
+Commands are messages in the format of `worker.py`. They arrive on descriptor 0, which is then moved to CHANNEL:
 
     setup STATM SLOTS GROUPS GROUP SCRATCH MOST_FILES MOST_BYTES FILTER IMPORTING OWN_PID ROOT WORKSPACE OWN
           [INSTALLED]…
       → ready                                    once; the fields are explained below
       → unable MESSAGE
     warm STATEMENT                               an import to run
-      → warmed GOOD                              empty if evaluations cannot share its effects; then the template must
-                                                 not be used
-    compile PATH                                 a file of the project, which is not imported
+      → warmed GOOD                              GOOD is empty if evaluations cannot share the effects of the import;
+                                                 then the template must not be used
+    compile PATH                                 compile a file of the project, but do not import it
       → compiled                                 even if it failed
     settle                                       all imports are done
       → settled [PATH]…                          files of the imported modules
-    fork SLOT KIND [NAME PATH]                   with a descriptor: the new process's CHANNEL; if a process of another
-                                                 docstring has the slot, the answer of `reap` comes first, after its
-                                                 end; NAME and PATH are of a docstring's module
+    fork SLOT KIND [NAME PATH]                   a descriptor comes with it, the new process's CHANNEL; if a process of
+                                                 another docstring has the slot, it is reaped first, and the answer of
+                                                 `reap` comes first; NAME and PATH are of a docstring's module
     reap SLOT                                    for a process that was killed
-      → reaped STATUS CLEAN OVERFULL             as `os.waitstatus_to_exitcode`; empty if something is left; not empty
-                                                 if it was killed here, because it wrote too many files
+      → reaped STATUS CLEAN OVERFULL             STATUS is as in `os.waitstatus_to_exitcode`; CLEAN is empty if anything
+                                                 is left; OVERFULL is not empty if the process was killed here, because
+                                                 it wrote too many files
 
 STATM, SLOTS and GROUPS are descriptors that the launcher left open. STATM is the template's own `/proc/self/statm`.
-SLOTS and GROUPS are the Landlock rulesets of slot 0 and of the first GROUP slots, followed by the rulesets of the other
-slots and groups. An evaluation may write to folder SLOT of SCRATCH. It is killed if it has more than MOST_FILES files
-or MOST_BYTES bytes there. MOST_FILES is 0 if they are counted elsewhere. FILTER is the seccomp program of an
-evaluation, in hex, with OWN_PID as a placeholder for the process's own id. IMPORTING is the same for an importer. OWN
-are the names of the project's outermost modules and packages, separated by spaces. Each INSTALLED is a folder, and only
-modules in these folders are imported here.
+SLOTS is the Landlock ruleset of slot 0, and the rulesets of the other slots follow. GROUPS is the ruleset of the first
+group, which has GROUP slots, and the rulesets of the other groups follow. An evaluation may write to folder SLOT of
+SCRATCH. It is killed if it has more than MOST_FILES files or MOST_BYTES bytes there. MOST_FILES is 0 if something else
+counts them. FILTER is the seccomp program of an evaluation, in hex, with OWN_PID as a placeholder for the process's own
+id. IMPORTING is the same for an importer. OWN has the names of the project's top-level modules and packages, separated
+by spaces. Each INSTALLED is a folder, and only modules in these folders are imported here.
 
 KIND is the kind of the forked process:
 
-    evaluation           goes on in `worker.py`
-    importer             of the first slot of a group, for its slots: knows the commands of a template, and `import`
-    desk                 forked from an importer, for a slot of its group: another importer, for one module at a time
-    docstring            forked from a desk, for an evaluation in the module that the desk has imported (`standing.py`)
+    evaluation           continues in `worker.py`
+    importer             has the first slot of a group; it knows the commands of a template, and `import`
+    desk                 is forked from an importer, and has a slot of its group; it is an importer for one module at a
+                         time
+    docstring            is forked from a desk; it evaluates examples in the module that the desk has imported (see
+                         `standing.py`)
 """
 
 from __future__ import annotations
@@ -60,7 +63,8 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.child import finders, standing, worker
 else:
-    # Load these modules by path, without entries in `sys.modules`, because the user may have modules of the same names.
+    # These modules are loaded by path, without entries in `sys.modules`, because the user may have modules of the same
+    # names.
     worker = type(sys)("worker")
     worker.__file__ = join(dirname(realpath(__file__)), "worker.py")
     SourceFileLoader("worker", worker.__file__).exec_module(worker)
@@ -78,7 +82,7 @@ FILES_CHECKED_SECONDS = 0.1
 
 
 class Parent:
-    """State that evaluations share, and their parent process."""
+    """The process that evaluations are forked from, with the state that they share."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         statm, slots, groups, group, self._scratch, most_files, most_bytes, program, importing, own_pid, *fields = (
@@ -88,7 +92,7 @@ class Parent:
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
-            replace_shared_memory(folders)  # before the project's folders are on `sys.path`
+            replace_shared_memory(folders)  # This comes before the project's folders are on `sys.path`.
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)
@@ -100,14 +104,14 @@ class Parent:
         self._slots, self._groups, self._group = int(slots), int(groups), int(group)
         self._folder = ""
         self._standing: standing.Standing | None = None
-        """Unchanged modules that are imported in an importer and its descendants."""
+        """The unchanged modules that an importer and its descendants have imported. None in other processes."""
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
         self._counted = monotonic()
         self._channel = _socket.socket(fileno=worker.CHANNEL)
 
     def serve(self) -> list[str]:
-        """Obey the server's commands. In the process of an evaluation, return its first command."""
+        """Carry out the server's commands. In the process of an evaluation, return its first command."""
         worker.send("ready")
         while True:
             self._wait()
@@ -133,7 +137,7 @@ class Parent:
                     return worker.receive()
 
     def module(self, fields: list[str]) -> worker.ModuleUnderTest:
-        """Return the module under test in this process; `fields` are the fields of `load`."""
+        """Return the module under test in this process. `fields` are the fields of `load`."""
         if self._standing is not None:
             return standing.StandingModule(fields, self._standing)
         return worker.ModuleUnderTest(fields, self.installed.holds)
@@ -145,65 +149,66 @@ class Parent:
         counting = self._most_files and self._children
         while not watch.poll(FILES_CHECKED_SECONDS * 1000 if counting else None):
             self._end_overfull()
-        if counting and monotonic() > self._counted + FILES_CHECKED_SECONDS:  # frequent commands may leave no idle time
+        # Frequent commands may leave no idle time.
+        if counting and monotonic() > self._counted + FILES_CHECKED_SECONDS:
             self._end_overfull()
 
     def _end_overfull(self) -> None:
-        """End evaluations that wrote too much. Each evaluation has its own file system, which reports its use."""
+        """End evaluations that wrote too much. Each has its own file system, which counts files and bytes."""
         self._counted = monotonic()
         for slot in self._children:
             for number, place in enumerate(self._places(slot)):
                 state = os.statvfs(place)
                 bytes_ = (state.f_blocks - state.f_bfree) * state.f_frsize
-                # An importer counts for its desks. A hostile importer may not count, and is killed with its desks at
-                # twice the limit.
+                # The first place is the importer's own. An importer counts the files of its desks itself. A hostile
+                # importer may not do so. It is therefore killed, with its desks, at twice the limit.
                 share = 2 if number else 1
                 if state.f_files - state.f_ffree > self._most_files * share or bytes_ > self._most_bytes * share:
                     self._overfull.add(slot)
                     self._kill(slot)
 
     def _places(self, slot: str) -> list[str]:
-        """Return the folders that a process in a slot and its descendants may write to."""
+        """Return the folders that the process in a slot and its descendants may write to."""
         return [join(self._scratch, str(int(slot) + number)) for number in range(self._group)]
 
     def _warm(self, statement: str) -> bool:
-        """Run an import. Return True if all its effects can be shared.
+        """Run an import. Return True if evaluations can share all its effects.
 
-        If the import fails, the evaluation runs into the same error and reports it.
+        If the import fails, the evaluation gets the same error and reports it.
         """
         before = self._surroundings()
         sys.meta_path.insert(0, self._barrier)
         try:
             exec(compile(statement, "<ahead>", "exec", 0, True), {})  # noqa: S102  # an import of installed modules
-        except BaseException:  # noqa: S110  # the evaluation runs into the same error
+        except BaseException:  # noqa: S110  # The evaluation gets the same error.
             pass
         sys.meta_path.remove(self._barrier)
         worker.regain()
         return not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
-        """Return the state other than modules that an import may change.
+        """Return the parts of the process's state that an import may change. Modules are not included.
 
-        Threads, open files etc. do not survive a fork.
+        Evaluations cannot share changes such as threads and open files.
         """
         descriptors = [number for number in range(worker.CHANNEL, MOST_DESCRIPTORS) if _is_open(number)]
-        threads = _thread._count()  # noqa: SLF001  # `threading` calls it too, and may not be imported
+        threads = _thread._count()  # noqa: SLF001  # `threading` calls it as well, but may not be imported.
         return threads, descriptors, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
 
     def _settle(self) -> list[str]:
         """Prepare for forks. Return the answer to `settle`."""
         gc.collect()
-        gc.freeze()  # otherwise the collector would touch all objects, and so copy them in every evaluation
-        gc.disable()  # until code runs that is not AdaCoder's own
+        gc.freeze()  # Otherwise the collector would touch all objects, and each evaluation would copy them.
+        gc.disable()  # It stays disabled until code runs that is not AdaCoder's own.
         self._lock.allow_for_memory()
         if "tempfile" in sys.modules:
-            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # each process has its own folder
+            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # Each process has its own folder.
         return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
     def _fork(self, slot: str, kind: str, *module: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
-        """Fork a process of a kind, for a docstring of `module` if given.
+        """Fork a process of the given kind. For a docstring, `module` has the name and path of its module.
 
-        Return True in the locked-down child process.
+        Return True in the child process, which is then locked down, and False in this process.
         """
         (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
         if slot in self._children:
@@ -216,15 +221,16 @@ class Parent:
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
-        for number in range(worker.CHANNEL):  # all processes that inherit an open file share its flags
+        # The files are opened again, because all processes that inherit an open file share its flags.
+        for number in range(worker.CHANNEL):
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
         self._children.clear()
-        if kind == "docstring":  # a docstring's process works in its desk's folder, under its desk's ruleset
+        if kind == "docstring":  # A docstring's process works in its desk's folder, under its desk's ruleset.
             os.closerange(worker.CHANNEL + 1, MOST_DESCRIPTORS)
             self._lock.close(kind)
             return True
-        # A folder with an unknown name is out of reach. Processes that are forked before or after do not know this
-        # name, because the template itself does not.
+        # Other processes cannot reach a folder whose name they do not know. This name exists only in the new process.
+        # The template does not know it either.
         self._folder = join(self._scratch, slot, os.urandom(16).hex())
         os.mkdir(self._folder, 0o700)
         os.chdir(self._folder)
@@ -232,7 +238,7 @@ class Parent:
         first = last = ruleset = self._slots + int(slot)
         if kind == "importer":
             if sys.platform == "linux":
-                os.setpgid(0, 0)  # neither the process nor its descendants can change the group once it is locked
+                os.setpgid(0, 0)  # Later, the lock prevents the process and its descendants from changing the group.
             last, ruleset = first + self._group - 1, self._groups + int(slot) // self._group
             self._standing, self._group = standing.Standing(self.installed.holds), 1
         else:
@@ -257,17 +263,17 @@ class Parent:
         """Kill the process in a slot."""
         try:
             os.kill(self._children[slot], 9)
-        except OSError:  # the call may be forbidden if the process was killed from outside
+        except OSError:  # If the process was killed from outside, this call may be forbidden.
             pass
 
     def _reap(self, slot: str) -> tuple[str, str, str]:
-        """Wait for the end of a process, and remove all its files from the scratch folder."""
+        """Wait for the end of a process, and remove its files. Return STATUS, CLEAN and OVERFULL for the answer."""
         _, status = os.waitpid(self._children.pop(slot), 0)
         code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         overfull = slot in self._overfull
         self._overfull.discard(slot)
         clean = min(map(self._renew, self._places(slot)))
-        if dirname(self._folder) == join(self._scratch, slot):  # the ended process worked in this process's folder
+        if dirname(self._folder) == join(self._scratch, slot):  # The process that ended worked in this folder as well.
             os.mkdir(self._folder, 0o700)
             os.chdir(self._folder)
         return str(code), "clean" if clean else "", "overfull" if overfull else ""
@@ -278,19 +284,19 @@ class Parent:
         try:
             _chmod(place, 0o700)
             _utime(place, (0, 0))
-        except OSError:  # evaluations may not do this
+        except OSError:  # Evaluations may not do this.
             pass
         return clean
 
 
 class Lock:
-    """Restricts a process more than its template. The template prepares the slow steps in advance."""
+    """Locks down a forked process, more than its template. The template does the slow steps in advance."""
 
     def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm
         self._limits: list[tuple[int, int]] = [(resource.RLIMIT_NOFILE, 64)]
         if sys.platform != "linux":
-            self._limits.append((resource.RLIMIT_NPROC, 0))  # on other systems, this limit does not count threads
+            self._limits.append((resource.RLIMIT_NPROC, 0))  # On other systems, this limit does not count threads.
             return
         import ctypes
 
@@ -307,18 +313,18 @@ class Lock:
         self._address, self._has_filters = ctypes.addressof, bool(program)
 
     def hide_memory(self) -> None:
-        """Prevent processes in the same namespace from reading this one's memory.
+        """Prevent processes in the same namespace from reading the memory of this process.
 
-        Without a namespace, Landlock prevents this, and this function must not be called. The server must see the
-        mappings of a process, and owns no namespace that would give it the right.
+        Call this only if there is a namespace. Otherwise Landlock protects the memory. In that case, the server would
+        no longer be allowed to see the process's mappings, because it owns no namespace that gives it this right.
         """
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 
     def allow_for_memory(self) -> None:
-        """Allow an evaluation 1 GiB of memory, or half a GiB more than the template has, whichever is larger."""
+        """Set the memory limits of an evaluation: 1 GiB, or half a GiB more than the template has if that is larger."""
         try:
             size, _, _, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
-        except OSError:  # there is no /proc, and the launcher's limits stay in force
+        except OSError:  # There is no /proc. The launcher's limits stay in force.
             return
         page = resource.getpagesize()
         self._limits = [
@@ -328,7 +334,7 @@ class Lock:
         ]
 
     def close(self, kind: str, ruleset: int = -1) -> None:
-        """Confine this process for good, as its kind requires. If `ruleset` is open, use Landlock.
+        """Lock this process down for good, as its kind requires. If the descriptor `ruleset` is open, use Landlock.
 
         Raises:
             OSError: a lock cannot be applied.
@@ -339,7 +345,7 @@ class Lock:
             return
         self._do(self._prctl(1, 9, None, 0, 0))  # PR_SET_PDEATHSIG, SIGKILL
         if kind == "desk":
-            self._do(self._prctl(36, 1, None, 0, 0))  # PR_SET_CHILD_SUBREAPER: its descendants stay below it
+            self._do(self._prctl(36, 1, None, 0, 0))  # PR_SET_CHILD_SUBREAPER: the desk adopts its orphans
         if self._has_filters and _is_open(ruleset):
             self._do(self._syscall(446, ruleset, 0))  # landlock_restrict_self
             os.close(ruleset)
@@ -356,15 +362,15 @@ class Lock:
 
 
 def own_pids(program: bytes, placeholder: int) -> list[int]:
-    """Return the offsets of the placeholder for the process's own id in a seccomp program."""
+    """Return the offsets in a seccomp program that have the placeholder for the process's own id."""
     sought = struct.pack("=i", placeholder)
     return [at for at in range(4, len(program), 8) if program[at : at + 4] == sought]
 
 
 def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
-    """Wrap `os.chmod` or `os.utime` so that evaluations may use it.
+    """Return a wrapper of `os.chmod` or `os.utime` that evaluations may use.
 
-    The wrapper changes an open file, because opening a file requires a right.
+    The wrapper opens the file and changes the open file. So it works only for files that the evaluation may open.
     """
 
     def changed(
@@ -387,16 +393,14 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
 
 
 def replace_shared_memory(folders: Sequence[str]) -> None:
-    """Replace functions that make shared memory without a file by equivalents within one process.
+    """Replace functions that make shared memory without a file, because isolation denies them.
 
-    Isolation denies the original functions.
-
-    `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` an unnamed file in the process's own folder. If the
-    project has a module `mmap` in these folders, that module is left alone.
+    The replacements work within one process: `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` makes an
+    unnamed file in the process's own folder. If the project has a module `mmap` in `folders`, `mmap` is not replaced.
     """
 
     def memfd_create(name: str, flags: int = 0) -> int:
-        os.fsencode(name)  # raise TypeError for other types, like the original
+        os.fsencode(name)  # For other types, this raises TypeError, as the original does.
         return os.open(os.environ["TMPDIR"], os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
 
     if hasattr(os, "memfd_create"):
@@ -424,7 +428,7 @@ def replace_shared_memory(folders: Sequence[str]) -> None:
 
     Mapping.__name__ = Mapping.__qualname__ = "mmap"
     Mapping.__module__ = "mmap"
-    mmap.mmap = Mapping  # type: ignore[misc, assignment]  # for everyone who imports it
+    mmap.mmap = Mapping  # type: ignore[misc, assignment]  # All later imports get this class.
 
 
 def _is_open(descriptor: int) -> bool:
@@ -436,12 +440,12 @@ def _is_open(descriptor: int) -> bool:
 
 
 def main() -> None:
-    """Serve as a template. In a forked process, evaluate one module."""
+    """Run as a template. In a process forked from it, evaluate one module."""
     os.dup2(0, worker.CHANNEL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    # before this, standard error went to the server, so that it could report why this file was not reached
+    # Until now, standard error went to the server, so that it could report why this file was not reached.
     os.dup2(1, 2)
-    sys.modules["__main__"] = type(sys)("__main__")  # candidates find this module under that name
+    sys.modules["__main__"] = type(sys)("__main__")  # Candidates find this empty module under the name `__main__`.
     _, *fields = worker.receive()
     try:
         parent = Parent(fields)
@@ -457,4 +461,4 @@ if __name__ == "__main__":
     except MemoryError:
         os._exit(worker.OUT_OF_MEMORY)
     finally:
-        os._exit(1)  # whatever error ended this file, exit handlers of a candidate must not run
+        os._exit(1)  # After any error, exit handlers of a candidate must not run.

@@ -1,8 +1,8 @@
-"""Runs in the *user's* interpreter, confined: traces an example through the target, with the values of locals.
+"""Trace an example through the target, with the values of locals. This file runs in the *user's* interpreter, confined.
 
-Standard library only, Python 3.8 and later. Used by `worker.py`. The thread that runs the example has a trace function
-for the target's code only. Displaying a value runs no code of its class, not even `__repr__`. So nothing is printed or
-changed, and nothing hangs. `reprlib` would run such code.
+It uses only the standard library of Python 3.8 and later. `worker.py` loads it. The thread that runs the example gets a
+trace function, which traces only the target's code. A value is displayed without running any code of its class, not
+even `__repr__`, because such code could print, change something or hang. `reprlib` would run such code.
 
 Traced code can still detect tracing in four ways: by its frames' `f_trace`, by the contents of an earlier `locals()`
 (before Python 3.13), by objects that live until the next line, and by recursion that ends some calls earlier. A trace
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any
 
-# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
+# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
 globals()["__builtins__"] = dict(vars(builtins))
 
 SEEN_LIMIT = 10_000
-"""Number of entries after which tracing stops, so that the rest runs at full speed."""
+"""After this many entries, tracing stops, and the rest of the example runs at full speed."""
 MOST_KEPT = 200
-"""Maximum number of entries sent: half from the beginning, half from the end."""
+"""Maximum number of entries that are sent. Half are from the beginning of the trace, and half from its end."""
 TRACE_LIMIT = 64_000
-"""Maximum length of all entries together. Each half may have half of it."""
+"""Maximum length of all entries together. Each of the two halves may have half of it."""
 MOST_VALUES = 20
-"""Maximum number of names in an entry. The rest follows in the next one."""
+"""Maximum number of names in an entry. Further names follow in the next entry."""
 NAME_LIMIT = 100
 VALUE_LIMIT = 200
 """Maximum length of a displayed value."""
@@ -41,20 +41,20 @@ DEPTH_LIMIT = 5
 
 _settrace, _gettrace = sys.settrace, sys.gettrace
 _OPTIMIZED, _COROUTINE = 0x1, 0x80
-"""Code flags. With the first flag, locals are not a separate namespace. With the second flag, the yielded values are
-not the code's own.
+"""Flags of code objects. If the first flag is missing, as for a class body, the locals may be any mapping. The second
+flag marks a coroutine, which does not itself give the values that it yields.
 """
 _CALLING = ("CALL", "PRECALL", "RAISE")
-"""Instructions at which StopIteration is an exception, and not the end of an iteration."""
+"""Names of instructions that StopIteration can leave as a real exception. Elsewhere it only ends an iteration."""
 _class_dict = type.__dict__["__dict__"].__get__
 _mro, _flags = type.__dict__["__mro__"].__get__, type.__dict__["__flags__"].__get__
 _OF_PYTHON = 0x200
-"""Flag of classes created at run time. Built-in classes may store anything."""
+"""Flag of classes that are created at run time. The storage of built-in classes is not read."""
 _name_of_class = type.__dict__["__name__"].__get__
 _arguments: Any = vars(BaseException)["args"]
 _GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])
 _SIMPLE = frozenset(map(id, (type(None), bool, float, complex, type(...), type(NotImplemented), range)))
-"""Types by identity, because comparing types may run their code."""
+"""Ids of simple types. Comparing the types themselves may run code of a metaclass."""
 _SHORT = 10**18
 _PLAIN: dict[Any, str] = {
     **dict.fromkeys((int, str, bytes, bytearray), ""),
@@ -65,16 +65,16 @@ _PLAIN: dict[Any, str] = {
     frozenset: "{}",
     deque: "[]",
 }
-"""Types that are displayed unchanged, with their brackets."""
+"""Built-in types whose contents are displayed, with their brackets."""
 _OF_C = {**dict.fromkeys(("date", "datetime", "time", "timedelta"), "_datetime"), "Decimal": "_decimal"}
-"""Classes with a safe `repr` in C."""
+"""Classes whose `repr` is written in C and safe, with their modules."""
 
 
 class Tracer:
-    """Trace function of the thread that runs one example."""
+    """The trace function of the thread that runs one example."""
 
     def __init__(self, codes: Sequence[CodeType], tell: Callable[..., None]) -> None:
-        """`codes`: the target's code. `tell`: called once with ENDED, LEFT_OUT, KEPT and each EXECUTED."""
+        """`codes` is the target's code. `tell` is called once, with ENDED, LEFT_OUT, KEPT and each EXECUTED."""
         from opcode import opname
 
         self._ids = frozenset(map(id, codes))
@@ -91,7 +91,7 @@ class Tracer:
         _settrace(self)  # type: ignore[arg-type]  # `__call__` returns another such function
 
     def stop(self, *, ended: bool = True) -> None:
-        """Stop tracing, and send the trace once."""
+        """Stop tracing, and send the trace unless it has been sent before."""
         tell, self._tell = self._tell, None
         if tell is None:
             return
@@ -101,7 +101,7 @@ class Tracer:
         tell("yes" if ended else "", str(left_out), str(len(self._first)), *self._first, *self._last)
 
     def __call__(self, frame: FrameType, _event: str, _: object) -> object:
-        """Handle a call or a resumed generator. Return its trace function."""
+        """Handle the call of a function or the resumption of a generator. Return the trace function of its frame."""
         if id(frame.f_code) not in self._ids:
             return None
         known = frame.f_trace
@@ -111,7 +111,7 @@ class Tracer:
         return _Call(self, self._calls)
 
     def keep(self, entry: str) -> None:
-        """Record an entry."""
+        """Record an entry, and drop older entries if there are too many."""
         self._seen += 1
         if not self._last and len(self._first) < MOST_KEPT // 2 and len(entry) <= self._room[0]:
             self._first.append(entry)
@@ -126,9 +126,9 @@ class Tracer:
 
 
 class _Call:
-    """Trace function of one frame.
+    """The trace function of one frame.
 
-    It keeps no reference to the frame, so the frame lives no longer than without tracing.
+    It keeps no reference to the frame. So the frame does not live longer than without tracing.
     """
 
     def __init__(self, tracer: Tracer, number: int) -> None:
@@ -146,7 +146,7 @@ class _Call:
         if event == "exception":
             is_end = issubclass(argument[0], (StopIteration, StopAsyncIteration))
             raised = "" if is_end and not operation.startswith(_CALLING) else shown(argument[1])
-            if raised and raised != self._raised:  # not re-raised by clean-up code
+            if raised and raised != self._raised:  # If it is the same, clean-up code has only re-raised it.
                 self._keep(frame, "", raised)
                 self._raised = raised
             return self
@@ -159,7 +159,7 @@ class _Call:
     def _keep(self, frame: FrameType, gave: str, raised: str) -> None:
         values: list[str] = []
         found: Any = frame.f_locals
-        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # class bodies may use any mapping
+        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # Class bodies may use any mapping.
         for name, value in dict(found).items() if is_plain else ():
             if type(name) is str and name.isidentifier() and len(name) <= NAME_LIMIT and name[:2] != "__":
                 text = shown(value)
@@ -176,17 +176,17 @@ def _gettrace_of_others() -> Any:
 
 
 def shown(value: object) -> str:
-    """Display a value in one line of at most VALUE_LIMIT characters, similar to `repr`."""
+    """Return a text for a value, similar to `repr`. It is one line of at most VALUE_LIMIT characters."""
     text = ""
     try:
         for part in _pieces(value, DEPTH_LIMIT):
             text += part.replace("\n", " ")
             if len(text) > VALUE_LIMIT:
                 return text[: VALUE_LIMIT - 1] + "…"
-    # too little stack is left to continue, and Python 3.8 may crash if the error is caught this deep
+    # Too little stack is left to continue, and Python 3.8 may crash if the error is caught at this depth.
     except RecursionError:
         raise
-    except (RuntimeError, MemoryError, ValueError):  # for example if another thread changes the value
+    except (RuntimeError, MemoryError, ValueError):  # This happens, for example, if another thread changes the value.
         text = text[: VALUE_LIMIT - 1] + "…"
     return text
 
@@ -248,7 +248,7 @@ def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
             if type(each) is _SLOT:
                 try:
                     found.append((name, each.__get__(value)))
-                except AttributeError:  # the slot is empty
+                except AttributeError:  # The slot is empty.
                     pass
             elif type(each) is _GETTER and type(name) is str and name == "__dict__":
                 found += islice(dict.items(each.__get__(value)), VALUE_LIMIT)

@@ -1,10 +1,10 @@
-"""Runs in the *user's* interpreter, confined: imports a module with a candidate in place and runs its examples.
+"""Import a module with a candidate in place, and run its examples.
 
-Standard library only, Python 3.8 and later. This is all the code of a process that `template.py` forked for one
-evaluation. It decides nothing: it answers with the output, value or exception of an example, and the server compares
-them.
+This file runs in the *user's* interpreter, confined. It uses only the standard library of Python 3.8 and later. It
+serves in a process that `template.py` forked for one evaluation. It decides nothing. It answers with the output, value
+or exception of an example, and the server compares them.
 
-A message is a list of texts, each preceded by its length. Commands arrive on CHANNEL, answers leave on it, in lockstep:
+A message is a list of texts, each after its length. Commands and answers take turns on CHANNEL:
 
     ready                                                         once the process is locked down
     load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS BY_LINE STATEMENTS TEXT [PATH TEXT]…
@@ -22,22 +22,24 @@ A message is a list of texts, each preceded by its length. Commands arrive on CH
     end   NONCE
       → ended NONCE MISSING
 
-SECONDS is the processor time that the evaluation may use. SUSPECTS and MISSING are names, STATEMENTS numbers, and BASES
-the built-in classes of an exception, all separated by spaces. MESSAGE is the text of `traceback.format_exception_only`.
-LINE is 1-based in TEXT. For an exception it is the innermost line of the candidate that it passed through, 0 if none.
-ORIGIN is `example` if a line of the example itself raised the exception, `syntax` if the example does not compile, else
-empty. PRINTED is the text written to standard output, including values that statements display. SHOWN is the line that
-displays the value of an expression, empty for None. If BY_VALUE is not empty, CLASS is the name of that value's class,
-and PLAIN displays its `plain` copy, or is empty if it has none.
+SECONDS is the processor time that the evaluation may use. SUSPECTS and MISSING are names, STATEMENTS are line numbers,
+and BASES are the built-in classes of an exception, all separated by spaces. MESSAGE is the text of
+`traceback.format_exception_only`. LINE is a line of TEXT, counted from 1. For an exception, it is the innermost line of
+the candidate that the exception passed through, or 0 if there is none. ORIGIN is `example` if a line of the example
+itself raised the exception, `syntax` if the example does not compile, else empty. PRINTED is the text written to
+standard output, including values that statements display. SHOWN is the line that displays the value of an expression;
+it is empty for None. If BY_VALUE is not empty, CLASS is the name of that value's class, and PLAIN displays its `plain`
+copy. PLAIN is empty if there is no such copy.
 
-RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if that is uncertain. INSTEAD
-names the function that ran in its place, if its names show it. LINES and BRANCHES are empty if BY_LINE is. LINES are
-line numbers of the target's code, separated by spaces. BRANCHES are the jumps from a test's line to another line, such
-as `3>4`. In `loaded` these are all lines and branches, in answers to `run` only those taken by the example.
+RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if this is uncertain. INSTEAD
+names the function that ran instead of the target, if the names in the example show it. LINES are line numbers of the
+target's code, separated by spaces. BRANCHES are the jumps from a test's line to another line, such as `3>4`. Both are
+empty if BY_LINE is empty. In `loaded` they are all lines and branches, and in answers to `run` only those that the
+example took.
 
-ENDED is `yes` if the example was traced to its end. LEFT_OUT entries were not sent. The first KEPT of the EXECUTED came
-before them. Each EXECUTED consists of lines of text: the numbers of the call and of the line, separated by a space; the
-returned or yielded value; the raised exception; then `name=value` for each local.
+ENDED is `yes` if the example was traced to its end. LEFT_OUT is the number of entries that were not sent. KEPT is the
+number of EXECUTED that came before them. Each EXECUTED consists of lines of text: the numbers of the call and of the
+line, separated by a space; the returned or yielded value; the raised exception; then `name=value` for each local.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ if TYPE_CHECKING:
 else:
 
     def _beside(name):
-        """Load a module next to this file, but not into `sys.modules`: the user may have a module of the same name."""
+        """Load a module next to this file, but not into `sys.modules`. The user may have a module of the same name."""
         module = type(sys)(name)
         SourceFileLoader(name, join(dirname(realpath(__file__)), name + ".py")).exec_module(module)
         return module
@@ -76,10 +78,10 @@ else:
     compiling, finders = _beside("compiling"), _beside("finders")
     flow, observing, tracing = _beside("flow"), _beside("observing"), _beside("tracing")
 
-# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
+# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
 globals()["__builtins__"] = dict(vars(builtins))
 
-# Bound early, so that a candidate that patches them breaks itself and not this file.
+# These functions are bound early. So a candidate that patches them breaks only itself.
 _read = os.read
 _write = os.write
 _exit = os._exit
@@ -96,30 +98,30 @@ _name_of_class = type.__dict__["__name__"].__get__
 CHANNEL = 3
 
 OUTPUT_LIMIT = 1 << 20
-"""Maximum characters of output kept for one example. The rest is dropped."""
+"""Maximum number of characters of output that are kept for one example. The rest is dropped."""
 PLAIN_LIMIT = 20_000
-"""Maximum characters, digits and items of a value that can be compared by value."""
+"""Maximum number of characters, digits and items in a value that is compared by value."""
 PLAIN_DEPTH = 50
 """Maximum nesting of brackets in such a value."""
 OUT_OF_MEMORY = 77
-"""Exit status if there is not even enough memory for an answer."""
+"""Exit status if there is not enough memory for an answer."""
 
 
 # --- messages --------------------------------------------------------------------------------
 
 
 def pack(texts: Sequence[str]) -> bytes:
-    """Encode a message: its size, then each text with its size. Sizes are 4 bytes, little-endian."""
+    """Encode a message. It has its size, then each text after the text's size. A size is 4 bytes, little-endian."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     body = b"".join([len(item).to_bytes(4, "little") + item for item in encoded])
     return len(body).to_bytes(4, "little") + body
 
 
 def unpack(body: bytes, most: int = sys.maxsize) -> list[str]:
-    """Decode the texts of a message, at most `most`, without its leading size.
+    """Decode the texts of a message that is given without its size.
 
     Raises:
-        ValueError: the message is malformed.
+        ValueError: the message is malformed, or has more than `most` texts.
     """
     texts: list[str] = []
     position = 0
@@ -161,16 +163,16 @@ def receive_bytes(size: int) -> bytes:
 
 
 def _defines(module: Mapping[str, object], qualname: str) -> bool:
-    """Return True if a dotted name leads from a module's globals to a value. No descriptor is called."""
+    """Return True if a dotted name leads from a module's globals to a value. This calls no descriptor."""
     first, *rest = qualname.split(".")
     if first not in module:
         return False
     owner = module[first]
     for name in rest:
         if not isinstance(owner, type):
-            return True  # a decorator replaced the class: only the examples can show the rest
+            return True  # A decorator replaced the class, so only the examples can show the rest.
         if name.startswith("__") and not name.endswith("__"):
-            name = "_" + owner.__name__.lstrip("_") + name  # as the compiler mangles private names
+            name = "_" + owner.__name__.lstrip("_") + name  # The compiler mangles private names in this way.
         if name not in vars(owner):
             return False
         owner = vars(owner)[name]
@@ -185,14 +187,13 @@ class NotPlainError(Exception):
 
 
 def plain(value: object, room: list[int], depth: int = 0) -> object:
-    """Copy a value into the types of literals.
+    """Return a copy of a value that has only the types of literals.
 
-    The value's representation, its equality and its claimed class do not matter.
+    A value of a subclass becomes a value of the built-in type: a Counter becomes a dict, and a named tuple becomes a
+    tuple. Only methods of the built-in types are called, so that no code of the value's own class runs. So its
+    `__repr__`, its `__eq__` and a fake `__class__` have no effect.
 
-    Additions of subclasses are left out: a Counter becomes a dict, and a named tuple becomes a tuple. Only methods of
-    the built-in types are called, so that no code of the value's own class runs.
-
-    `room`: the remaining size that may be copied, counted as in PLAIN_LIMIT.
+    `room` has the size that may still be copied, counted as in PLAIN_LIMIT.
 
     Raises:
         NotPlainError: the value has another type, or is too large.
@@ -221,7 +222,7 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
         copy = tuple([plain(item, room, depth + 1) for item in tuple.__iter__(value)])
     elif _is(value, set):
         copy = {plain(item, room, depth + 1) for item in set.__iter__(value)}
-        # the set has items that are equal as literals but not as values
+        # If the copy is smaller, items that were different have become equal. Such a value has no plain copy.
         room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))
     elif _is(value, dict):
         copy = {plain(key, room, depth + 1): plain(item, room, depth + 1) for key, item in dict.items(value)}
@@ -234,7 +235,7 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
 
 
 def _is(value: object, kind: type[T]) -> TypeGuard[T]:
-    """Work like `isinstance`, but ignore a fake `__class__` of the value."""
+    """Do the same as `isinstance`, but ignore a fake `__class__` of the value."""
     return issubclass(type(value), kind)
 
 
@@ -242,7 +243,7 @@ def _is(value: object, kind: type[T]) -> TypeGuard[T]:
 
 
 class CapturedOutput(io.StringIO):
-    """Standard output of one example, which keeps `OUTPUT_LIMIT` characters."""
+    """The standard output of one example. It keeps at most `OUTPUT_LIMIT` characters."""
 
     _room = OUTPUT_LIMIT
 
@@ -257,10 +258,7 @@ class ModuleUnderTest:
     """The module under test."""
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
-        """`fields`: the fields of `load`.
-
-        `is_installed`: returns True for an installed file, and False for a project file.
-        """
+        """`fields` are the fields of `load`. `is_installed` returns True for an installed file, else False."""
         (seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, starts, text) = fields[:10]
         if seconds:
             lower_limit(resource.RLIMIT_CPU, int(seconds))
@@ -281,7 +279,7 @@ class ModuleUnderTest:
         sys.argv = [self._path]
 
     def load(self) -> list[str]:
-        """Import the module. Return the answer to `load`, without the nonce, which is its second field."""
+        """Import the module. Return the answer to `load` without the nonce, which is the second field of an answer."""
         try:
             code, text, left_out = compiling.compile_around(
                 self._text, self._path, self._first, self._last, self._starts
@@ -295,14 +293,14 @@ class ModuleUnderTest:
         self._unsaved.keep(self._path, code)
         finders.read_sources(self._is_installed, self._unsaved)
         sys.meta_path.insert(0, finders.TextFinder(self._name, self._loader, self._unsaved))
-        _modules.pop(self._name, None)  # a module of the standard library may have the same name
+        _modules.pop(self._name, None)  # A module of the standard library may have the same name.
         notes = [str(line) for line in left_out]
         raised = None
-        gc.freeze()  # the collector ignores AdaCoder's own objects
+        gc.freeze()  # From now on, the collector ignores AdaCoder's own objects.
         gc.enable()
         try:
             namespace = vars(import_module(self._name))
-        except BaseException as error:  # even SystemExit is only an outcome of the module's code
+        except BaseException as error:  # Even SystemExit is only an outcome of the module's code.
             raised = error
         self._recursion_limit = _getrecursionlimit()
         regain()
@@ -311,12 +309,15 @@ class ModuleUnderTest:
         return self.begin(dict(namespace), notes)
 
     def observe(self, codes: Mapping[str, Sequence[CodeType]]) -> None:
-        """Observe the target from now on; `codes` is the module's compiled code, by name."""
+        """Prepare to observe the target. `codes` is the module's compiled code, by name."""
         own = observing.code_of(codes, self._qualname, self._first, self._last)
         self._observer = observing.observer(own, by_line=self._by_line)
 
     def begin(self, namespace: dict[str, object], notes: list[str]) -> list[str]:
-        """Prepare to run examples in an imported module, with a copy of its globals. Return the answer to `load`."""
+        """Prepare to run examples in an imported module. Return the answer to `load` without the nonce.
+
+        `namespace` is a copy of the module's globals. `notes` are the lines of statements that were left out.
+        """
         if not _defines(namespace, self._qualname):
             return ["lacking", self.missing(), *notes]
         self._globals = namespace
@@ -329,14 +330,14 @@ class ModuleUnderTest:
         return ["loaded", self.missing(), *_reached(*reachable), *notes]
 
     def missing(self) -> str:
-        """Return the suspects that nothing defines."""
+        """Return the suspects that are not defined, separated by spaces."""
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
 
     def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
-        """Run one example as `doctest` does.
+        """Run one example as `doctest` does. Return the answer to `run` without the nonce.
 
-        Return the answer to `run`, without the nonce. `tell` gets the trace of the example.
+        If `tell` is given, the example is traced, and `tell` is called with the trace.
         """
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
@@ -354,7 +355,7 @@ class ModuleUnderTest:
             if tracer:
                 tracer.start()
             shown, plain_copy, class_name = self._execute(code, binds, output, by_value)
-        except BaseException as error:  # even SystemExit is only an outcome of the example
+        except BaseException as error:  # Even SystemExit is only an outcome of the example.
             raised = error
         if tracer:
             tracer.stop()
@@ -365,7 +366,7 @@ class ModuleUnderTest:
         if raised is None:
             kind, answer = "done", [shown[: max(0, OUTPUT_LIMIT - len(printed))], plain_copy, class_name]
         else:
-            observer.start()  # code of the target may run to describe the exception
+            observer.start()  # Code of the target may run while the exception is described.
             kind, answer = "raised", self._description(raised, name)
             regain()
         observer.stop()
@@ -373,7 +374,7 @@ class ModuleUnderTest:
         return [kind, *self._evidence(source, code, is_undisturbed, shows=shows, binds=binds), printed, *answer]
 
     def _compiled(self, source: str, name: str) -> tuple[CodeType, bool]:
-        """Compile an example. Return its code, and True if it is a statement rather than an expression."""
+        """Compile an example. Return its code, and True if it is a statement, or False if it is an expression."""
         try:
             return compile(source, name, "eval", self._flags, True), False
         except SyntaxError:
@@ -385,12 +386,12 @@ class ModuleUnderTest:
         """Run the code of an example. Return SHOWN, PLAIN and CLASS."""
 
         def shown(value: object) -> str:
-            """Display a value like `sys.displayhook`, even if a candidate has replaced that."""
+            """Return the line that the original `sys.displayhook` would display for a value."""
             if value is None:
                 return ""
-            builtins._ = None  # type: ignore[attr-defined]  # as the interactive interpreter does
+            builtins._ = None  # type: ignore[attr-defined]  # The interactive interpreter does this as well.
             line = str.__getitem__(repr(value), slice(OUTPUT_LIMIT)) + "\n"
-            builtins._ = value  # type: ignore[attr-defined]  # as the interactive interpreter does
+            builtins._ = value  # type: ignore[attr-defined]  # The interactive interpreter does this as well.
             return line
 
         def display(value: object) -> None:
@@ -413,7 +414,7 @@ class ModuleUnderTest:
     def _evidence(
         self, source: str, code: CodeType | None, is_undisturbed: bool, *, shows: bool, binds: bool
     ) -> list[str]:
-        """Return RAN, INSTEAD, LINES and BRANCHES of the observed example."""
+        """Return RAN, INSTEAD, LINES and BRANCHES for the example that was observed."""
         observer = self._observer
         entered, reached = observer.entered, ["", ""]
         if self._by_line:
@@ -429,15 +430,15 @@ class ModuleUnderTest:
         return ["" if "` is a " in instead else "no", instead, *reached]
 
     def _description(self, error: BaseException, example: str) -> list[str]:
-        """Return MESSAGE, BASES, LINE and ORIGIN of an exception. Drop its traceback."""
+        """Return MESSAGE, BASES, LINE and ORIGIN for an exception. Its traceback is dropped."""
         line, innermost = self._trace(error.__traceback__)
-        error.__traceback__ = None  # its frames may hold all available memory
+        error.__traceback__ = None  # Its frames may hold all available memory.
         try:
             parts = _describe(type(error), error)
-            if isinstance(error, SyntaxError):  # `doctest` does not compare the lines that show the code
+            if isinstance(error, SyntaxError):  # `doctest` does not compare the lines that show the code.
                 parts = parts[next(i for i, part in enumerate(parts) if not part.startswith(" ")) :]
             message = "".join(parts)[:OUTPUT_LIMIT]
-        except BaseException:  # the exception's own `__str__` may do anything
+        except BaseException:  # The exception's own `__str__` may do anything.
             message = f"{type(error).__name__}: <unprintable>\n"
         bases = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"]
         origin = ""
@@ -448,7 +449,7 @@ class ModuleUnderTest:
         return [message, " ".join(bases), str(line), origin]
 
     def _trace(self, trace: TracebackType | None) -> tuple[int, str]:
-        """Return the innermost line of the candidate, and the file of the innermost frame."""
+        """Return the innermost line of the candidate in a traceback, and the file of the innermost frame."""
         line, file = 0, ""
         while trace is not None:
             file = trace.tb_frame.f_code.co_filename
@@ -459,19 +460,19 @@ class ModuleUnderTest:
 
 
 def _reached(lines: Collection[int], branches: Collection[tuple[int, int]]) -> list[str]:
-    """Return LINES and BRANCHES."""
+    """Return LINES and BRANCHES for an answer."""
     return [" ".join(map(str, sorted(lines))), " ".join([f"{line}>{to}" for line, to in sorted(branches)])]
 
 
 def regain() -> None:
-    """Undo changes that a candidate may have made to the interpreter and that affect this file."""
+    """Undo changes to the interpreter that affect this file. A candidate may have made some."""
     _settrace(None)
     _setprofile(None)
     _setrecursionlimit(_RECURSION_LIMIT)
 
 
 def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest]) -> None:
-    """Serve one module, from its `load` to the end. `module_of` creates the module from the fields of `load`."""
+    """Answer commands for one module, from its `load` to the end. `module_of` makes the module from `load`'s fields."""
     _, nonce, *fields = load
     module = module_of(fields)
     kind, *answer = module.load()
@@ -493,7 +494,7 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
 
 
 def lower_limit(kind: int, value: int) -> None:
-    """Lower a limit of this process for good. A limit that is already lower stays."""
+    """Lower a limit of this process for good. A limit that is already lower stays as it is."""
     hard = resource.getrlimit(kind)[1]
     if hard == resource.RLIM_INFINITY or hard > value:
         resource.setrlimit(kind, (value, value))
@@ -519,7 +520,7 @@ def empty(folder: str) -> bool:
                 try:
                     os.rmdir(entry)
                     continue
-                except OSError:  # the folder is not empty
+                except OSError:  # The folder is not empty.
                     pass
                 moved += 1
                 target = join(folder, f".moved-{moved}")

@@ -1,7 +1,7 @@
-"""Choice of the project's Python.
+"""Choose the project's Python.
 
-AdaCoder runs no program to choose the Python. It finds the Python behind a wrapper script, or skips the wrapper. The
-user's environment variables can select a Python. `interpreter` decides which files of that Python may be seen.
+AdaCoder runs no program for this. If a `python3` is a wrapper script, AdaCoder finds the Python behind it or skips it.
+`interpreter` decides which files of the chosen Python may be seen.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SETTING = Named("interpreter")
 _ENVIRONMENTS = (".venv", "venv")
 _VERSION = re.compile(r"(?!\.)[\w.+-]+")
-"""Version name for pyenv. Paths are rejected, since the project's own file may contain one."""
+"""Matches the name of a version for pyenv. It does not match a path, which a project's own file may contain."""
 _MOST_BYTES = 1 << 12
 _OWN = (
     "it is AdaCoder's own, because the project has no .venv, no environment is activated, and PATH has no other python3"
@@ -38,19 +38,19 @@ class Choice:
     path: Path
     """The absolute path. Links are kept, because a virtual environment is recognised by the link inside it."""
     why: str
-    """The reason as a clause without a full stop."""
+    """The reason, as a clause without a full stop."""
     passed_over: tuple[str, ...] = ()
-    """Sentences about unusable Pythons with higher priority."""
+    """Sentences about Pythons with higher priority that cannot be used."""
 
 
 def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
     """Choose the Python for files in folder `near` of `workspace`.
 
-    In order of priority: the setting, the nearest `.venv` (or `venv`) from `near` up to `workspace`, the activated
-    environment, the `python3` on PATH, and the Python that runs AdaCoder.
+    The first of these is chosen: the setting, the nearest `.venv` (or `venv`) from `near` up to `workspace`, the
+    activated environment, the `python3` on PATH, and the Python that runs AdaCoder.
 
     Raises:
-        SandboxError: there is no Python where the setting or the project says.
+        SandboxError: there is no Python at the place that the setting or the project names.
     """
     if setting is not None:
         return Choice(look_up(str(setting), workspace), "it was chosen by name")
@@ -66,7 +66,9 @@ def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
 
 
 def look_up(name: str, folder: Path) -> Path:
-    """Return the absolute path of the interpreter that a user named: a command on PATH, or a path relative to `folder`.
+    """Return the absolute path of the interpreter that a user named.
+
+    The name is a command on PATH, or a path relative to `folder`.
 
     Raises:
         SandboxError: there is no such interpreter.
@@ -98,7 +100,10 @@ def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
 
 
 def _activated(passed_over: list[str]) -> tuple[Path, str] | None:
-    """Return the Python of the activated environment. Conda's base does not count, because it is always active."""
+    """Return the Python of the activated environment, and the reason for the choice. None if no environment is active.
+
+    Conda's base does not count, because it is always active.
+    """
     for variable, is_one in (("VIRTUAL_ENV", is_environment), ("CONDA_PREFIX", _is_of_conda)):
         named = os.environ.get(variable)
         prefix = Path(named or ".")
@@ -121,9 +126,9 @@ def _is_base(prefix: Path) -> bool:
 
 
 def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
-    """Return the first `python3` on PATH that is an interpreter; None if it is AdaCoder's own.
+    """Return the first `python3` on PATH that is an interpreter, and the reason. None if it is AdaCoder's own.
 
-    Relative folders in PATH are skipped, since they depend on the current folder.
+    Relative folders in PATH are skipped, because they depend on the current folder.
     """
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
     for path in (Path(folder, "python3") for folder in folders):
@@ -145,7 +150,7 @@ def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
 
 
 def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
-    """Return the version that pyenv would choose for files in `near`, and the source of that choice."""
+    """Return the version that pyenv would choose for files in `near`, and the variable or file that sets it."""
     if said := os.environ.get("PYENV_VERSION", ""):
         return said.partition(":")[0], "PYENV_VERSION"
     files = [*(folder / ".python-version" for folder in (near, *near.parents)), root / "version"]
@@ -173,7 +178,7 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def _is_interpreter(path: Path) -> bool:
-    """Return whether a path leads to a program in the `bin` folder of a Python environment or installation."""
+    """Return whether a path leads to a Python in the `bin` folder of an environment or installation."""
     if not _is_program(path) or _is_script(path):
         return False
     return is_environment(path.parent.parent) or is_installation(real(path).parent.parent)

@@ -1,7 +1,7 @@
-"""Imports of a template, ahead of evaluations: installed modules that the text of a module is sure to import.
+"""Find the installed modules that a module is sure to import. A template imports them ahead of the evaluations.
 
-Only statements that run at every import of the module count. The project's own modules are never imported ahead, but
-the installed modules that they are sure to import are.
+Only statements that run at every import of the module count. The project's own modules are never imported ahead.
+Installed modules that the project's modules are sure to import are found as well.
 """
 
 from __future__ import annotations
@@ -26,31 +26,30 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
-"""Seconds before the imports of the project's other modules are read again. Until then, a template may import a module
-that is no longer needed, or leave a new one to the evaluation.
+"""The imports of the project's other modules are read again after this many seconds. Until then, a template may import
+a module that is no longer needed, or leave a new import to the evaluation.
 """
 _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
-"""Code that may change which module an import finds, or what an import does."""
+"""Matches code that may change which module an import finds, or what the import does."""
 _MOST_FILES = 100
 _MOST_PARTS = 50
 """Maximum number of parts of a dotted name."""
 _MOST_BYTES = 1 << 20
-"""Maximum number of files that are read, and of bytes in each."""
+"""`_MOST_FILES` limits the number of files that are read, and `_MOST_BYTES` the bytes of each."""
 _MOST_KEPT = 64
 """Maximum number of modules in the cache."""
 _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
 )
-"""Modules that are imported so often that any module may find them imported. They are small and have no visible
-submodules.
+"""Imports that every template makes, because they are so common. The modules are small and have no visible submodules.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """Modules that a template may import, and modules that it may not."""
+    """Modules that a template may import, and modules that it may not import."""
 
     statements: tuple[str, ...] = _COMMON
     """Import statements, in order."""
@@ -61,20 +60,20 @@ class Ahead:
 
 
 NOTHING_AHEAD = Ahead(())
-"""The imports of a template that imports nothing."""
+"""For a template that imports nothing."""
 
 
 class ImportsAhead:
-    """Imports for the programs of a workspace, independent of the candidates in them."""
+    """Finds the imports for the programs of a workspace. They do not depend on the candidates in the programs."""
 
     def __init__(self, workspace: Path, recheck_seconds: float = RECHECK_SECONDS) -> None:
         self._workspace = workspace
         self._recheck_seconds = recheck_seconds
         self._known: dict[Path, tuple[tuple[str, str, Module], tuple[int, int, int], Ahead]] = {}
-        """Cache by file: text around the candidate, time, and result."""
+        """Cache by file. A value has the text around the candidate, the time, and the result."""
 
     async def of(self, program: Program) -> Ahead:
-        """Find the imports for the program. If they were read a moment ago, read nothing."""
+        """Return the imports for the program. If the files were read a moment ago, they are not read again."""
         module, text = program.module, program.text
         begin, end = line_start(text, program.first_line - 1), line_start(text, program.last_line)
         around = text[:begin], "" if end is None else text[end:], module
@@ -109,7 +108,7 @@ def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path) -> Ahe
             return Ahead(own=tuple(sorted(own)), files=tuple(seen)[1:])
         for each in imports:
             if not each.level and each.module.partition(".")[0] not in own:
-                if f"import {each.module}" not in _COMMON:  # otherwise its names are already there
+                if f"import {each.module}" not in _COMMON:  # Such a module is already imported.
                     found[each.source] = None
                 continue
             files = [file for file in _files(each, path, (root, workspace)) if file not in seen]
@@ -129,7 +128,7 @@ class _Import:
 
 @lru_cache(maxsize=256)
 def _imports(text: str) -> tuple[_Import, ...] | None:
-    """Import statements of a module that always run; None if they cannot be determined."""
+    """Return the import statements of a module that always run. None if they cannot be determined."""
     if _UNPREDICTABLE.search(text):
         return None
     return tuple(
@@ -167,7 +166,7 @@ def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[
 
 def _module_at(place: Path) -> Iterator[Path]:
     for file in (place / "__init__.py", place.with_name(place.name + ".py")):
-        if os.path.isfile(file):  # noqa: PTH113  # a Path raises if a name is too long
+        if os.path.isfile(file):  # noqa: PTH113  # A Path raises if a name is too long.
             yield file
 
 

@@ -1,8 +1,8 @@
-"""Description of the user's interpreter, and the files that it needs to start. This module does not run it.
+"""Describe the user's interpreter and the files that it needs to start. This module does not run the interpreter.
 
 All input may be hostile, because an environment can be part of a repository. So only regular files are read, and only
-as far as needed. The target of a link, a `.pth` file or `pyvenv.cfg` is shown only if `real_paths` allows its real
-path.
+up to a limited size. A path that a link, a `.pth` file or `pyvenv.cfg` leads to is shown only if `real_paths` allows
+its real path.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
-"""Limits for the size of a file, of all `.pth` files, and of a folder. Real files and folders are far smaller."""
+"""Maximum bytes of a file, lines of all `.pth` files, and entries of a folder. Real files and folders are far smaller.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +54,17 @@ class Interpreter:
     path: Path
     """The absolute path. Links are kept, because a virtual environment is recognised by the link inside it."""
     folders: tuple[Path, ...]
-    """Real paths that the interpreter needs to run: parts of its environment and of the installation below it, packages
-    linked from elsewhere, and additions of `.pth` files.
+    """Real paths that the interpreter needs to run: parts of its environment and of the installation under it, packages
+    elsewhere that are linked, and folders that `.pth` files add.
     """
     links: tuple[tuple[Path, str], ...]
-    """Symbolic links to the executable and to `folders`, each with its target."""
+    """Symbolic links that lead to the executable and to `folders`, each with its target."""
     added: tuple[Path, ...] = ()
-    """Members of `folders` that are other projects, installed in place. They may have secrets of their own."""
+    """Those of `folders` that are other projects, installed in place. They may have secrets of their own."""
     parts: tuple[Path, ...] = ()
-    """Members of `folders` that belong to the environment, or to the installation below it."""
+    """Those of `folders` that belong to the environment, or to the installation under it."""
     packages: tuple[Path, ...] = ()
-    """Folders with packages: folders in `parts`, and members of `folders` that packages are linked from."""
+    """Folders with packages. They are folders in `parts`, and those of `folders` where linked packages are."""
 
     @property
     def installed(self) -> tuple[Path, ...]:
@@ -75,13 +76,13 @@ def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
     """Choose and describe the interpreter for files in folder `near` of `workspace`.
 
     Raises:
-        SandboxError: there is no interpreter where the setting or the project says.
+        SandboxError: there is no interpreter at the place that the setting or the project names.
     """
     return described(choose(setting, near, workspace).path)
 
 
 def described(path: Path) -> Interpreter:
-    """Describe the interpreter at `path`, and cache the result because `describe` is slow.
+    """Return the description of the interpreter at `path`. It is cached, because `describe` is slow.
 
     The description is renewed after an installation, and at intervals.
     """
@@ -104,7 +105,7 @@ def _changed(place: Path) -> int:
 
 
 def describe(path: Path) -> Interpreter:
-    """Describe the interpreter at `path` without running it."""
+    """Return the description of the interpreter at `path`, without running it."""
     own = real(path.parent.parent)
     settings = _configuration(own)
     beneath = settings.get("home", "")
@@ -128,7 +129,7 @@ def describe(path: Path) -> Interpreter:
 
 
 class _InterpreterPaths:
-    """Paths of an interpreter that may be shown."""
+    """Collects the paths of an interpreter that may be shown."""
 
     def __init__(self, parts: Sequence[Path]) -> None:
         self._parts = parts
@@ -149,29 +150,29 @@ class _InterpreterPaths:
         return True
 
     def add(self, way: Followed | None) -> None:
-        """Show the target of a path if it is another project, or may be shown anyway."""
+        """Show the target of a path if that is allowed, or if the target belongs to another project."""
         if self.show(way) or way is None or project_of(way.real) is None:
             return
         self.folders[way.real] = self.added[way.real] = None
         self.keep_links(way)
 
     def keep_links(self, way: Followed) -> None:
-        """Keep the links on a path whose target is shown."""
+        """Keep the links on a path if its target is shown."""
         if is_within(way.real, (*self.folders, *OF_THE_SYSTEM)):
             self.links |= dict.fromkeys(way.links)
 
 
 def _ways(path: Path, beneath: Path | None) -> Iterator[Followed]:
-    """Yield the paths to the executable, and to the folder of executables that a `pyvenv.cfg` names."""
+    """Yield the ways to the executable, and to the folder of executables that `pyvenv.cfg` names (`beneath`)."""
     for place in (path, beneath, beneath / path.name if beneath is not None else None):
         if place is not None and (way := follow(place)) is not None:
             yield way
 
 
 def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
-    """Return the prefixes of the chosen environment or installation, and of the installations below it.
+    """Return the prefixes of the chosen environment or installation, and of the installations under it.
 
-    Other environments on the way are left out, because no interpreter reads them.
+    Other environments on the way are left out, because the interpreter does not read them.
     """
     places = [place for way in ways for place in (way.real, *(link for link, _ in way.links))]
     candidates = dict.fromkeys([own, *(folder for place in places for folder in (place.parent, place.parent.parent))])
@@ -183,12 +184,12 @@ def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """Return the parts of an environment or installation to show. The system's parts are visible anyway."""
+    """Return the parts of an environment or installation to show. In a folder of the system, everything is visible."""
     return [prefix] if is_within(prefix, OF_THE_SYSTEM) else parts(prefix)
 
 
 def _apart(executable: Path) -> list[Path]:
-    """Return the parts to show of a Python that is installed directly into the home folder or its `.local`."""
+    """Return the parts to show if Python is installed directly into the home folder or its `.local`; else nothing."""
     prefix = executable.parent.parent
     if not (is_wide(prefix) and prefix.is_relative_to(home()) and is_installation(prefix)):
         return []
@@ -196,7 +197,7 @@ def _apart(executable: Path) -> list[Path]:
 
 
 def _configuration(prefix: Path) -> dict[str, str]:
-    """Return the entries of `pyvenv.cfg`; empty if there is no such file."""
+    """Return the entries of `pyvenv.cfg`. If there is no such file, the result is empty."""
     pairs = (line.partition("=") for line in _lines(prefix / "pyvenv.cfg"))
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
@@ -214,9 +215,10 @@ def _around_packages(prefixes: Iterable[Path]) -> Iterator[Path]:
 
 
 def _targets(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[Path]:
-    """Yield the targets of the links in `folders`, in `packages` and in each package, with one target for each folder.
+    """Yield the targets of the links in `folders`, in `packages` and in each package.
 
-    One target is enough: a tool that links packages links all files of a package from the same place.
+    Only one target is given for each folder that targets are in. This is enough, because a tool that links packages
+    links all files of a package from the same place.
     """
     seen: set[str] = set()
     for entry in itertools.islice(_entries(folders, packages), _MOST_ENTRIES):
@@ -239,7 +241,7 @@ def _entries(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[os.D
 
 
 def _named(packages: Iterable[Path]) -> Iterator[Path]:
-    """Yield the folders of projects installed in place: from `.pth` files, else from pip's records."""
+    """Yield the folders of projects that are installed in place. `.pth` files name them, or else pip's records do."""
     found = [(folder, entry) for folder in packages for entry in entries(folder, _MOST_ENTRIES)]
     lines = ((folder, line) for folder, each in found if each.name.endswith(".pth") for line in _lines(Path(each.path)))
     added = [
@@ -256,7 +258,7 @@ def _named(packages: Iterable[Path]) -> Iterator[Path]:
 
 
 def _in_place(file: Path) -> Iterator[Path]:
-    """Yield the project installed in place, according to PEP 610."""
+    """Yield the folder of a project that is installed in place, if this file (of PEP 610) names one."""
     with suppress(ValueError, RecursionError):
         match json.loads(beginning(file, _MOST_BYTES) or b"{}"):
             case {"url": str(url), "dir_info": {"editable": True}} if url.startswith("file:///"):

@@ -1,7 +1,7 @@
-"""Real paths: the targets of links, and the decision which of them may be shown.
+"""Follow links to real paths, and decide which real paths may be shown.
 
 An environment can be part of a repository, and so can its links. Their targets are shown only if they are of a kind
-that real interpreters depend on. This module trusts no name that a repository can choose.
+that real interpreters need. This module trusts no name that a repository can choose.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _OF_AN_INSTALLATION = ("bin", "lib", "lib64", "libexec", "include", "share", "ssl", "Python", "Resources")
 _OF_AN_ENVIRONMENT = ("bin", "lib", "lib64", "include", "share", "etc", "pyvenv.cfg")
-"""Entries that Python reads. A folder with an environment may contain other things, such as a program's `etc`."""
+"""Entries that Python reads in an installation, and in an environment. The folder may also have entries of others."""
 _PRIVATE = ("/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var")
 """Folders with a system's state, secrets and sockets. No packages are installed there."""
 OF_THE_SYSTEM = tuple(map(Path, SYSTEM))
 _OF_THE_KERNEL = tuple(map(Path, ("/dev", "/proc", "/sys")))
 _MOST_LINKS = 40
-"""The kernel's limit of links in one path."""
+"""The kernel's limit for the number of links in one path."""
 _MOST_MODULES = 1000
 _ARCHIVE = re.compile(r"archive-v\d+")
 _STORED = re.compile(r"[0-9a-z]+-.+")
@@ -37,16 +37,16 @@ _STORED = re.compile(r"[0-9a-z]+-.+")
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Target of a path."""
+    """The result of following a path."""
 
     real: Path
-    """Path without links."""
+    """The path without links."""
     links: tuple[tuple[Path, str], ...]
-    """Links on the way, each as its real path and its target."""
+    """The links on the way, each as its real path and its target."""
 
 
 def follow(path: Path) -> Followed | None:
-    """Follow an absolute path as the kernel does; None if it leads nowhere."""
+    """Follow an absolute path as the kernel does. Return None if nothing exists there."""
     done = Path("/")
     links: list[tuple[Path, str]] = []
     waiting = list(reversed(path.parts[1:]))
@@ -57,7 +57,7 @@ def follow(path: Path) -> Followed | None:
             continue
         place = done / part
         try:
-            target = os.readlink(place)  # noqa: PTH115  # the link text as it is
+            target = os.readlink(place)  # noqa: PTH115  # The text of the link is needed unchanged.
         except (OSError, ValueError):
             done = place
             continue
@@ -76,15 +76,16 @@ def real(path: Path) -> Path:
 
 
 def unmoved(places: Iterable[Path]) -> list[Path]:
-    """Return the paths that are still real: no part of them has been replaced by a link."""
+    """Return the paths that are still real. In the others, a link has replaced a part."""
     return [place for place in places if real(place) == place]
 
 
 def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
-    """Return the path to show so that `place`, a real path, can be read; None if that is not allowed.
+    """Return the path to show so that `place`, a real path, can be read. None if `place` may not be shown.
 
-    It is allowed within `parts`, the parts of the environment and of the installations below it. It is also allowed for
-    a package in the cache or store of a tool that links packages from there. In that case, the whole package is shown.
+    It may be shown if it is within `parts`, which are parts of the environment and of the installations under it. It
+    may also be shown if it belongs to a package in the cache or store of a tool that links packages from there. In that
+    case, the whole package is shown.
     """
     if is_within(place, (*parts, *OF_THE_SYSTEM)):
         return place
@@ -110,10 +111,8 @@ def _is_unpacked(folder: Path) -> bool:
 def project_of(folder: Path) -> Path | None:
     """Return the root of the other Python project that contains `folder`, a real path.
 
-    Return None if there is no such project, or if it may not be shown.
-
-    A project is recognised by a project file, or by a folder with nothing but modules and packages. Places where
-    systems and users keep private files do not count.
+    Return None if there is no such project, or if it may not be shown. A project has a project file, or is a folder
+    with nothing but modules and packages. Places where systems and users keep private files do not count.
     """
     if not is_folder(folder):
         return None
@@ -143,19 +142,19 @@ def _is_open(folder: Path) -> bool:
 
 
 def _is_in_environment(folder: Path) -> bool:
-    """Return whether a project was fetched into an environment, as pip does for projects in a repository."""
+    """Return whether a project is in the `src` folder of an environment, where pip puts projects from a repository."""
     return any(folder.parent == above / "src" and is_file(above / "pyvenv.cfg") for above in folder.parents)
 
 
 def libraries(prefix: Path) -> list[Path]:
-    """Return the folders of Python's own modules and of packages, in an environment or installation."""
+    """Return the folders of an environment or installation that hold Python's own modules and the packages."""
     with suppress(OSError):
         return sorted(prefix.glob("lib*/python3*"))
     return []
 
 
 def is_installation(prefix: Path) -> bool:
-    """Return whether Python itself is installed at `prefix`, a real path other than the root of the system."""
+    """Return whether Python itself is installed at `prefix`, a real path. The root of the system does not count."""
     return any(
         is_file(library / "os.py") and shown_for(real(library / "os.py"), parts(prefix)) is not None
         for library in libraries(prefix)
@@ -183,14 +182,14 @@ def is_folder(path: Path) -> bool:
 
 
 def entries(folder: Path, most: int) -> list[os.DirEntry[str]]:
-    """Return the entries of a folder, at most `most`; empty if the folder cannot be listed."""
+    """Return up to `most` entries of a folder. If the folder cannot be listed, the result is empty."""
     with suppress(OSError), os.scandir(folder) as found:
         return list(itertools.islice(found, most))
     return []
 
 
 def beginning(path: Path, size: int) -> bytes:
-    """Return the first bytes of a regular file; empty if it cannot be read, or if reading would block."""
+    """Return the first `size` bytes of a regular file. Empty if it cannot be read, or if reading would block."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(handle, "rb") as file:  # noqa: PTH123  # the file is already open

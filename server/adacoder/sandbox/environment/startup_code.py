@@ -1,8 +1,8 @@
-"""Code of the workspace that Python runs at start-up, before any example.
+"""Find code of the workspace that Python runs at start-up, before any example.
 
-This code is confined like all other code. But it may change the results of examples, so a note warns the user.
-Unchanged files of installed packages are not mentioned, because most environments have some. `usercustomize` is not
-mentioned because Python starts in isolated mode, which skips it.
+This code is confined like all other code. But it may change the results of examples, so a note warns the user. The note
+does not mention unchanged files of installed packages, because most environments have some. It does not mention
+`usercustomize` either, because Python starts in isolated mode, which skips it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 RECHECK_SECONDS = 10.0
 _CODE = re.compile(rb"^(?:\xef\xbb\xbf)?import[ \t]", re.MULTILINE)
-"""A line of a `.pth` file that Python runs as code."""
+"""Matches a line of a `.pth` file that Python runs as code."""
 _OF_VIRTUALENV = b"import _virtualenv"
-"""Content of a `.pth` file that virtualenv and uv put into each environment. The file belongs to no package."""
+"""Content of the `.pth` file that virtualenv and uv put into each environment. This file belongs to no package."""
 _LIBRARIES = ("", "python3*", "python3*/*-packages", "lib*/python3*", "lib*/python3*/*-packages")
-"""Folders that Python searches, relative to an interpreter's folders."""
+"""Patterns of the folders that Python searches, relative to the folders of an interpreter."""
 _MOST_BYTES = 1 << 16
 _MOST_BYTES_OF_RECORD = 1 << 22
 _MOST_ENTRIES = 10_000
@@ -40,7 +40,7 @@ _SHOWN = 3
 
 
 def note(interpreter: Interpreter, workspace: Path) -> str:
-    """Return a sentence about code of the workspace that runs at the interpreter's start; empty if there is none."""
+    """Return a note about code of the workspace that runs when the interpreter starts. Empty if there is none."""
     files = _files(interpreter, workspace, int(time.monotonic() / RECHECK_SECONDS))
     if not files:
         return ""
@@ -54,7 +54,7 @@ def note(interpreter: Interpreter, workspace: Path) -> str:
 
 @lru_cache(maxsize=32)
 def _files(interpreter: Interpreter, workspace: Path, moment: int) -> tuple[Path, ...]:
-    del moment  # this only makes cached results expire
+    del moment  # This only makes cached results expire.
     root = os.path.realpath(workspace)
     places = {os.path.realpath(place): place for place in _places(interpreter)}
     inside = [place for reached, place in places.items() if Path(reached).is_relative_to(root)]
@@ -69,7 +69,7 @@ def _places(interpreter: Interpreter) -> Iterator[Path]:
 
 
 def _run_in(place: Path) -> Iterator[Path]:
-    """Yield the files in a folder of modules or packages that run at start-up."""
+    """Yield the files that run at start-up, in a folder of modules or packages."""
     names: list[str] = []
     with suppress(OSError), os.scandir(place) as entries:
         names = [entry.name for entry in itertools.islice(entries, _MOST_ENTRIES)]
@@ -87,7 +87,7 @@ def _runs_code(content: bytes) -> bool:
 
 
 def _is_as_installed(place: Path, name: str, content: bytes) -> bool:
-    """Return whether a tool or an installed package put a file there, and the file is unchanged."""
+    """Return whether a file is unchanged since a tool or an installed package put it there."""
     if content.strip() == _OF_VIRTUALENV:
         return True
     digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")

@@ -1,4 +1,4 @@
-"""Find the files that a confined interpreter may see, whichever mechanism confines it."""
+"""Find the files that a confined interpreter may see. They are the same for all mechanisms of isolation."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 _CHILD = Path(__file__).parents[1] / "child"
 LAUNCHER, TEMPLATE = _CHILD / "launcher.py", _CHILD / "template.py"
 OUR_PYTHON = Path(sys.executable).resolve()
-"""Python for the launcher, outside the virtual environment that AdaCoder may be installed in."""
+"""The Python that runs the launcher. If AdaCoder is installed in a virtual environment, this path is outside it."""
 
 
 def _tools() -> Iterator[Path]:
     for prefix in map(real, map(Path, (sys.base_prefix, sys.base_exec_prefix))):
         yield from libraries(prefix) if is_wide(prefix) else parts(prefix)
     yield OUR_PYTHON
-    for path in (*sorted(_CHILD.glob("*.py")), _CHILD / "__pycache__"):  # compiling takes a third of a template's start
+    for path in (*sorted(_CHILD.glob("*.py")), _CHILD / "__pycache__"):  # Compiling would take a third of the start.
         yield from (path, path.resolve())
 
 
@@ -43,33 +43,33 @@ TOOLS = tuple(dict.fromkeys(place for place in _tools() if place.exists()))
 """Files that AdaCoder itself needs inside the sandbox."""
 
 RECHECK_SECONDS = 0.5
-"""A cheap search (see `_CHEAP_SECONDS`) is not repeated for this many seconds before an evaluation, unless the root
-folder itself changed. After the evaluation, the search is repeated. If the evaluation may have seen too much, its
+"""Before an evaluation, the result of a cheap search (see `_CHEAP_SECONDS`) is used for this many seconds, unless the
+root folder itself changed. After the evaluation, the search is repeated. If the evaluation may have seen too much, its
 results are discarded.
 """
 _CHEAP_SECONDS = 0.002
 _PATIENCE, _PATIENCE_FOR_INSTALLED = 20, 200
-"""An expensive search is not repeated for this multiple of its duration. The second number is for installed files,
-because users rarely work on them.
+"""The result of an expensive search is used for this multiple of the search's duration. The second number is for
+installed files, because users rarely work on them.
 """
 _SHORT_SECONDS = 0.0001
-"""Minimum duration assumed for a search."""
+"""A search counts as taking at least this long."""
 _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
 """Maximum depth of a search. Packages can have 50,000 files."""
 _MOST_LINKED = 5000
-"""Maximum number of entries to search for hard links to a module's file, if the file has any."""
+"""Maximum number of entries that are searched for hard links to a module's file."""
 _KEPT = 32
 
 
 @dataclass(frozen=True, slots=True)
 class VisiblePaths:
-    """The user's files that a confined process may read. It may not write to any of them."""
+    """The user's files that a confined process may read. The process may not write to any of them."""
 
     interpreter: Interpreter
     shown: tuple[Path, ...]
-    """Absolute paths of folders and files of the project."""
+    """Absolute paths of the project's folders and files."""
     hidden: tuple[Path, ...]
-    """Exceptions from `shown`: secrets, sockets, and folders too large to search."""
+    """Paths within `shown` that stay hidden: secrets, sockets, and folders that are too large to search."""
 
     def without(self, places: Iterable[Path]) -> VisiblePaths:
         """Return a copy that also hides everything at `places`."""
@@ -80,10 +80,11 @@ class VisiblePaths:
 def find_visible(
     interpreter: Interpreter, workspace: Path, module: Module, wishes: Wishes = NO_WISHES, *, after: bool = False
 ) -> VisiblePaths:
-    """Find the files that `module`, which belongs to `workspace`, may see when `interpreter` runs it.
+    """Return the files that `module` of `workspace` may see when `interpreter` runs it.
 
-    The results are equal as long as nothing changed, so that a process started with an earlier result can be used. With
-    `after`, check after a run. The results of the run must not be trusted if it may have seen too much.
+    As long as nothing changed, the results are equal, so a process that was started with an earlier result can be used.
+    `after` is True for a check after a run. If this check finds that the run may have seen too much, the results of the
+    run must be discarded.
 
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
@@ -98,13 +99,13 @@ def find_visible(
 
 
 def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[Path]:
-    """List the existing files with a module's source, with links replaced by their targets.
+    """Return the real paths of existing files that hold a module's source in any form.
 
-    These are the file itself, files compiled from it, its backups, and copies built in the workspace or installed among
-    `packages`.
+    They are the file itself, files compiled from it, its backups, and copies that are built in the workspace or
+    installed in `packages`.
     """
     paths = {module.path, real(module.path)}
-    with suppress(ValueError):  # the module is in another folder
+    with suppress(ValueError):  # The module is in another folder.
         own = module.path.relative_to(module.root)
         built = (folder for base in {module.root, workspace} for folder in _built(base))
         paths |= {folder / own for folder in (*built, *packages)}
@@ -114,7 +115,7 @@ def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[
 
 
 def _with_copies(path: Path) -> Iterator[Path]:
-    """Yield a file, its backups, and the files that Python compiled from it, in its folder and in the cache there."""
+    """Yield a file with its backups, and the files that Python compiled from it into this folder or its cache."""
     name, compiled = re.escape(path.name), f"{path.stem}."
     beside = re.compile(rf"{name}(?:[ci~]|\..*)?|\.{name}\..*|#{name}#", re.DOTALL)
     with suppress(OSError, ValueError):
@@ -124,13 +125,13 @@ def _with_copies(path: Path) -> Iterator[Path]:
 
 
 def _built(base: Path) -> Iterator[Path]:
-    """Yield the folders of modules built by setuptools."""
+    """Yield the folders in which setuptools builds modules."""
     with suppress(OSError):
         yield from (base / "build").glob("lib*")
 
 
 def _other_names(places: Iterable[Path], root: Path) -> Iterator[Path]:
-    """Yield the other names that hard links give to files, within a folder that is not too large."""
+    """Yield other names that hard links give to the files at `places`. A large `root` is searched only in part."""
     linked: set[int] = set()
     for place in places:
         with suppress(OSError):
@@ -149,10 +150,10 @@ def _other_names(places: Iterable[Path], root: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class _VisibleFolders:
-    """Result of a search of some folders."""
+    """The result of a search of some folders."""
 
     shown: tuple[Path, ...] = ()
-    """The files to show; empty if the folders contain too much to search."""
+    """The paths to show. Empty if the folders contain too much to search."""
     hidden: tuple[Path, ...] = ()
 
 
@@ -171,16 +172,16 @@ class _Search:
         self._looked = self._took = 0.0
 
     def found(self, moment: float | None = None) -> _VisibleFolders:
-        """Return the last result if it is recent enough, else search again.
+        """Return the last result if it is recent enough. Otherwise search again.
 
-        `moment`: seconds for which the result of a cheap search is recent enough.
+        `moment` is the number of seconds for which the result of a cheap search is recent enough.
         """
         if moment is None or self._took >= _CHEAP_SECONDS:
             moment = self._patience * max(self._took, _SHORT_SECONDS)
         began = time.monotonic()
         state = _changed(self._watched) if self._watched else 0
         known = self._known if began < self._looked + moment and state == self._state else None
-        # A path that no longer exists cannot be covered, and a mechanism that tries would fail.
+        # A mechanism fails if it has to cover a path that no longer exists.
         if known is not None and all(map(os.path.lexists, known.hidden)):
             return known
         busy, before = time.thread_time(), self._known
@@ -193,7 +194,7 @@ class _Search:
 
 @lru_cache(maxsize=_KEPT)
 def _visible_paths(interpreter: Interpreter, found: Sequence[_VisibleFolders]) -> VisiblePaths:
-    """Combine the results for an interpreter and for a project. The interpreter's result comes first."""
+    """Combine the results of several searches. The first is for the interpreter, and the others are for a project."""
     shown = dict.fromkeys(place for each in found[1:] for place in each.shown)
     hidden = [place for each in found for place in each.hidden]
     return VisiblePaths(interpreter, tuple(shown), _as_shown(hidden, [*shown, *interpreter.folders]))
@@ -201,7 +202,7 @@ def _visible_paths(interpreter: Interpreter, found: Sequence[_VisibleFolders]) -
 
 @lru_cache(maxsize=_KEPT)
 def _project(root: Path, wishes: Wishes) -> _Search:
-    """Return the search of a whole root."""
+    """Return the search of a whole root folder."""
     wide = is_wide(root)
 
     def look() -> _VisibleFolders:
@@ -214,7 +215,7 @@ def _project(root: Path, wishes: Wishes) -> _Search:
 
 @lru_cache(maxsize=_KEPT)
 def _part(root: Path, package: str, wishes: Wishes) -> _Search:
-    """Return the search of the part of a root that one package (or folder) needs, if the root is too large."""
+    """Return the search for a root that is too large. It covers only the part that one package (or folder) needs."""
 
     def look() -> _VisibleFolders:
         own = _own_parts(root, package)
@@ -230,7 +231,7 @@ def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
     def look() -> _VisibleFolders:
         secret: list[Path] = []
         for folder, levels in _looked_at(interpreter):
-            with suppress(TooLargeError):  # Python needs its installed files, however many there are
+            with suppress(TooLargeError):  # A large folder is shown nevertheless, because Python needs installed files.
                 secret += hidden(folder, levels=levels)
         for folder in interpreter.added:
             secret += _secrets_of_other(folder, wishes)
@@ -246,7 +247,7 @@ def _looked_at(interpreter: Interpreter) -> Iterator[tuple[Path, int]]:
 
 
 def _changed(folder: Path) -> int:
-    """Return when a folder's entries last changed, by the file system's clock; 0 if there is no folder."""
+    """Return the time of the last change of a folder, by the file system's clock. 0 if there is no folder."""
     try:
         return os.stat(folder).st_ctime_ns  # noqa: PTH116  # called at every evaluation
     except OSError:
@@ -254,9 +255,9 @@ def _changed(folder: Path) -> int:
 
 
 def _own_parts(root: Path, package: str) -> list[Path]:
-    """Return the part of a root that a module needs: its package, or the modules in its folder.
+    """Return the paths in a root that a module needs. They are its package, or the modules in its folder.
 
-    Links are left out, because they would show their targets.
+    Links are left out, because their targets would be shown.
     """
     with suppress(OSError):
         if (root / package).is_dir() and not (root / package).is_symlink():
@@ -274,7 +275,7 @@ def _secrets_of_parts(own: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
 
 
 def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
-    """Return the files to hide in a folder of another project. If that project hides the folder, hide all of it."""
+    """Return the paths to hide in a folder of another project. If the folder is private there, hide all of it."""
     try:
         found = hidden(project_of(folder) or folder, wishes)
     except TooLargeError:
@@ -283,13 +284,13 @@ def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
 
 
 def _as_shown(secret: Iterable[Path], folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Map paths of secrets to the paths in `folders` at which they can be seen. Drop the other paths."""
+    """Return the paths in `folders` at which the secrets can be seen. Secrets outside `folders` are dropped."""
     reals = [(folder, real(folder)) for folder in folders]
     found: dict[Path, None] = {}
     for path in secret:
         for folder, reached in reals:
             if path.is_relative_to(folder):
                 found[path] = None
-            elif path.is_relative_to(reached):  # a link led there
+            elif path.is_relative_to(reached):  # The folder is a link, or is below one.
                 found[folder / path.relative_to(reached)] = None
     return tuple(sorted(found))

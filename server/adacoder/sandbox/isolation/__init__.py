@@ -1,4 +1,4 @@
-"""Mechanisms that confine a template, one in each file. `probe` tests which of them work on this machine."""
+"""Mechanisms that confine a template. Each has a file of its own. `probe` tests which of them work on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ENVIRONMENT: Mapping[str, str] = {
     "LANG": "C.UTF-8",
     "PATH": "/usr/bin:/bin",
-    "LOGNAME": "user",  # the sandbox has no other source for this name
+    "LOGNAME": "user",  # The sandbox has no other source for this name.
     "PYTHONDONTWRITEBYTECODE": "1",
     # Each thread's arena and each BLAS thread reserve address space, which is limited.
     "MALLOC_ARENA_MAX": "2",
@@ -25,7 +25,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Environment of confined code, except for HOME and TMPDIR."""
 
 LIMITS: Mapping[str, int] = {
-    "AS": 8 << 30,  # address space; more than the memory limit, because libraries reserve much that they never use
+    "AS": 8 << 30,  # Address space. It is more than the memory limit, because libraries reserve much and use little.
     "DATA": 2 << 30,
     "FSIZE": 16 << 20,
     "NOFILE": 256,
@@ -34,8 +34,8 @@ LIMITS: Mapping[str, int] = {
     "MSGQUEUE": 0,
     "SIGPENDING": 64,
 }
-"""`resource.RLIMIT_*` of a template, in bytes or counts. Its evaluations lower some of them further. NPROC is missing
-because the kernel counts all processes of the user for it.
+"""Limits of a template (`resource.RLIMIT_*`), in bytes or counts. Its evaluations lower some of them further. NPROC is
+missing, because it would count all processes of the user.
 """
 
 CONFIGURATION = tuple(
@@ -50,7 +50,8 @@ SCRATCH_SIZE = 64 << 20
 SCRATCH_FILES = 20_000
 """Maximum number of files of one evaluation."""
 MOST_MEMORY = 1 << 30
-"""Maximum bytes of memory of one evaluation, or half of that more than its template has, whichever is larger."""
+"""Maximum bytes of memory of one evaluation. If its template is large, the maximum is the template's memory and half of
+this."""
 MOST_THREADS = 128
 """Maximum number of threads of one evaluation."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
@@ -58,14 +59,14 @@ DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "u
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Setup of one template."""
+    """The setup of one template."""
 
     wrapper: tuple[str, ...]
-    """Command that isolates the program named after it; empty if the launcher does all the isolation."""
+    """Command that isolates the program whose name follows. Empty if the launcher does all the isolation."""
     confinement: tuple[str, ...]
-    """Instructions for the launcher, which carries them out before the interpreter starts."""
+    """Instructions that the launcher carries out before the interpreter starts."""
     scratch: str
-    """Folder with one subfolder for each concurrent evaluation, by the path that the template sees."""
+    """Folder with one subfolder for each concurrent evaluation. This is its path inside the sandbox."""
     program: bytes = b""
     """Seccomp program of an evaluation; empty if there is none."""
     importing: bytes = b""
@@ -73,17 +74,17 @@ class Stage:
     on_disk: bool = False
     """True if the scratch folder is on a real disk."""
     most_files: int = 0
-    """Maximum number of files of one evaluation, if the template has to count its files and bytes."""
+    """Maximum number of files of one evaluation. It is 0 if the template need not count files and bytes."""
     descriptors: tuple[int, ...] = ()
     """Descriptors that the command inherits."""
     holds: Callable[[], bool] = lambda: True
-    """Returns False if a hidden file was found, because code may have seen it."""
+    """A function that returns False if code may have seen a hidden file."""
     is_current: Callable[[], bool] = lambda: True
-    """Returns False if the stage no longer shows all files that it should."""
+    """A function that returns False if the stage no longer shows all files that it should show."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the complete environment."""
+        """The complete environment of the template."""
         return {**ENVIRONMENT, "HOME": self.scratch, "TMPDIR": self.scratch}
 
 
@@ -92,16 +93,16 @@ class Mechanism(Protocol):
 
     @property
     def isolation(self) -> Isolation:
-        """Level of isolation."""
+        """The isolation that this mechanism provides."""
         ...
 
     def stage(self, visible: VisiblePaths, slots: int = 1) -> AbstractContextManager[Stage]:
-        """Set up a template that sees `visible`. The context cleans up at its end, when its processes must have ended.
+        """Set up a template that sees `visible`, for at most `slots` concurrent evaluations.
 
-        `slots`: maximum number of concurrent evaluations.
+        The context cleans up at its end. By then, the template's processes must have ended.
 
         Raises:
-            OSError: there is no place for the stage's files.
+            OSError: the stage's files cannot be created.
         """
         ...
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SCRATCH = "/tmp"  # noqa: S108  # inside the sandbox
 
 _MOST_OPEN = 100
-"""Maximum number of covered files and folders that are kept open. A process may have at most 1,024 descriptors."""
+"""Maximum number of covered files and folders that are kept open. A process usually gets only 1,024 descriptors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class Features:
     """Features of this machine's bubblewrap."""
 
     proc: bool = True
-    """Can mount a new `/proc`; often forbidden within a container."""
+    """True if it can mount a new `/proc`. Containers often forbid this."""
     disable_userns: bool = True
-    """Can forbid further user namespaces inside."""
+    """True if it can forbid further user namespaces inside."""
     size: bool = True
-    """Can limit the size of a folder in memory."""
+    """True if it can limit the size of a folder in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class Bubblewrap:
     """The mechanism that runs bubblewrap."""
 
     program: str
-    """The absolute path."""
+    """The absolute path of bubblewrap."""
     features: Features
     locks: Locks
 
     @property
     def isolation(self) -> Isolation:
-        """Full isolation: files, network and processes, each by more than one mechanism."""
+        """Full isolation. More than one mechanism isolates each of files, network and processes."""
         return Isolation(Level.FULL, ("bubblewrap", *self.locks.names, "rlimits"))
 
     @contextmanager
@@ -65,7 +65,7 @@ class Bubblewrap:
         confinement = (
             *limits(SCRATCH, slots),
             *self.locks.confinement(files=False, processes=False),
-            # This only isolates the evaluations from each other, in SCRATCH.
+            # These rules only isolate the evaluations from each other, in SCRATCH.
             *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, *folders)),
             *(f"device={device}" for device in DEVICES),
         )
@@ -101,9 +101,9 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", "/proc")
         yield from ("--dev", "/dev")
-        if not self.locks.landlock:  # a writable mapping of it would be memory that no limit counts
+        if not self.locks.landlock:  # A writable mapping of /dev/zero would be memory that no limit counts.
             yield from ("--ro-bind", os.devnull, "/dev/zero")
-        for slot in range(slots):  # each slot has its own limit, and leaves space for the others
+        for slot in range(slots):  # Each slot has its own limit, and so leaves space for the others.
             if self.features.size:
                 yield from ("--size", str(SCRATCH_SIZE))
             yield from ("--tmpfs", f"{SCRATCH}/{slot}")
@@ -122,12 +122,12 @@ class Bubblewrap:
 
 
 class _Covers:
-    """Covered paths. The kernel removes a mount when the file below it is removed or replaced."""
+    """The paths that mounts cover. If a covered file is removed or replaced, the kernel removes the mount."""
 
     def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
         self._known: dict[Path, tuple[int, ...]] = {}
         for place in places:
-            # the path is invisible inside as well
+            # These errors mean that the path is invisible inside as well.
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                 if len(self._known) < _MOST_OPEN:
                     cleanup.callback(os.close, os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
@@ -135,11 +135,11 @@ class _Covers:
 
     @property
     def places(self) -> Iterable[Path]:
-        """Existing paths to cover."""
+        """The existing paths to cover."""
         return self._known
 
     def hold(self) -> bool:
-        """Return whether the same files are still covered."""
+        """Return whether all covered files are still the same."""
         try:
             found = [_identity(place, is_open=number < _MOST_OPEN) for number, place in enumerate(self._known)]
         except OSError:
@@ -154,10 +154,10 @@ def _covered(places: Iterable[Path]) -> Iterator[_Covers]:
 
 
 def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
-    """Return the identity of a file or folder, which changes when the file is replaced.
+    """Return numbers that identify a file or folder. They change when it is replaced.
 
-    The inode number of an open file is not reused. The number of a closed file may be reused, but then the time of the
-    last change differs.
+    The inode number of an open file is not reused. The inode number of a closed file may be reused, but then the time
+    of the last change differs.
     """
     found = os.lstat(place)
     return found.st_dev, found.st_ino, 0 if is_open else found.st_ctime_ns
@@ -165,9 +165,9 @@ def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
 
 @contextmanager
 def _pipe(arguments: Iterable[str]) -> Iterator[int]:
-    """Return a pipe with the arguments for bubblewrap.
+    """Yield a descriptor from which bubblewrap can read its arguments.
 
-    Programs inside can read the command line, which would reveal names.
+    On the command line, programs inside could read them, and would learn the names of hidden files.
     """
     data = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
     read, write = os.pipe()
@@ -196,7 +196,7 @@ def _system() -> Iterator[str]:
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """Return the paths without duplicates, and without paths inside another path or inside a folder of the system."""
+    """Return the existing paths, without duplicates and paths inside another path or a folder of the system."""
     found: list[Path] = [Path(place) for place in SYSTEM if not Path(place).is_symlink()]
     system = len(found)
     for path in sorted(set(paths), key=lambda path: len(path.parts)):

@@ -25,7 +25,7 @@ class Locks:
     landlock: int
     """Version (ABI) of Landlock; 0 if there is none."""
     machine: str
-    """Machine for seccomp programs, as `os.uname` names it."""
+    """Kind of machine for seccomp programs, as `os.uname` names it."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -33,9 +33,9 @@ class Locks:
         return ("landlock", "seccomp") if self.landlock else ("seccomp",)
 
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
-        """Yield the part of a Stage's `confinement`.
+        """Yield the part of a Stage's `confinement` for these locks.
 
-        `files` and `processes`: True if no other mechanism protects them.
+        `files` and `processes` are True if no other mechanism protects them.
         """
         if self.landlock:
             yield f"landlock={self.landlock}"
@@ -53,7 +53,7 @@ class Locks:
 
 
 def locks() -> Locks | None:
-    """Find the locks of this kernel; None if there is no seccomp program for its machine."""
+    """Return the locks of this kernel, or None if there is no seccomp program for its machine."""
     machine = os.uname().machine
     if machine not in seccomp.MACHINES:
         return None

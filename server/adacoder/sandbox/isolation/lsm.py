@@ -1,8 +1,8 @@
-"""Isolation by Landlock and seccomp alone, where no namespaces can be created: in many containers, and on Ubuntu 24.04.
+"""Isolation by Landlock and seccomp alone. It is for machines without namespaces: many containers, and Ubuntu 24.04.
 
-A process may read the system's libraries, the interpreter and the project without its secrets, and write to its own
-scratch folder. It can reach neither the network nor any process outside. It can see the names of files that it may not
-read.
+A process may read the system's libraries, the interpreter, and the project without its secrets. It may write to its own
+scratch folder. It can reach neither the network nor any process outside. But it can see the names of files that it may
+not read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Landlocked:
 
     @property
     def isolation(self) -> Isolation:
-        """Files, network and processes, without namespaces."""
+        """Isolation of files, network and processes, without namespaces."""
         return Isolation(Level.LSM, (*self.locks.names, "rlimits"))
 
     @contextmanager
@@ -65,14 +65,14 @@ _Entries: TypeAlias = list[tuple[str, int]]
 
 
 def _visible(visible: VisiblePaths, listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Yield the visible paths with their rights. `listed` receives the entries of folders that may only be listed."""
+    """Yield the visible paths, each with its right. Add the folders that may only be listed to `listed`."""
     hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
     for folder in (*unmoved(visible.interpreter.folders), *map(real, (*TOOLS, *visible.shown))):
         yield from _around(folder, hidden, listed)
 
 
 def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Yield the rights for `place` without the `hidden` paths. Landlock rules can only allow, and not deny."""
+    """Yield paths and rights that allow `place` without the `hidden` paths, because Landlock's rules can only allow."""
     if is_within(place, hidden):
         return
     if not any(secret.is_relative_to(place) for secret in hidden):
@@ -89,8 +89,8 @@ def _entries(folder: Path) -> _Entries:
 
     Links are left out, because a rule for a link applies to its target.
 
-    Rules apply to the files that exist when the rules are made. A file that is created later can be read only by a
-    process that starts afterwards. Most editors create a new file when they save.
+    A rule applies only to a file that exists when the rule is made. If the entries change later, a new template is
+    needed to read the new files. This happens often, because most editors create a new file when they save.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         return sorted((entry.name, entry.inode()) for entry in entries if not entry.is_symlink())

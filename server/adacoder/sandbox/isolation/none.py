@@ -1,4 +1,4 @@
-"""No isolation: separate processes with limits, an environment without secrets, and a scratch folder."""
+"""No isolation. Code still gets its own processes with limits, an environment without secrets, and a scratch folder."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unconfined:
-    """No isolation, for users who accept `none`. Code may do whatever the user may."""
+    """The mechanism for users who accept no isolation. Code may do everything that the user may do."""
 
     @property
     def isolation(self) -> Isolation:
-        """No isolation: the limits stop accidents, but not attacks."""
+        """No isolation. The limits stop accidents, but not attacks."""
         return Isolation(Level.NONE, ("rlimits",))
 
     @contextmanager

@@ -1,7 +1,7 @@
 """Create scratch folders on disk, for mechanisms that have none in memory.
 
-The process that creates a folder holds a lock on it, which is released however the process ends. So if a folder can be
-locked, a process left it behind.
+The process that creates a folder holds a lock on it. The lock is released when the process ends, even if it is killed.
+So a folder that another process can lock was left behind.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
 
-SHORT = "/tmp"  # noqa: S108  # a socket's path may have at most 107 bytes, whatever TMPDIR says
+SHORT = "/tmp"  # noqa: S108  # A socket's path may have at most 107 bytes, and TMPDIR may be longer.
 _PREFIX = "adacoder-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
-"""Names that `tempfile` makes from the prefix."""
+"""Matches a name that `tempfile` makes from the prefix."""
 _FOLDER_BYTES = 4096
-"""Bytes that a folder takes on most file systems. Checking the size of each folder would take too long."""
+"""Each folder counts as this many bytes, as on most file systems. Reading the size of each would take too long."""
 _MOST_LOCKED = 8
 """Maximum number of nested folders that deny access to their owner. Each takes a descriptor during the search."""
 _MOST_SECONDS = 10.0
-"""Seconds that one start spends on removing old folders. The next one continues."""
+"""Seconds that one start of AdaCoder may spend on removing old folders. The next start continues."""
 
 
 @contextmanager
 def scratch(parent: str | None = None) -> Iterator[str]:
-    """Create a folder. At the end, remove it with everything that hostile code put into it.
+    """Create a folder and yield its path. At the end, remove it with everything that hostile code put into it.
 
-    `parent`: the folder to create it in; the default is the folder for temporary files.
+    It is created in `parent`, by default in the folder for temporary files.
     """
     folder, lock = _make(parent)
     try:
@@ -53,10 +53,10 @@ def scratch(parent: str | None = None) -> Iterator[str]:
 
 
 def _make(parent: str | None) -> tuple[str, int]:
-    """Create a folder. Return it with the descriptor of its lock."""
+    """Create and lock a folder. Return its path, and the descriptor that holds the lock."""
     while True:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-        # Until the folder is locked, another process may take it for an abandoned folder.
+        # Until the folder is locked, another process may take it for an abandoned one and remove it.
         with suppress(FileNotFoundError):
             lock = os.open(folder, os.O_RDONLY)
             if _is_locked(lock) and os.path.lexists(folder):
@@ -65,12 +65,12 @@ def _make(parent: str | None) -> tuple[str, int]:
 
 
 def _is_locked(folder: int) -> bool:
-    """Lock a new folder. Return True if it belongs to this process."""
+    """Lock a new folder. Return False if another process has locked it."""
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # this file system has no locks, so nothing is removed from it either
+    except OSError:  # This file system has no locks. So no process removes folders from it either.
         pass
     return True
 
@@ -81,7 +81,7 @@ def _remove(folder: str) -> None:
 
 
 def remove_left() -> None:
-    """Remove this user's scratch folders whose processes were killed. This takes some time."""
+    """Remove scratch folders of this user that killed processes left behind. This takes some time."""
     end = time.monotonic() + _MOST_SECONDS
     for parent in {tempfile.gettempdir(), SHORT}:
         with suppress(OSError):
@@ -95,8 +95,8 @@ def remove_left() -> None:
 
 
 def _keeps_names(folder: str) -> bool:
-    """Return whether only their owners can replace the entries of a folder."""
-    found = os.stat(folder)  # noqa: PTH116  # like everything in this file
+    """Return whether the entries of a folder can be replaced only by their owners."""
+    found = os.stat(folder)  # noqa: PTH116  # All of this file uses `os`.
     own = found.st_uid in (0, os.geteuid())
     return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
@@ -107,7 +107,7 @@ def _remove_if_left(folder: str) -> None:
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return
-        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # unconfined code may have changed the rights
+        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # Unconfined code may have changed the rights.
             os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101  # like everything in this file
         lock = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -118,11 +118,9 @@ def _remove_if_left(folder: str) -> None:
 
 
 def is_overfull(folder: str, pid: int | None) -> bool:
-    """Return whether an evaluation wrote more than it may.
+    """Return whether an evaluation wrote more than it may. This takes some time.
 
-    Its slot's folder counts, and deleted files that process `pid` holds.
-
-    This takes some time.
+    `folder` is the folder of its slot. Deleted files that the process `pid` still holds count as well.
     """
     size = 0 if pid is None else deleted_bytes(pid, str(Path(folder).parent))
     try:
@@ -132,12 +130,12 @@ def is_overfull(folder: str, pid: int | None) -> bool:
                 if size > SCRATCH_SIZE or count > SCRATCH_FILES:
                     return True
     except OSError:
-        return True  # the folders are too deep, or locked too many times; harmless code makes no such folders
+        return True  # The folders are too deep, or too many deny access. Harmless code makes no such folders.
     return size > SCRATCH_SIZE
 
 
 def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
-    """Yield the size of each entry below a folder. `locked` is the number of folders around it that were unlocked."""
+    """Yield the size of each entry below a folder. `locked` is the number of enclosing folders that denied access."""
     folders = [folder]
     while folders:
         place = folders.pop()
@@ -154,9 +152,9 @@ def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
 
 
 def _sizes_of_locked(folder: str, locked: int) -> Iterator[int]:
-    """Yield the sizes for a folder that denies access to its owner. The folder is unlocked during the search.
+    """Yield the sizes for a folder that denies access to its owner. During the search, access is allowed.
 
-    A link in its place is not followed, and a folder that was moved away is left alone.
+    If the folder was replaced by a link or moved away meanwhile, nothing is changed.
     """
     try:
         handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)

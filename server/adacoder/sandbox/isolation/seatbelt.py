@@ -1,6 +1,6 @@
-"""Isolation by macOS' own sandbox, sandbox-exec(1). Experimental: it has not been tried on that system yet.
+"""Isolation by macOS' own sandbox, sandbox-exec(1). This is experimental, and has not been tried on macOS yet.
 
-Like every mechanism, it is used only if the probe proves that it denies and allows the right things.
+Like every mechanism, it is used only if the probe proves that it denies and allows the right actions.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Seatbelt:
 
 
 def _profile(visible: VisiblePaths, folder: str) -> Iterator[str]:
-    """Yield the profile in the language of seatbelt. The last matching rule decides."""
+    """Yield the lines of the profile, in the language of seatbelt. The last rule that matches decides."""
     shown = dict.fromkeys(
         [*map(Path, _SYSTEM), *TOOLS, *unmoved(visible.interpreter.folders), *visible.shown, Path(folder)]
     )
     yield "(version 1)"
     yield "(deny default)"
-    yield "(allow process-fork)"  # for the template; limits prevent evaluations from starting processes
-    yield "(allow process-exec*)"  # of readable files
+    yield "(allow process-fork)"  # The template needs it. Limits prevent evaluations from starting processes.
+    yield "(allow process-exec*)"  # Only readable files can be executed.
     yield "(allow signal (target self) (target children))"
     yield "(allow sysctl-read)"
     yield '(allow file-read-metadata (subpath "/"))'

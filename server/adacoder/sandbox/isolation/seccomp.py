@@ -1,17 +1,17 @@
-"""Seccomp programs of the sandbox: the denied system calls, and the answer to each (seccomp(2)).
+"""Seccomp programs of the sandbox (seccomp(2)). They decide which system calls are denied, and with which error.
 
-The programs are in classic BPF. The *template* filter applies to the user's interpreter and all its descendants, from
-before its start. The *child* filter is added for the process of one evaluation, and denies the calls that only its
-template needs. It is small because it is loaded for each evaluation. This module only writes the programs, as the array
-of `struct sock_filter` that prctl(PR_SET_SECCOMP) takes, for any supported machine. If several filters apply, the
-kernel uses the strictest answer.
+The programs are in classic BPF. The *template* filter is loaded before the user's interpreter starts. It applies to the
+interpreter and all its descendants. The *child* filter is added for the process of one evaluation. It denies the calls
+that only the template needs, and is small, because it is loaded for each evaluation. If several filters apply, the
+kernel uses the strictest answer. This module only builds the programs, for any supported machine. A program is an array
+of `struct sock_filter`, as prctl(PR_SET_SECCOMP) takes it.
 
-A call that is not denied is allowed, except for calls that the filters do not know yet. Locks on files are an
-exception: the call reports success, but no lock is taken. The other answers show the reason:
+All calls that are not denied are allowed, but calls that the filters do not know yet are denied. A lock on a file gets
+a special answer: the call reports success, but no lock is taken. The other answers show the reason:
 
     EAFNOSUPPORT, ENETUNREACH   the network
     EAGAIN                      a new process or program
-    ENOSYS                      a call with an older form, which libraries fall back to
+    ENOSYS                      a call that has an older form, so that libraries use that form
     EPERM                       anything else
 """
 
@@ -33,9 +33,9 @@ MACHINES = frozenset(syscalls.MACHINES)
 """Supported machines, as uname(2) names them."""
 
 OWN_PID = int.from_bytes(b"pid?", "little")
-"""Placeholder in the child filter for the process's own id, as 4 little-endian bytes that occur nowhere else.
+"""Placeholder for the process's own id in the child filter. Its 4 bytes (little-endian) occur nowhere else there.
 
-No process has this id, so a filter in which it was not replaced denies every signal.
+No process has this id. So a filter that still has the placeholder denies every signal.
 """
 
 
@@ -50,15 +50,20 @@ class UnsupportedMachine(SandboxError):
 def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
     """Return the filter for the start of the user's interpreter. Fork, exec and further locks stay allowed.
 
-    `machine` is as in uname(2). `files` also denies changes to files that Landlock does not control, even through open
-    descriptors. It is needed if there are no read-only mounts. `signals` also denies every signal. It is needed if
-    there is neither a process namespace nor a Landlock scope. Raises UnsupportedMachine.
+    Args:
+        machine: as in uname(2).
+        files: True to deny changes to files that Landlock does not control, even through open descriptors. This is
+            needed if there are no read-only mounts.
+        signals: True to deny every signal. This is needed if there is neither a process namespace nor a Landlock scope.
+
+    Raises:
+        UnsupportedMachine: there is no filter for this machine.
     """
     known = _machine(machine)
     denials = [*_ALWAYS, *(_FILES if files else ()), *(_SIGNALS if signals else ())]
     return _assemble(
         *_foreign(known),
-        # The frequent calls come first that cannot be decided by number alone.
+        # Frequent calls whose arguments decide come first.
         *_on(known, "open", _truncation(1)),
         *_on(known, "openat", _truncation(2)),
         *_on(known, "mmap", _NO_SHARED_MEMORY),
@@ -75,9 +80,9 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) -> bytes:
     """Return the filter of a process that imports a module, and then forks the evaluations of its examples.
 
-    It denies the same calls as an evaluation's filter, except calls needed for importing and forking. `signals`: True
+    It denies the same calls as an evaluation's filter, except those needed for importing and forking. `signals` is True
     if the process could otherwise send signals to other processes. In that case, its evaluations cannot send any
-    signals, because the filter also covers them. The other arguments are as for `child_filter`.
+    signals either, because the filter also applies to them. The other arguments are as for `child_filter`.
     """
     known = _machine(machine)
     return _assemble(
@@ -95,12 +100,14 @@ def child_filter(machine: str, *, owns_devices: bool = False) -> bytes:
 
     The process may have no children, and may send signals only to itself.
 
-    The process cannot change the attributes of a file that it cannot open, because only Landlock knows which files are
-    its own. With `owns_devices`, it cannot change any attributes: device nodes can be opened, and root could deny
-    everyone access to them.
+    It can change the attributes of a file only through an open descriptor, because Landlock decides which files it can
+    open. If `owns_devices` is True, it cannot change any attributes. Otherwise it could, as root, open a device node
+    and deny everyone access to it.
 
-    The filter must be loaded last, over the template's filter and with OWN_PID replaced. `machine` is as in uname(2).
-    Raises UnsupportedMachine.
+    The filter must be loaded last, on top of the template's filter, with OWN_PID replaced. `machine` is as in uname(2).
+
+    Raises:
+        UnsupportedMachine: there is no filter for this machine.
     """
     known = _machine(machine)
     return _assemble(
@@ -124,7 +131,7 @@ def _machine(name: str) -> Machine:
 
 
 class Errno(IntEnum):
-    """Linux's error numbers, the same on any system."""
+    """Error numbers of Linux. They are listed here because other systems have other numbers."""
 
     SUCCESS = 0
     """The call does nothing, and reports success."""
@@ -142,13 +149,13 @@ class _Instruction:
     code: int
     operand: int
     if_true: int = 0
-    """Number of instructions to skip if the comparison holds, at most 255."""
+    """Number of instructions to skip if the comparison holds. At most 255."""
     if_false: int = 0
-    """Number of instructions to skip if it does not hold, at most 255."""
+    """Number of instructions to skip if the comparison does not hold. At most 255."""
 
 
 _Block: TypeAlias = tuple[_Instruction, ...]
-"""Consecutive instructions. Jumps stay within the block, or lead to the instruction right after it."""
+"""Consecutive instructions. A jump stays within the block, or leads to the instruction right after the block."""
 
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _IF_EQUAL, _IF_GREATER, _IF_AT_LEAST, _IF_ANY_BIT = 0x15, 0x25, 0x35, 0x45
@@ -168,7 +175,7 @@ _LOAD_ARCHITECTURE = _load(4)
 
 
 def _load_argument(index: int) -> _Block:
-    """Load the low word of a call's argument. The kernel reads no more of the arguments that are used here."""
+    """Load the low word of a call's argument. For the arguments used here, the kernel also reads only this word."""
     return _load(16 + 8 * index)
 
 
@@ -177,15 +184,15 @@ def _mask(bits: int) -> _Block:
 
 
 def _answer(errno: Errno) -> _Block:
-    """End the program by denying the call with this error."""
+    """End the program, and deny the call with this error."""
     return (_Instruction(_RETURN, 0x0005_0000 | errno),)
 
 
 _ALLOW: _Block = (_Instruction(_RETURN, 0x7FFF_0000),)
 _KILL_PROCESS: _Block = (_Instruction(_RETURN, 0x8000_0000),)
 
-# Each of these functions runs `then` on a condition. `then` must end the program. Otherwise, the program continues
-# after it.
+# Each of these functions returns a block that runs `then` if a condition holds. `then` must end the program. If the
+# condition does not hold, the program continues after the block.
 
 
 def _if_any(values: Iterable[int], then: _Block) -> _Block:
@@ -221,36 +228,34 @@ def _if_within(values: range, then: _Block) -> _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Denial:
-    """System calls, separated by spaces, that are denied with `errno`."""
+    """System calls that are denied with `errno`. Their names are separated by spaces."""
 
     errno: Errno
     calls: str
 
 
 _ALWAYS = (
-    # No network. Socket pairs that are connected from the start stay allowed (below), because asyncio wakes itself with
-    # one.
+    # No network. Socket pairs that are connected from the start stay allowed (below). asyncio uses one to wake itself.
     _Denial(Errno.EAFNOSUPPORT, "socket"),
     _Denial(Errno.ENETUNREACH, "connect bind listen accept accept4 sendmmsg recvmmsg"),
-    # The arguments of these calls are in memory, which filters cannot see, or the calls do the work of other calls
-    # unseen.
+    # Filters cannot see what these calls do, because their arguments are in memory, or because they run other calls.
     _Denial(Errno.ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register io_setup"),
-    # No access to other processes' memory, descriptors or signals by ways that the rules for kill do not cover.
+    # No access to the memory and descriptors of other processes, and no signals that the rules for kill do not cover.
     _Denial(Errno.EPERM, "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp"),
     _Denial(Errno.EPERM, "pidfd_getfd pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo"),
-    # No namespaces and mounts, which would undo the file system that the sandbox shows.
+    # No namespaces and mounts, because they would change the file system that the sandbox shows.
     _Denial(Errno.EPERM, "unshare setns chroot pivot_root mount umount2 mount_setattr"),
     _Denial(Errno.EPERM, "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick"),
-    # Access to files only by their paths, because Landlock and mounts confine paths. No device files.
+    # No access to files except by their paths, because Landlock and mounts confine paths. No device files.
     _Denial(Errno.EPERM, "name_to_handle_at open_by_handle_at fanotify_init mknod mknodat"),
-    # A lock would make all others wait, and any process that can open a file for reading can lock it. Other processes
-    # cannot open the evaluation's own files, so a lock that is not taken does no harm.
+    # No locks. Any process that can read a file could lock it, and make all others wait. A lock on the evaluation's own
+    # files is not needed, because no other process can open them.
     _Denial(Errno.SUCCESS, "flock"),
-    # No attributes that outlast their file's content, and no watches on other activity. A user has few watches.
+    # No attributes that outlast a file's content. No watches on other activity, because a user has only few of them.
     _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
     _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
     _Denial(Errno.EPERM, "inotify_init inotify_init1 inotify_add_watch"),
-    # No parts of the kernel that only administrators need, or that attacks on the kernel often start with.
+    # No parts of the kernel that only administrators need, or where attacks on the kernel often start.
     _Denial(Errno.EPERM, "bpf perf_event_open userfaultfd personality modify_ldt iopl ioperm lookup_dcookie syslog"),
     _Denial(Errno.EPERM, "init_module finit_module delete_module kexec_load kexec_file_load reboot vhangup"),
     _Denial(Errno.EPERM, "swapon swapoff acct quotactl quotactl_fd sethostname setdomainname"),
@@ -258,7 +263,7 @@ _ALWAYS = (
     # No change of user, and no additional rights.
     _Denial(Errno.EPERM, "setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid"),
     _Denial(Errno.EPERM, "capset lsm_set_self_attr add_key request_key keyctl"),
-    # No memory that its limit does not count, that cannot be swapped out, or that outlives the process.
+    # No memory that the limit does not count, that cannot be swapped out, or that outlives the process.
     _Denial(Errno.EPERM, "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl"),
     _Denial(Errno.EPERM, "mq_open mq_unlink mlock mlock2 mlockall memfd_create memfd_secret vmsplice"),
     # No influence on when and where processes run, because these calls affect all of the user's processes.
@@ -271,28 +276,28 @@ _FILES = (
     _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"),
     # Landlock controls this call only from ABI 3 on.
     _Denial(Errno.EPERM, "truncate"),
-    # A deleted file can stay in a message with its descriptor, where no limit counts its size.
+    # A message can hold the descriptor of a deleted file, whose size no limit counts.
     _Denial(Errno.EPERM, "sendmsg"),
 )
 
 _SIGNALS = (
-    # An id may belong to any of the user's processes, and the template's filter cannot know each child's own id.
+    # An id may belong to any process of the user, and the template's filter cannot know the id of each child.
     _Denial(Errno.EPERM, "kill tkill tgkill"),
 )
 
 _CHILD = (
-    # One process for each evaluation, so that the process that is judged is also the one that is killed at the end.
+    # An evaluation has only one process. So the process that is judged is also the process that is killed at the end.
     _Denial(Errno.EAGAIN, "fork vfork"),
     _Denial(Errno.ENOSYS, "clone3"),
 )
 
 _IMPORTER = (
     _Denial(Errno.EAGAIN, "execve execveat"),
-    # The process stays in its session and group, and gets no handle to other processes.
+    # The process must stay in its session and group, and must get no handle to other processes.
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
-    # A path may lead to the folder of another evaluation. Landlock decides which files get a descriptor.
+    # A path may lead to the folder of another evaluation. Through descriptors, Landlock decides about access.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
-    # A Landlock rule pins the file that it names, even after the file is deleted.
+    # A Landlock rule keeps the file that it names, even after the file is deleted.
     _Denial(Errno.EPERM, "landlock_create_ruleset landlock_add_rule"),
 )
 
@@ -300,7 +305,7 @@ _ATTRIBUTES = (_Denial(Errno.EPERM, "fchmod utimensat"),)
 
 
 def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction]:
-    """Deny calls by the loaded number."""
+    """Yield instructions that deny these calls by the loaded number."""
     listed = [*denials]
     for errno in Errno:
         names = [name for denial in listed if denial.errno is errno for name in denial.calls.split()]
@@ -309,9 +314,10 @@ def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction
 
 
 def _foreign(machine: Machine) -> _Block:
-    """Deny calls of other machines and unknown calls. Leave the number of a known call loaded.
+    """Deny unknown calls and calls of other machines. Afterwards, the number of a known call is loaded.
 
-    On another architecture, the same numbers mean other calls. The x32 calls of x86-64 have numbers above all others.
+    On another architecture, the same numbers mean other calls. The x32 calls of x86-64 have numbers above all others,
+    so they count as unknown.
     """
     return (
         *_LOAD_ARCHITECTURE,
@@ -326,14 +332,14 @@ def _foreign(machine: Machine) -> _Block:
 
 
 def _on(machine: Machine, calls: str, then: _Block) -> _Block:
-    """Run `then`, which must end the program, if the number of one of these calls is loaded."""
+    """Run `then` if the number of one of these calls is loaded. `then` must end the program."""
     numbers = machine.numbers(calls.split())
     return _if_any(numbers, then) if numbers else ()
 
 
 _CLONE_THREAD, _CLONE_FILES = 0x0001_0000, 0x0000_0400
 _CLONE_NEW = 0x7E02_0000
-"""CLONE_NEWNS, -CGROUP, -UTS, -IPC, -USER, -PID and -NET."""
+"""The flags CLONE_NEWNS, CLONE_NEWCGROUP, -UTS, -IPC, -USER, -PID and -NET."""
 _NO_NAMESPACES = (*_load_argument(0), *_if_bits(_CLONE_NEW, _answer(Errno.EPERM)), *_ALLOW)
 _THREADS = (
     *_load_argument(0),
@@ -341,7 +347,7 @@ _THREADS = (
     *_unless(_CLONE_THREAD | _CLONE_FILES, _answer(Errno.EAGAIN)),
     *_ALLOW,
 )
-"""Allow only threads that share their descriptors, because the limit of descriptors applies to each table."""
+"""Allow only threads that share their descriptors. Otherwise each thread could have as many as the limit allows."""
 
 _MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 _NO_SHARED_MEMORY = (
@@ -350,9 +356,9 @@ _NO_SHARED_MEMORY = (
     *_if_any([_MAP_SHARED | _MAP_ANONYMOUS], _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Deny shared memory without a file: a mapping of a single page keeps all of it, and no limit counts it.
+"""Deny shared memory without a file. A mapping of a single page can keep all of it, and no limit counts it.
 
-MAP_SHARED_VALIDATE has the bit of MAP_SHARED; MAP_PRIVATE does not.
+MAP_SHARED_VALIDATE contains the bit of MAP_SHARED, and MAP_PRIVATE does not.
 """
 
 _OWN_SIGNALS = (*_load_argument(0), *_unless(OWN_PID, _answer(Errno.EPERM)), *_ALLOW)
@@ -379,9 +385,9 @@ _CONNECTED_PAIRS = (
     *_if_bits(_DATAGRAM, _answer(Errno.EAFNOSUPPORT)),
     *_ALLOW,
 )
-"""Allow only streams: a datagram socket of a pair can send to any other socket, by sendto or sendmsg.
+"""Allow only streams. A datagram socket of a pair could send to any other socket, by sendto or sendmsg.
 
-SOCK_DGRAM has the bit, as does SOCK_RAW, which means the same here. SOCK_STREAM and SOCK_SEQPACKET do not.
+SOCK_DGRAM contains the bit. So does SOCK_RAW, which means the same here. SOCK_STREAM and SOCK_SEQPACKET do not.
 """
 
 _BY_DESCRIPTOR = (
@@ -391,10 +397,10 @@ _BY_DESCRIPTOR = (
     *_unless(0, _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Allow changes only to the times of an open file: without a path, both words of that pointer are 0."""
+"""Allow changes only to the times of an open file. In such a call, both words of the pointer to the path are 0."""
 
 _LOCKS = (6, 7, 37, 38)
-"""F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW."""
+"""The commands F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW."""
 _SETOWN, _SETSIG, _SETOWN_EX, _SETLEASE, _NOTIFY, _SETPIPE_SZ = 8, 10, 15, 1024, 1026, 1031
 _SET_RW_HINT, _SET_FILE_RW_HINT, _SETDELEG = 1036, 1038, 1040
 _COMMANDS = (
@@ -404,11 +410,12 @@ _COMMANDS = (
     *_if_any([_SET_RW_HINT, _SET_FILE_RW_HINT, _SETDELEG], _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Deny an owner of a descriptor: the owner gets any signal, even SIGKILL, when there is something to read.
+"""Deny some commands of fcntl. Commands for locks get the same answer as `flock`.
 
-Deny a lease on a file, because it makes others wait when they open the file. Deny a watch on a folder. Deny more than
-its share of the memory that all pipes of a user may take. Deny a hint on a file that is only read, because the next
-evaluation could read the hint. Locks are as for `flock`.
+An owner of a descriptor is denied, because the owner gets any signal, even SIGKILL, when there is something to read. A
+lease on a file makes others wait when they open the file. A watch on a folder is denied as above. A larger pipe would
+take memory that all pipes of the user share. A hint on a file works without write access, and the next evaluation could
+read the hint.
 """
 
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
@@ -420,22 +427,21 @@ _CONTROLS = (
     *_mask(0xFF00),
     *_if_any([ord(kind) << 8 for kind in "fvX\x94\xf5"], _answer(Errno.EPERM)),
 )
-"""Deny an owner of a socket, as above, typing into the terminal, and calls of file systems. More tests can follow.
+"""Deny an owner of a socket (as above), typing into the terminal, and calls of file systems. More tests can follow.
 
-Many of those calls change a file that is open only for reading, or its attributes. The second byte of a call's number
-shows its owner: all file systems (f, v, X), Btrfs (0x94), or F2FS (0xf5). Cloning a file into another needs write
-access and stays allowed.
+Many calls of file systems change a file that is open only for reading, or its attributes. The second byte of a call's
+number shows where it belongs: to all file systems (f, v, X), to Btrfs (0x94) or to F2FS (0xf5). Cloning a file into
+another one needs write access, and stays allowed.
 """
 
 _TRUNC, _ACCESS_MODE = 0o1000, 0o3
 
 
 def _truncation(flags: int) -> _Block:
-    """Deny O_TRUNC without write access, which Landlock controls only from ABI 3 on.
+    """Deny O_TRUNC without write access, because Landlock controls it only from ABI 3 on.
 
-    `flags` is the index of that argument.
-
-    Neither O_RDONLY nor 3 gives write access. 3 is not a defined mode, but the kernel accepts it.
+    `flags` is the index of the argument with the flags. O_RDONLY (0) gives no write access. Neither does 3, which is
+    not a defined mode, but which the kernel accepts.
     """
     truncating = (*_mask(_ACCESS_MODE), *_if_any([0, 3], _answer(Errno.EPERM)), *_ALLOW)
     return (*_load_argument(flags), *_if_bits(_TRUNC, truncating), *_ALLOW)

@@ -1,7 +1,6 @@
-"""Numbers of Linux's system calls that the seccomp filters name.
+"""Numbers of the Linux system calls that the seccomp filters name.
 
-The numbers are from the kernel's own tables, arch/x86/entry/syscalls/syscall_64.tbl and scripts/syscall.tbl, of Linux
-6.18.
+The numbers are from the tables of Linux 6.18: arch/x86/entry/syscalls/syscall_64.tbl and scripts/syscall.tbl.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NEWEST = 469
-"""Last call that the filters consider, file_setattr. From 424 on, all machines use the same numbers."""
+"""The highest number that the filters know. It belongs to file_setattr. From 424 on, all machines use the same numbers.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class Machine:
     """A kind of machine, with its own numbers of system calls."""
 
     architecture: int
-    """The machine's AUDIT_ARCH in linux/audit.h."""
+    """The machine's AUDIT_ARCH, as in linux/audit.h."""
     unassigned: range
     """Unassigned numbers between the machine's own calls and the calls that all machines share."""
     column: int
-    """Column of the machine's numbers in the table."""
+    """Column of `_TABLE` with the machine's numbers."""
 
     def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
         """Return the numbers of the calls with these names, without calls that the machine lacks."""

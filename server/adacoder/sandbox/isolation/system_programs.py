@@ -1,7 +1,7 @@
-"""Programs that run outside isolation: only the system's own, in folders that only root can change.
+"""Find the programs that run outside isolation. They must be the system's own, in folders that only root can change.
 
-A program's place on PATH proves nothing, since PATH may contain an activated environment, `.`, or a folder of the
-project.
+A program on PATH need not be the system's own, because PATH may contain an activated environment, `.`, or a folder of
+the project.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FOLDERS = (
     *("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"),
     *("/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin", "/run/current-system/profile/bin"),
 )
-"""Folders for the system's programs. The last ones are for NixOS, Nix for all users, and Guix. In a container, root
+"""Folders of the system's programs. The last three are for NixOS, Nix for all users, and Guix. In a container, root
 owns everything, so only these folders distinguish the system's programs from a project's.
 """
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -25,7 +25,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 def program_of_system(name: str) -> Path | None:
     """Return the real path of a program in a system folder that is on PATH.
 
-    Return None if users other than root could have put it there.
+    Programs that a user other than root could have put there do not count. If no program is left, return None.
     """
     for folder in _FOLDERS:
         path = Path(os.path.realpath(os.path.join(folder, name)))  # noqa: PTH118  # Path has no realpath that never raises
@@ -35,12 +35,12 @@ def program_of_system(name: str) -> Path | None:
 
 
 def program_of_others(name: str) -> str | None:
-    """Return the path of a program on PATH that is not the system's."""
+    """Return the path of a program on PATH, if the system itself has no such program."""
     return shutil.which(name) if program_of_system(name) is None else None
 
 
 def environment() -> dict[str, str]:
-    """Return the complete environment of such a program."""
+    """Return the complete environment for a program of the system."""
     return {"PATH": os.defpath, "LANG": "C.UTF-8"}
 
 
@@ -63,11 +63,10 @@ def _is_roots(path: Path) -> bool:
 
 
 def _is_nobodys(user: int) -> bool:
-    """Return whether `user` stands for all users that this user namespace does not know.
+    """Return whether `user` is the id that stands for all users that this user namespace does not know.
 
-    No process in the namespace can run as such a user.
-
-    In a container started by an ordinary user, the machine's root is among the unknown users.
+    No process in the namespace can run as such a user. In a container that an ordinary user started, the machine's root
+    is one of them.
     """
     with suppress(OSError, ValueError):
         unknown = int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii"))
