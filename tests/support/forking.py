@@ -1,7 +1,7 @@
-"""Language servers that start at once: forks of a process that has imported what a server imports.
+"""Start language servers at once: as forks of a process that has imported the modules of a server.
 
 Importing takes most of the CPU time of a server's start, and of its first job. A test of what is imported, or of how a
-server starts, starts a process in the usual way, because a fork hides that a late import needs another one before it.
+server starts, starts a process in the usual way. A fork hides that a late import needs another one before it.
 """
 
 from __future__ import annotations

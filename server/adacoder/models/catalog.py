@@ -1,4 +1,4 @@
-"""Models of a server: those that are installed or loaded, and the choice of a default model."""
+"""List the models of a server, and choose a default model."""
 
 from __future__ import annotations
 

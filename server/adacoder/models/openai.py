@@ -227,7 +227,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
 async def _events(response: httpx.Response) -> AsyncGenerator[Mapping[str, object]]:
     """Yield the JSON objects of a stream of server-sent events, up to `[DONE]`.
 
-    An event without data means nothing. The last event may end without an empty line; if it is cut off, it is ignored.
+    Events without data are skipped. The last event may end without an empty line; if it is cut off, it is ignored.
     """
     data: list[str] = []
     async for line in response.aiter_lines():

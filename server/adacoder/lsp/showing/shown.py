@@ -112,6 +112,7 @@ class Shown:
 
     def configured(self) -> None:
         """Update everything after a change of the editor's settings."""
+        self._change += 1
         uris = list(self._settings)
         self._settings.clear()
         for uri in uris:
