@@ -6,11 +6,12 @@ determine the format.
     HumanEval, EvalPlus's files with a `test`   prompt entry_point canonical_solution test
     HumanEval-ET                                prompt entry_point canonical_solution test_case_list
     HumanEval+ and MBPP+ of EvalPlus            prompt entry_point canonical_solution base_input plus_input atol
-    MBPP, MBPP-ET; sanitized                    text (prompt) code test_list test_setup_code (test_imports)
+    MBPP, MBPP-ET                               text code test_list test_setup_code
+    sanitized MBPP                              prompt code test_list test_imports
     LiveCodeBench                               question_content starter_code public_test_cases private_test_cases
 
-An MBPP task becomes a function with the signature of its `code`. Its docstring is the `text` and the first test. This
-test is then not hidden (SEMAG, section 4.1). LiveCodeBench tasks that read standard input are left out. APPS,
+An MBPP task becomes a function with the signature of its `code`. Its docstring is the `text` and the first test, so
+that test is not hidden (SEMAG, section 4.1). LiveCodeBench tasks that read standard input are left out. APPS,
 CodeContests and SWE-bench are not supported, because their tasks do not ask for a function.
 """
 

@@ -1,7 +1,7 @@
 """`adacoder check --junit FILE`: write the results in the XML format that continuous integration systems read.
 
 Each file is a suite, and each docstring is a case. If a docstring proves nothing, or if all its examples are skipped,
-its case counts as skipped and has the reason. But if the user asked for the docstring by name, the case counts as a
+its case is reported as skipped, with the reason. But if the user asked for the docstring by name, the case counts as a
 failure.
 """
 

@@ -186,7 +186,7 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
     """Return the name of the function at `place`, and the edit that inserts a docstring skeleton.
 
     Raises:
-        TargetError: the function has a docstring already, does not exist or cannot be a target, or the text has
+        TargetError: the function already has a docstring, does not exist or cannot be a target, or the text has
             changed.
     """
     from adacoder.source.locate import undocumented
@@ -200,7 +200,7 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
     definition = undocumented(snapshot.text, snapshot.path, line=line, qualname=qualname)
     if definition is None:
         target = _function_at(place, snapshot)  # raises if there is no such function
-        raise TargetError(f"'{target.name}' has a docstring already.")
+        raise TargetError(f"'{target.name}' already has a docstring.")
     return definition.name, skeleton(definition)
 
 

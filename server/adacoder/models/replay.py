@@ -106,7 +106,7 @@ def _difference(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:
 
 
 def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the common beginning."""
+    """Return the length of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

@@ -195,7 +195,8 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough, *, may_think: bool) -> Reply:
-        # If parts carry no token counts, only the end of a reply shows how much of the prompt the model saw.
+        # Without token counts in its parts, only the end of a reply shows whether the prompt was cut. So such a reply
+        # may be ended early only if the prompt is estimated to fit into the window.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, thoughts, parts = "", "", 0
         began = time.perf_counter()

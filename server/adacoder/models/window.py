@@ -1,9 +1,9 @@
 """Estimate the size of a text in tokens before it is sent.
 
 The exact size is unknown, because the tokenizer belongs to the model, and servers do not offer it. So there are two
-estimates. `estimate` is too high rather than too low, for planning. `lower_estimate` is never too high, so it can prove
-that a server truncated a prompt. From the counts in replies, a `Calibration` learns how far `estimate` is off for a
-model.
+estimates. `estimate` errs on the high side, and is used for planning. `lower_estimate` is never too high, so it can
+prove that a server truncated a prompt. From the counts in replies, a `Calibration` learns how far `estimate` is off for
+a model.
 """
 
 from __future__ import annotations

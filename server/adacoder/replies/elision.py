@@ -1,4 +1,4 @@
-"""Fill in elisions, the parts of a function that a reply replaces by `# ... existing code ...`.
+"""Fill in elisions, the parts of a function that a reply replaces with `# ... existing code ...`.
 
 Agents and chats that edit files write such comments. Of 7,037 recorded replies, 4 contain one.
 """

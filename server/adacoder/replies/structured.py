@@ -39,7 +39,7 @@ def texts_in_json(text: str) -> Iterator[str]:
 def _codes(value: JSON) -> Iterator[str]:
     """Yield the code in a value.
 
-    A list of lines is one text. A text may itself be JSON. The `arguments` of a tool call often are.
+    A list of lines is joined into one text. A text may itself contain JSON, as the `arguments` of a tool call often do.
     """
     waiting = [value]
     while waiting:

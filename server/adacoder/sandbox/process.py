@@ -257,7 +257,10 @@ class TemplateProcess:
 
     @property
     def scratch_on_disk(self) -> Path | None:
-        """Folder on disk whose subfolder N belongs to slot N. None if it is in memory, where its size is limited."""
+        """The scratch folder if it is on disk. Subfolder N belongs to slot N.
+
+        None if scratch space is in memory, where its size is limited.
+        """
         return Path(self._stage.scratch) if self._stage.on_disk else None
 
     def resident(self) -> int:

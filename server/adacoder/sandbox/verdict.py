@@ -410,7 +410,7 @@ def _hint(example: Example, got: str, answer: Answer) -> str:
 
 
 def _may_take_text_for_output(example: Example, got: str) -> bool:
-    """Return whether the wanted output equals the output, apart from lines at its end that look like prose."""
+    """Return whether the expected output is the actual output, followed by a line that looks like prose."""
     lines = example.want.splitlines(keepends=True)
     shown = got.count("\n")
     if shown >= len(lines) or not _LIKE_PROSE.match(lines[shown]):

@@ -119,7 +119,7 @@ BAD: dict[str, tuple[Run, int, str]] = {
     "no reply": (Run(("apply", "shapes.py")), 2, "Missing option '--reply'"),
     "nothing to check there": (Run(("check", "nowhere.py")), 2, "There is no file "),
     "an option beside JSON": (Run(("check", "--json", "-v")), 2, "--verbose and --json cannot be combined"),
-    "no such command": (Run((*GENERATE, "--interpreter", "nopython")), 2, "no Python interpreter 'nopython' in PATH"),
+    "no such command": (Run((*GENERATE, "--interpreter", "nopython")), 2, "no Python interpreter 'nopython' on PATH"),
     "a file that changed meanwhile": (Run(between=changed), 2, "changed in the meantime and was left as it is"),
 }
 SINGLE_ROUND = ("--max-iterations", "0")

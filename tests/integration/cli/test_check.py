@@ -503,7 +503,7 @@ def test_an_interpreter_by_name(desk: Desk) -> None:
         assert desk.run("check", "--interpreter", Path(sys.executable).name).code == 0
     ran = desk.run("check", "--interpreter", "python0.1")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.error_lines == ["There is no Python interpreter 'python0.1' in PATH: correct --interpreter."]
+    assert ran.error_lines == ["There is no Python interpreter 'python0.1' on PATH: correct --interpreter."]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)

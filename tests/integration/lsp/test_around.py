@@ -218,7 +218,7 @@ async def test_the_skeleton_of_a_docstring(editor: Client, ending: str) -> None:
 async def test_a_docstring_that_is_there_is_left_alone(editor: Client) -> None:
     uri = await editor.write("names.py", STUB)
     answer = await editor.execute("writeDocstring", {"uri": uri, "qualifiedName": "initials"})
-    assert (answer["accepted"], answer["reason"]) == (False, "'initials' has a docstring already.")
+    assert (answer["accepted"], answer["reason"]) == (False, "'initials' already has a docstring.")
     answer = await editor.execute("writeDocstring", {"uri": uri, "position": {"line": 99, "character": 0}})
     assert "no function at line 100" in answer["reason"]
     assert editor.all("workspace/applyEdit") == []

@@ -363,7 +363,7 @@ async def new_token(client: Client, title: str) -> types.ProgressToken | None:
 
 
 class _Messages:
-    """Sends the first message at once. After that, it sends only the latest message after each pause."""
+    """Sends the first message at once, and later at most one message every `_PAUSE` seconds: the latest."""
 
     def __init__(self, send: Callable[[str], None]) -> None:
         self._send = send

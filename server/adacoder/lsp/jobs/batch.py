@@ -1,4 +1,4 @@
-"""Generate all stubs of a file in sequence. Each stub gets its own job, which starts from the current text."""
+"""Write the bodies of all stubs in a file, one after another. Each stub has its own job, based on the current text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PAUSE = 0.02
 
 @dataclass(eq=False)
 class Batch(Activity):
-    """One request to generate the stubs of a file."""
+    """A request to write the bodies of all stubs in a file."""
 
     snapshot: Snapshot
     """The document when the batch started."""
@@ -76,7 +76,7 @@ class Batches:
         self._closing = False
 
     async def start(self, snapshot: Snapshot) -> Batch:
-        """Start generating the stubs of a file in the background.
+        """Start to write the bodies of a file's stubs in the background.
 
         Raises:
             TargetError: the file has no stubs, another batch is writing them, or the server is shutting down.
@@ -123,7 +123,7 @@ class Batches:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _perform(self, batch: Batch) -> None:
-        """Write the stubs in sequence. Show one message at the end, even after a cancellation."""
+        """Fill in the stubs one after another. Show one message at the end, even after a cancellation."""
         title = f"AdaCoder: generating the stubs in {batch.snapshot.path.name}"
         ended: str = ""
         try:

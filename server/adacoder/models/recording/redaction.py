@@ -100,7 +100,7 @@ class Redaction:
 
     @classmethod
     def here(cls, workspace: Path | None = None, servers: Iterable[str] = ()) -> Self:
-        """Return the Redaction for this process and a workspace. It uses no network."""
+        """Build the Redaction for this process and a workspace, without any use of the network."""
         workspaces = [] if workspace is None else _spellings(str(workspace))
         homes = [home[0] for home in map(_HOME.match, workspaces) if home]
         with suppress(RuntimeError):  # The user's home folder is unknown.

@@ -112,7 +112,7 @@ class StandingModule(worker.ModuleUnderTest):
     """The module under test in the process of a docstring."""
 
     def __init__(self, fields: list[str], standing: Standing) -> None:
-        """`fields` are the fields of `load`."""
+        """`fields` are the arguments of the command `load`."""
         super().__init__(fields, lambda path: False)
         self._standing = standing
 
@@ -121,7 +121,7 @@ class StandingModule(worker.ModuleUnderTest):
         self._recursion_limit = self._standing.recursion_limit
         name, namespace, codes = self._standing.ready
         if name != self._name:
-            raise RuntimeError("its module is not there")
+            raise RuntimeError(f"the imported module is {name}, not {self._name}")
         self.observe(codes)
         return self.begin(namespace, [])
 

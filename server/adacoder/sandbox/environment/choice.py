@@ -77,7 +77,7 @@ def look_up(name: str, folder: Path) -> Path:
     command = shutil.which(name) if os.sep not in name else None
     path = Path(os.path.abspath(folder / (command or name)))  # noqa: PTH100  # resolve() would follow the links
     if os.sep not in name and not is_file(path):
-        raise SandboxError(f"There is no Python interpreter '{name}' in PATH: ", remedy, ".")
+        raise SandboxError(f"There is no Python interpreter '{name}' on PATH: ", remedy, ".")
     _must_be_interpreter(path, name if name == str(path) else f"{name} ({path})", remedy)
     return path
 

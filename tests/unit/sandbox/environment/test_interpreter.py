@@ -70,7 +70,7 @@ def test_a_setting_that_leads_nowhere(tmp_path: Path) -> None:
 def test_a_bare_name_is_a_command_in_path(tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(base / "bin"))
     assert find(Path("python3.11"), tmp_path, tmp_path).path == base / "bin/python3.11"
-    with pytest.raises(SandboxError, match=r"no Python interpreter 'python3.99' in PATH: correct --interpreter"):
+    with pytest.raises(SandboxError, match=r"no Python interpreter 'python3.99' on PATH: correct --interpreter"):
         find(Path("python3.99"), tmp_path, tmp_path)
 
 
