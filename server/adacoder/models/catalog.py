@@ -39,7 +39,7 @@ _MOST_ASKED = 50
 _ASKING = 20.0
 """Timeout in seconds for describing all models."""
 _LONGEST_NAME = 1000
-"""Maximum length of a name from a server. Models with longer names, or with control characters in them, are ignored."""
+"""Maximum length of a name from a server. Models with longer names, or with line breaks in them, are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ def _installed(tag: Mapping[str, object], most: int | None) -> InstalledModel:
 
 
 def _is_name(name: str) -> bool:
-    return 0 < len(name) <= _LONGEST_NAME and name.isprintable()
+    return len(name) <= _LONGEST_NAME and len(name.splitlines()) == 1
 
 
 def _served(card: Mapping[str, object]) -> InstalledModel:

@@ -130,12 +130,19 @@ def test_what_cannot_be_done_is_said(desk: Desk, arguments: tuple[str, ...], say
 
 
 def test_models_of_a_server_are_listed_as_users_name_them(desk: Desk) -> None:
-    models = (standin_openai.Model("qwen:small", parameters=630_167_424), standin_openai.Model("other"))
+    names = ("other", "two\nlines", "evil\x1b[2J")
+    models = (
+        standin_openai.Model("qwen:small", parameters=630_167_424),
+        standin_openai.Model("large", parameters=1_040_000_000_000),
+        *map(standin_openai.Model, names),
+    )
     with standin_openai.StandIn(engine=standin_openai.Engine.LLAMA_CPP, models=models).in_thread() as server:
         ran = desk.run("models", "--base-url", server.host)
         told = desk.run("models", "--base-url", server.host, "--json")
-    assert ran.out.splitlines() == ["openai:qwen:small  630M", "openai:other  size unknown"]
-    assert [json.loads(line)["name"] for line in told.out.splitlines()] == ["openai:qwen:small", "openai:other"]
+    shown = {line.split()[0]: line.split()[1] for line in ran.out.splitlines()}
+    unknown = dict.fromkeys(("openai:other", "openai:evil\\x1b[2J"), "size")
+    assert shown == {"openai:large": "1,040B", "openai:qwen:small": "630M", **unknown}
+    assert {json.loads(line)["name"] for line in told.out.splitlines()} >= {"openai:qwen:small", "openai:other"}
 
 
 def test_models_of_ollama_are_listed_with_their_sizes(desk: Desk) -> None:
