@@ -455,6 +455,10 @@ def models(*, rank: bool, **values: object) -> int:
         return _await(rank_models(contest, values))
     if contest.tasks is not None or contest.writes:
         raise click.UsageError("TASKS and --write need --rank.", click.get_current_context())
+    if values.get("host") and values.get("base_url"):
+        raise click.UsageError(
+            "--host and --base-url name two servers: list one at a time.", click.get_current_context()
+        )
     return _await(list_models(values, as_json=contest.as_json))
 
 

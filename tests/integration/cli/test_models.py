@@ -120,6 +120,7 @@ def test_nobody_wins_where_nothing_is_right(desk: Desk, sent: list[str]) -> None
     [
         (("--write",), "TASKS and --write need --rank"),
         (("--rank", "--model", "openai:good", "--strategy", "none"), "There is no strategy 'none'"),
+        (("--host", "localhost:1", "--base-url", "localhost:2"), "name two servers: list one at a time"),
         ((), "11434"),
     ],
 )
