@@ -46,6 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if missing := sorted(name for name in SLOW if not (TESTS / name).exists()):
+        raise pytest.UsageError(f"SLOW in tests/conftest.py names files that are gone: {', '.join(missing)}.")
     config.addinivalue_line("markers", "isolation: runs candidates, at the strongest level there is here")
     config.addinivalue_line("markers", "isolation(level): is about candidates that run at this very level")
     config.addinivalue_line("markers", "slow: in a file that takes long, and is run with --slow")

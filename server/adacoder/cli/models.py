@@ -64,7 +64,7 @@ async def list_models(values: Mapping[str, object], *, as_json: bool) -> int:
         for model in (*fit_for_code, *(each for each in found if each not in fit_for_code)):
             large = "  too large for this machine" if model.is_too_large else ""
             print(f"{prefix}{model.name}  {model.parameters or 'size unknown'}{large}")
-    if not found and settings.base_url is None:
+    if not (found or settings.base_url):
         complain("The server has no models: `ollama pull qwen2.5-coder` installs one.")
     elif not found:
         complain(f"The server at {settings.base_url} lists no models: name one with --model openai:NAME.")
@@ -100,7 +100,7 @@ async def _models(settings: Settings) -> Sequence[catalog.InstalledModel]:
     Raises:
         ModelError: no server answers there, or it is outside the user's network, and that is not allowed.
     """
-    if settings.base_url is None:
+    if not settings.base_url:
         place, kind = address(settings.host), OLLAMA
     else:
         place, kind = base_url(settings.base_url), OPENAI
