@@ -44,6 +44,4 @@ def test_a_benchmark_runs(name: str) -> None:
         env={**os.environ, "PYTHONPATH": paths},
     )
     assert result.returncode == 0, result.stderr
-    figures = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
-    assert figures
-    assert None not in [value for figure in figures for value in figure.values()]
+    assert [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
