@@ -226,10 +226,11 @@ def _failure_of(outcome: Outcome) -> str | None:
 
 def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
     """Yield each evaluation of a request with its code. If the model wrote a program twice, it is yielded twice."""
-    calls, agent, rules = 0, "", tuple[str, ...]()
+    calls, written, agent, rules = 0, 0, "", tuple[str, ...]()
     seen: dict[str, int] = {}
     """For each code, the number of calls up to its latest evaluation."""
     for step in steps:
+        written += step.tokens.completion
         match step.details:
             case Asked():
                 calls, agent, rules = calls + 1, step.agent, ()
@@ -253,6 +254,7 @@ def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
                         message=None if failure is None else _short_digest(failure.message),
                         error=None if failure is None or failure.error is None else failure.error.partition(":")[0],
                         branch=step.branch,
+                        written=written,
                     ),
                     code,
                 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
-from adacoder.arena.measures import Task, counts, task_of
+from adacoder.arena.measures import Task, after_programs, counts, task_of
 from adacoder.arena.rows import Row
 
 
@@ -44,8 +45,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return min(1.0, 2 * tail / (1 << differ))
 
 
-def first_samples(rows: Sequence[Row]) -> Mapping[Task, bool]:
-    """Map each task to the verdict on its first sample that counts.
+def first_samples(rows: Iterable[Row]) -> Mapping[Task, Row]:
+    """Map each task to its first sample that counts.
 
     Further samples of a task are left out, because they are not independent trials.
     """
@@ -54,12 +55,29 @@ def first_samples(rows: Sequence[Row]) -> Mapping[Task, bool]:
         task = task_of(row)
         if counts(row) and (task not in found or row.sample < found[task].sample):
             found[task] = row
-    return {task: bool(row.right) for task, row in found.items()}
+    return found
 
 
-def paired(one: Mapping[Task, bool], other: Mapping[Task, bool]) -> Pairs:
+def at_equal_tokens(rows: Mapping[Task, Row], others: Mapping[Task, Row]) -> Mapping[Task, Row] | None:
+    """Cut `others` to their first programs, so that a task costs on average as many written tokens as in `rows`.
+
+    All tasks get the same number of programs: the smallest that costs at least as much. If all programs together cost
+    less, nothing is cut. Both mappings must have the same tasks. The result is None if a row lacks the data.
+    """
+    tokens = fmean(row.tokens.completion for row in rows.values())
+    for programs in range(1, max(len(row.attempts) for row in others.values()) + 1):
+        cut = {task: after_programs(row, programs) for task, row in others.items()}
+        known = {task: row for task, row in cut.items() if row is not None}
+        if len(known) < len(cut):
+            return None
+        if fmean(row.tokens.completion for row in known.values()) >= tokens:
+            return known
+    return others
+
+
+def paired(one: Mapping[Task, Row], other: Mapping[Task, Row]) -> Pairs:
     """Compare two columns by their verdicts on the tasks that both have."""
-    found = Counter((one[task], other[task]) for task in one.keys() & other.keys())
+    found = Counter((bool(one[task].right), bool(other[task].right)) for task in one.keys() & other.keys())
     return Pairs(found[True, True], found[True, False], found[False, True], found[False, False])
 
 
@@ -70,7 +88,7 @@ def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
     """
     solved = {name: first_samples(rows) for name, rows in columns.items()}
     common = set.intersection(*(set(each) for each in solved.values())) if solved else set()
-    return Counter(frozenset(name for name, each in solved.items() if each[task]) for task in common)
+    return Counter(frozenset(name for name, each in solved.items() if each[task].right) for task in common)
 
 
 def change(value: float, base: float) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import pairwise
@@ -17,6 +17,7 @@ from statistics import NormalDist, fmean
 from typing import TypeAlias
 
 from adacoder.arena.rows import DesignedTests, Row, RowAttempt
+from adacoder.domain import Tokens
 
 Task: TypeAlias = tuple[str, str, str]
 """Identity of a task: dataset, checksum, name."""
@@ -178,6 +179,17 @@ def by_program(most: int) -> Measure:
     A program that rules repaired does not count as another program.
     """
     return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)), _JUDGED)
+
+
+def after_programs(row: Row, most: int) -> Row | None:
+    """Return the row of a request that ended after `most` programs; None if the row lacks the data."""
+    attempts = _first_programs(row.attempts, most)
+    if len(attempts) == len(row.attempts):
+        return row
+    right, written = _right_of(row, attempts), attempts[-1].written
+    if right is None or written is None:
+        return None
+    return replace(row, right=right, attempts=tuple(attempts), tokens=Tokens(completion=written))
 
 
 def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttempt]:

@@ -9,13 +9,13 @@ from adacoder.arena import measures
 from adacoder.arena.compare import overlap
 from adacoder.arena.measures import Measure, by_plan, by_program, by_round
 from adacoder.arena.rows import Row
-from adacoder.arena.tables import Grid, Relative, Slice, Table, Tally, Where, comparison
+from adacoder.arena.tables import Grid, Relative, Slice, Table, Tally, Where, comparison, equal_tokens
 
 HUMANEVAL, MBPP = "humaneval", "mbpp"
 _BOTH = {"HumanEval": HUMANEVAL, "MBPP": MBPP}
 _WITH_ET = {"HumanEval": HUMANEVAL, "HumanEval-ET": "humaneval-et", "MBPP": MBPP, "MBPP-ET": "mbpp-et"}
 _WITH_PLUS = {"HumanEval": HUMANEVAL, "HumanEval+": "humaneval-plus", "MBPP": MBPP, "MBPP+": "mbpp-plus"}
-DIRECT = {"strategy": "direct"}
+DIRECT, RESAMPLE = {"strategy": "direct"}, {"strategy": "resample"}
 MOST_ROUNDS = 5
 """Maximum number of rounds (t) in the papers."""
 MOST_PROGRAMS = 20
@@ -477,9 +477,12 @@ def pass_at_ks(ks: Sequence[int]) -> Grid:
 
 
 def tables(rows: Sequence[Row], sets: Sequence[str] = tuple(SETS), ks: Sequence[int] = ()) -> list[Table]:
-    """Return the tables of some sets. The set `own` also gets pass@k, and a comparison with `direct`."""
+    """Return the tables of some sets.
+
+    The set `own` also gets pass@k, and comparisons with `direct`, and with `resample` at equal tokens.
+    """
     found = [each.table(rows) for name in sets for each in SETS[name]]
     if "own" in sets:
         more = [pass_at_ks(ks).table(rows)] if ks else []
-        found[len(OWN) : len(OWN)] = [*more, comparison(rows, DIRECT)]
+        found[len(OWN) : len(OWN)] = [*more, comparison(rows, DIRECT), equal_tokens(rows, RESAMPLE)]
     return found

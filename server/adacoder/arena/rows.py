@@ -7,15 +7,17 @@ that is killed loses only the cells that were running. The next run repeats them
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, TypeAlias, get_args, get_origin, get_type_hints
+from typing import IO, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 from adacoder.domain import JSON, AdaCoderError, Tokens
 from adacoder.foreign_json import read_json
@@ -33,6 +35,8 @@ _LARGEST = 1 << 53
 """Maximum of a number in a row. It keeps sums and means finite."""
 _BEGIN = b'{"version":'
 """Beginning of every row."""
+_GZIP = b"\x1f\x8b"
+"""Beginning of a file that is compressed by gzip (RFC 1952)."""
 
 Key: TypeAlias = tuple[str, str, str, str, str, int, str, int | None]
 """Identity of a cell: dataset, checksum, task, model, strategy, sample, settings, seed."""
@@ -82,6 +86,8 @@ class RowAttempt:
     """Branches of the search that the attempt belongs to, outermost first. A branch can be a plan of MapCoder."""
     is_empty: bool = False
     """True if the function does nothing. Its body then has only docstrings, `pass`, `...` or `return`."""
+    written: int | None = None
+    """Number of tokens that models had written in this request before the attempt; None in older rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,18 +246,19 @@ class RowsReader:
     """A sentence for each kind of row that only a newer version can read."""
 
     def rows(self, path: Path) -> Iterator[Row]:
-        """Yield the rows of a file, in order.
+        """Yield the rows of a file, in order. The file may be compressed by gzip.
 
         Raises:
             RowsError: the file cannot be read.
         """
         try:
-            with opened_regular(path) as file:
-                for number, line in enumerate(_lines(file), 1):
+            with opened_regular(path) as file, _decompressed(file) as text:
+                for number, line in enumerate(_lines(text), 1):
                     if (row := self._row(line, path, number)) is not None:
                         yield row
-        except OSError as error:
-            raise RowsError(f"The rows in {path} cannot be read: {error.strerror or error}.") from error
+        except (OSError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise RowsError(f"The rows in {path} cannot be read: {reason}.") from error
 
     def _row(self, line: bytes, path: Path, number: int) -> Row | None:
         try:
@@ -277,6 +284,12 @@ class RowsReader:
             *self.newer,
             f"{self.unread:,} lines are not rows of the arena, and were left out. The first is {self.first}.",
         )
+
+
+def _decompressed(file: IO[bytes]) -> IO[bytes]:
+    begin = file.read(len(_GZIP))
+    file.seek(0)
+    return cast(IO[bytes], gzip.open(file)) if begin == _GZIP else file
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:

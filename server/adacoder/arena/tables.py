@@ -18,8 +18,18 @@ from itertools import chain
 from statistics import fmean
 from typing import TypeAlias
 
-from adacoder.arena.compare import change, first_samples, paired
-from adacoder.arena.measures import Counting, Estimate, FigureFormat, Measure, counts, task_of
+from adacoder.arena.compare import Pairs, at_equal_tokens, change, first_samples, paired
+from adacoder.arena.measures import (
+    Counting,
+    Estimate,
+    FigureFormat,
+    Measure,
+    Task,
+    completion_tokens,
+    counts,
+    pass_at_1,
+    task_of,
+)
 from adacoder.arena.rows import Row
 from adacoder.report import inline
 
@@ -272,9 +282,8 @@ def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Ta
         pairs = paired(first_samples(mine), words(*{**each.where, **base}.items()))
         if pairs.of:
             figures = (pairs.of, pairs.both, pairs.only_first, pairs.only_second, pairs.neither)
-            cells = [TableCell(f"{count:,}", Estimate(count, pairs.of)) for count in figures]
-            cells.append(TableCell(_WRITTEN[FigureFormat.CHANCE](pairs.p), Estimate(pairs.p, pairs.of)))
-            lines.append(TableLine(each.label, tuple(cells)))
+            cells = (_counted_tasks(count, pairs.of) for count in figures)
+            lines.append(TableLine(each.label, (*cells, _chance(pairs))))
     told = _told(base)
     columns = ("tasks", "both right", "only this", f"only {told}", "neither", "p")
     if lines:
@@ -282,6 +291,52 @@ def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Ta
     else:
         note = f"{name}: there are no rows that share tasks with {told}."
     return Table(name, f"On the same tasks against {told}", "Column", columns, tuple(lines), (note,))
+
+
+def equal_tokens(rows: Sequence[Row], base: Where, name: str = "Equal tokens") -> Table:
+    """Return a table that compares each model and strategy with the first programs of the base on the same tasks.
+
+    The base gets as many programs as cost at least the same number of written tokens (see `at_equal_tokens`).
+    """
+    lines = []
+    used = _Sorted(rows)
+    told = _told(base)
+    for each in _slices(",".join(_COLUMN), rows):
+        mine = first_samples(row for row in used.matching(each.where) if not _has(row, base))
+        theirs = first_samples(used.matching({**each.where, **base}))
+        common = mine.keys() & theirs.keys()
+        mine, theirs = ({task: which[task] for task in common} for which in (mine, theirs))
+        cut = at_equal_tokens(mine, theirs) if common else None
+        if cut is not None:
+            lines.append(TableLine(each.label, tuple(_side_by_side(mine, cut))))
+    columns = ("tasks", *(f"{figure}{of}" for figure in ("right, %", "written") for of in ("", f" by {told}")))
+    columns += ("only this", f"only {told}", "p")
+    if lines:
+        note = (
+            f"All tasks have the same number of programs by {told}; where all its programs cost less, it has them all."
+        )
+    else:
+        note = f"{name}: there are no rows that share tasks with {told} and have the tokens of each program."
+    return Table(name, f"Against the programs by {told} for the same tokens", "Column", columns, tuple(lines), (note,))
+
+
+def _side_by_side(mine: Mapping[Task, Row], theirs: Mapping[Task, Row]) -> Iterator[TableCell]:
+    pairs = paired(mine, theirs)
+    yield _counted_tasks(pairs.of, pairs.of)
+    for measure in (pass_at_1, completion_tokens):
+        for rows in (mine, theirs):
+            estimate = measure([*rows.values()])
+            yield TableCell() if estimate is None else TableCell(_WRITTEN[measure.form](estimate.value), estimate)
+    yield from (_counted_tasks(count, pairs.of) for count in (pairs.only_first, pairs.only_second))
+    yield _chance(pairs)
+
+
+def _counted_tasks(count: int, of: int) -> TableCell:
+    return TableCell(f"{count:,}", Estimate(count, of))
+
+
+def _chance(pairs: Pairs) -> TableCell:
+    return TableCell(_WRITTEN[FigureFormat.CHANCE](pairs.p), Estimate(pairs.p, pairs.of))
 
 
 def _table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder.arena import measures
-from adacoder.arena.compare import change, first_samples, mcnemar, overlap, paired
+from adacoder.arena.compare import at_equal_tokens, change, first_samples, mcnemar, overlap, paired
 from adacoder.arena.measures import Estimate, pass_at_k, wilson
+from adacoder.arena.rows import Row
+from adacoder.domain import Tokens
 from support.arena_rows import attempt, column, designed, row
 
 
@@ -173,6 +176,37 @@ def test_a_pair_is_the_first_samples_of_a_task_that_both_have() -> None:
     found = paired(first_samples(one), first_samples(other))
     assert (found.both, found.only_first, found.only_second, found.neither) == (1, 1, 1, 0)
     assert found.p == 1.0
+
+
+def _resampled(task: int, *words: str) -> Row:
+    """Return a row of `resample` with a program of 100 tokens for each word, `+` or `-`."""
+    attempts = [
+        attempt(number, right=word == "+", failure=None if word == "+" else "exception", code=str(number))
+        for number, word in enumerate(words, 1)
+    ]
+    told = tuple(replace(each, written=100 * each.round) for each in attempts)
+    return row(task, right=words[-1] == "+", attempts=told, tokens=Tokens(0, 100 * len(words)), strategy="resample")
+
+
+@pytest.mark.parametrize(("tokens", "cost", "right"), [(1, 100, 0), (101, 200, 1), (201, 250, 1), (9999, 300, 2)])
+def test_a_baseline_is_cut_to_the_programs_for_the_same_tokens(tokens: int, cost: int, right: int) -> None:
+    theirs = first_samples([_resampled(0, "-", "+"), _resampled(1, "-", "-", "-", "+")])
+    mine = first_samples([row(task, tokens=Tokens(0, tokens)) for task in range(2)])
+    cut = at_equal_tokens(mine, theirs)
+    assert cut is not None
+    assert sum(each.tokens.completion for each in cut.values()) == 2 * cost
+    assert sum(bool(each.right) for each in cut.values()) == right
+
+
+def test_a_baseline_without_the_tokens_of_each_program_cannot_be_cut() -> None:
+    theirs = first_samples([_resampled(0, "-", "+")])
+    old = {
+        task: replace(each, attempts=tuple(replace(one, written=None) for one in each.attempts))
+        for task, each in theirs.items()
+    }
+    mine = first_samples([row(0, tokens=Tokens(0, 1))])
+    assert at_equal_tokens(mine, old) is None
+    assert at_equal_tokens(mine, theirs) is not None
 
 
 def test_the_overlap_has_each_common_task_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import tracemalloc
@@ -78,6 +79,21 @@ async def test_a_row_of_a_newer_version_says_so(tmp_path: Path) -> None:
     assert list(reading.rows(path)) == [ROW]
     (told,) = reading.troubles
     assert "version 2" in told
+
+
+async def test_a_compressed_file_is_read_and_a_damaged_one_is_told_of(tmp_path: Path) -> None:
+    whole, cut, damaged = (tmp_path / f"{name}.jsonl.gz" for name in ("whole", "cut", "damaged"))
+    packed = gzip.compress(ROW.line().encode() * 100)
+    whole.write_bytes(packed)
+    assert list(RowsReader().rows(whole)) == [ROW] * 100
+    cut.write_bytes(packed[:-20])
+    damaged.write_bytes(packed[:20] + b"\xff" * 20 + packed[40:])
+    for path in (cut, damaged):
+        with pytest.raises(RowsError, match=rf"The rows in .*{path.name} cannot be read"):
+            list(RowsReader().rows(path))
+    with pytest.raises(RowsError, match="name another file"):
+        RowsFile(whole)
+    assert whole.read_bytes() == packed
 
 
 async def test_only_one_run_writes(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from adacoder.arena.papers import OWN, SETS, tables
 from adacoder.arena.rows import VERSION, Row, RowsReader
-from adacoder.arena.tables import Table, as_csv, comparison, markdown
+from adacoder.arena.tables import Table, as_csv, comparison, equal_tokens, markdown
 from adacoder.domain import Tokens
 from adacoder.report import inline
 from adacoder.strategies import STRATEGIES
@@ -212,6 +212,19 @@ def test_the_comparison_is_paired_and_exact() -> None:
     found = comparison(rows, {"strategy": "direct"})
     assert _texts(found) == {"humaneval · ollama:small · adacoder": ["10", "2", "8", "0", "0", "0.00781"]}
     assert comparison(column("adacoder", "+"), {"strategy": "direct"}).lines == ()
+
+
+def test_strategies_are_compared_with_resample_at_equal_tokens() -> None:
+    first, second = (attempt(n, code=str(n), written=100 * n) for n in (1, 2))
+    passed = replace(second, failure=None, right=True)
+    costly = column("resample", "++--", attempts=(first, passed), tokens=Tokens(0, 200))
+    rows = [*column("auto", "+++-", tokens=Tokens(0, 90)), *column("semag", "+---", tokens=Tokens(0, 101)), *costly]
+    found = equal_tokens(rows, {"strategy": "resample"})
+    assert _texts(found) == {
+        "humaneval · ollama:small · auto": ["4", "75.00", "0.00", "0.09K", "0.10K", "3", "0", "0.25"],
+        "humaneval · ollama:small · semag": ["4", "25.00", "50.00", "0.10K", "0.20K", "0", "1", "1"],
+    }
+    assert not equal_tokens(rows[:4], {"strategy": "resample"}).lines
 
 
 @pytest.mark.parametrize("name", SETS)
