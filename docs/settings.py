@@ -1,4 +1,4 @@
-"""Write the settings and strategies into `client/package.json`, `docs/protocol.md` and `docs/strategies.md`."""
+"""Write the settings, strategies and measured figures into `client/package.json` and the pages that have them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from adacoder.arena.papers import tables
+from adacoder.arena.rows import RowsReader
+from adacoder.arena.tables import markdown
 from adacoder.messages import Named, Text
 from adacoder.settings import SETTINGS, Settings
 from adacoder.settings.values import LONG_TEXT, Setting
@@ -16,6 +19,9 @@ ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / "client" / "package.json"
 TABLE = ROOT / "docs" / "protocol.md"
 WORKFLOWS = ROOT / "docs" / "strategies.md"
+MEASURED = ROOT / "docs" / "measured.md"
+ROWS = ROOT / "docs" / "rows"
+"""Folder of the rows behind the figures."""
 
 _HEAD = "| setting | default | meaning |\n|---|---|---|\n"
 _WORKFLOWS_HEAD = (
@@ -109,6 +115,20 @@ def workflows(text: str) -> str:
     return before + _WORKFLOWS_HEAD + "".join(f"| {line} |\n" for line in lines) + rest[rest.index("\n## ") :]
 
 
+def measured(text: str) -> str:
+    """Return the page on measurements with the tables of the rows in `ROWS`.
+
+    Raises:
+        ValueError: a line is not a row.
+    """
+    before, _, _ = text.partition("\n### ")
+    reader = RowsReader()
+    found = {row.key: row for path in sorted(ROWS.glob("*.gz")) for row in reader.rows(path)}
+    if reader.troubles:
+        raise ValueError(reader.troubles)
+    return "\n".join([before, *map(markdown, tables([*found.values()], ["own"]))])
+
+
 def _row(name: str, setting: Setting) -> str:
     value = _json(getattr(Settings(), name), setting)
     default = setting.unset or (f"`{value}`" if isinstance(value, str) and value else json.dumps(value).strip('"[]'))
@@ -127,7 +147,7 @@ def _spelled(about: str, form: str) -> str:
 
 def main() -> None:
     """Renew the files."""
-    for path, renewed in ((MANIFEST, manifest), (TABLE, table), (WORKFLOWS, workflows)):
+    for path, renewed in ((MANIFEST, manifest), (TABLE, table), (WORKFLOWS, workflows), (MEASURED, measured)):
         path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -60,6 +60,13 @@ def test_the_page_on_strategies_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -
     assert RENEWING.workflows(text) != text
 
 
+def test_the_measured_figures_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = RENEWING.MEASURED.read_text(encoding="utf-8")
+    assert RENEWING.measured(text) == text, "run `nox -s settings`"
+    monkeypatch.setattr(RENEWING, "ROWS", tmp_path)
+    assert RENEWING.measured(text) != text
+
+
 def test_every_setting_is_defined_but_the_recording() -> None:
     assert {each.name for each in fields(Settings)} - SETTINGS.keys() == {"record"}
     former = {"onUnverified"}  # declared, so that no workspace can set it

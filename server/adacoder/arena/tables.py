@@ -312,9 +312,7 @@ def equal_tokens(rows: Sequence[Row], base: Where, name: str = "Equal tokens") -
     columns = ("tasks", *(f"{figure}{of}" for figure in ("right, %", "written") for of in ("", f" by {told}")))
     columns += ("only this", f"only {told}", "p")
     if lines:
-        note = (
-            f"All tasks have the same number of programs by {told}; where all its programs cost less, it has them all."
-        )
+        note = f"Each task gets the same number of programs by {told}, or all of them if they cost less."
     else:
         note = f"{name}: there are no rows that share tasks with {told} and have the tokens of each program."
     return Table(name, f"Against the programs by {told} for the same tokens", "Column", columns, tuple(lines), (note,))

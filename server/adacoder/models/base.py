@@ -29,8 +29,6 @@ class Sampling:
     """The temperature. None means the temperature of the settings."""
     top_p: float | None = None
     """The value of top_p. None means the server's default."""
-    warmer: float = 0.0
-    """Increase of the temperature. It does not raise the temperature above 1."""
 
 
 def never(text: str) -> bool:

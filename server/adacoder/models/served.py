@@ -157,7 +157,7 @@ class ServedModel:
             max_tokens=min(max_tokens, room),
             context_tokens=window.tokens,
             bound=window.bound,
-            temperature=max(temperature, min(temperature + self._warmth + ask.sampling.warmer, _WARMEST)),
+            temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
             top_p=ask.sampling.top_p,
             seed=None if settings.seed is None else settings.seed + again,
             # Thoughts may contain a stop text, which would end the reply too early.

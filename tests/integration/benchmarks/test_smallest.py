@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from support.commandline import MODEL
 from support.paths import ROOT
+from support.standins.ollama import StandIn
 
 DATA = os.environ.get("ADACODER_DATA")
 BENCHMARKS = ROOT / "benchmarks"
@@ -33,15 +36,33 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("name", SMALLEST)
-def test_a_benchmark_runs(name: str) -> None:
+def _lines(name: str, *options: str) -> list[dict[str, object]]:
+    """Run a benchmark and return its output."""
     paths = os.pathsep.join(map(str, (BENCHMARKS, ROOT / "tests")))
     result = subprocess.run(
-        [sys.executable, str(BENCHMARKS / f"{name}.py"), *SMALLEST[name]],
+        [sys.executable, str(BENCHMARKS / f"{name}.py"), *options],
         check=False,
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": paths},
     )
     assert result.returncode == 0, result.stderr
-    assert [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_a_benchmark_runs(name: str) -> None:
+    assert _lines(name, *SMALLEST[name])
+
+
+def test_each_next_step_begins_at_the_failed_program() -> None:
+    right = "return any(abs(a - b) < threshold for i, a in enumerate(numbers) for b in numbers[:i])"
+    bodies = iter(["return None"])
+    with StandIn(
+        lambda _: f"```python\ndef has_close_elements(numbers, threshold):\n    {next(bodies, right)}\n```"
+    ).in_thread() as server:
+        options = ("--model", MODEL, "--host", server.host, "--tasks", "1")
+        first, *steps = _lines("next_step", str(Path(str(DATA), "HumanEval.jsonl.gz")), *options)
+    assert (first["tried"], first["passed"]) == (1, 0)
+    assert len(steps) == 6
+    assert {(each["tried"], each["passed"], each["same"]) for each in steps} == {(1, 1, 0)}
