@@ -314,7 +314,7 @@ def equal_tokens(rows: Sequence[Row], base: Where, name: str = "Equal tokens") -
     if lines:
         note = f"Each task gets the same number of programs by {told}, or all of them if they cost less."
     else:
-        note = f"{name}: there are no rows that share tasks with {told} and have the tokens of each program."
+        note = f"{name}: no rows share tasks with {told} and have the tokens of each program."
     return Table(name, f"Against the programs by {told} for the same tokens", "Column", columns, tuple(lines), (note,))
 
 
