@@ -82,7 +82,7 @@ def record(session: nox.Session) -> None:
 
 @nox.session
 def settings(session: nox.Session) -> None:
-    """Renew the VS Code client's settings and the tables in the docs from the settings' definition."""
+    """Renew the VS Code client's settings and the tables in the docs."""
     session.install("-e", ".")
     session.run("python", "docs/settings.py")
 

@@ -8,9 +8,12 @@ examples decide whether a program passes.
 
 The output is one JSON line for each step:
 
-* `tried` and `passed`: number of programs, and of those that pass all examples;
+* `tried` and `passed`: number of programs, and how many of them pass all examples;
 * `tokens` and `prompt_tokens`: means of the tokens that the step writes and reads;
 * `same`: number of programs that are the failed program again.
+
+The first line is about the first programs. It also has the number of tasks that are `left_out`, because the model or
+its server failed.
 """
 
 from __future__ import annotations
@@ -140,17 +143,19 @@ async def measure(folder: Path, given: argparse.Namespace) -> None:
             outcomes = [await service.run(Task(each.target, settings, each.project)) for each in tasks]
     finally:
         await service.close()
-    first = [_programs([each for each in outcome.steps if not each.branch]) for outcome in outcomes]
+    known = [outcome for outcome in outcomes if outcome.trouble is None]
+    first = [_programs([each for each in outcome.steps if not each.branch]) for outcome in known]
     print(
         json.dumps(
             {
                 "step": "first",
-                "tried": len(outcomes),
+                "tried": len(known),
+                "left_out": len(outcomes) - len(known),
                 "passed": sum(any(each.failure is None for each in found) for found in first),
             }
         )
     )
-    for line in summed([outcome.steps for outcome in outcomes]):
+    for line in summed([outcome.steps for outcome in known]):
         print(json.dumps(line))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,17 +63,21 @@ def at_equal_tokens(rows: Mapping[Task, Row], others: Mapping[Task, Row]) -> Map
     """Cut `others` to their first programs, so that a task costs on average as many written tokens as in `rows`.
 
     All tasks get the same number of programs: the smallest that costs at least as much. If all programs together cost
-    less, nothing is cut. Both mappings must have the same tasks. The result is None if a row lacks the data.
+    less, nothing is cut. Both mappings must have the same tasks. The result is None if an attempt lacks the data.
     """
-    tokens = fmean(row.tokens.completion for row in rows.values())
-    for programs in range(1, max(len(row.attempts) for row in others.values()) + 1):
-        cut = {task: after_programs(row, programs) for task, row in others.items()}
-        known = {task: row for task, row in cut.items() if row is not None}
-        if len(known) < len(cut):
-            return None
-        if fmean(row.tokens.completion for row in known.values()) >= tokens:
-            return known
-    return others
+    attempts = [each for row in others.values() for each in row.attempts]
+    if any(each.written is None or each.right is None for each in attempts):
+        return None
+
+    def cut(programs: int) -> Mapping[Task, Row]:
+        return {task: after_programs(row, programs) for task, row in others.items()}
+
+    def cost(found: Mapping[Task, Row]) -> float:
+        return fmean(row.tokens.completion for row in found.values())
+
+    # More programs never cost less, so a binary search is enough even for a row with very many attempts.
+    most = max(len(row.attempts) for row in others.values())
+    return cut(1 + bisect_left(range(1, most), cost(rows), key=lambda programs: cost(cut(programs))))
 
 
 def paired(one: Mapping[Task, Row], other: Mapping[Task, Row]) -> Pairs:

@@ -181,15 +181,13 @@ def by_program(most: int) -> Measure:
     return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)), _JUDGED)
 
 
-def after_programs(row: Row, most: int) -> Row | None:
-    """Return the row of a request that ended after `most` programs; None if the row lacks the data."""
+def after_programs(row: Row, most: int) -> Row:
+    """Return the row of a request that ended after `most` programs. All its attempts must be judged."""
     attempts = _first_programs(row.attempts, most)
     if len(attempts) == len(row.attempts):
         return row
-    right, written = _right_of(row, attempts), attempts[-1].written
-    if right is None or written is None:
-        return None
-    return replace(row, right=right, attempts=tuple(attempts), tokens=Tokens(completion=written))
+    written = Tokens(completion=attempts[-1].written or 0)
+    return replace(row, right=_right_of(row, attempts), attempts=tuple(attempts), tokens=written)
 
 
 def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttempt]:

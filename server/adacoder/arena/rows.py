@@ -256,9 +256,10 @@ class RowsReader:
                 for number, line in enumerate(_lines(text), 1):
                     if (row := self._row(line, path, number)) is not None:
                         yield row
-        except (OSError, EOFError, zlib.error) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise RowsError(f"The rows in {path} cannot be read: {reason}.") from error
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise RowsError(f"{path} is compressed and damaged: copy it again, or name another file.") from error
+        except OSError as error:
+            raise RowsError(f"The rows in {path} cannot be read: {error.strerror or error}.") from error
 
     def _row(self, line: bytes, path: Path, number: int) -> Row | None:
         try:

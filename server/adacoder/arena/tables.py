@@ -298,7 +298,7 @@ def equal_tokens(rows: Sequence[Row], base: Where, name: str = "Equal tokens") -
 
     The base gets as many programs as cost at least the same number of written tokens (see `at_equal_tokens`).
     """
-    lines = []
+    lines, lacking = [], []
     used = _Sorted(rows)
     told = _told(base)
     for each in _slices(",".join(_COLUMN), rows):
@@ -306,16 +306,25 @@ def equal_tokens(rows: Sequence[Row], base: Where, name: str = "Equal tokens") -
         theirs = first_samples(used.matching({**each.where, **base}))
         common = mine.keys() & theirs.keys()
         mine, theirs = ({task: which[task] for task in common} for which in (mine, theirs))
-        cut = at_equal_tokens(mine, theirs) if common else None
-        if cut is not None:
+        if not common:
+            continue
+        cut = at_equal_tokens(mine, theirs)
+        if cut is None:
+            lacking.append(each.label)
+        else:
             lines.append(TableLine(each.label, tuple(_side_by_side(mine, cut))))
     columns = ("tasks", *(f"{figure}{of}" for figure in ("right, %", "written") for of in ("", f" by {told}")))
     columns += ("only this", f"only {told}", "p")
+    notes = []
     if lines:
-        note = f"Each task gets the same number of programs by {told}, or all of them if they cost less."
-    else:
-        note = f"{name}: no rows share tasks with {told} and have the tokens of each program."
-    return Table(name, f"Against the programs by {told} for the same tokens", "Column", columns, tuple(lines), (note,))
+        notes.append(f"Each task gets the same number of programs by {told}, or all of them if they cost less.")
+    elif not lacking:
+        notes.append(f"{name}: there are no rows that share tasks with {told}.")
+    if lacking:
+        missing = f"the rows of {told} lack the tokens or the verdict of a program"
+        notes.append(f"{name}: left out are {', '.join(lacking)}, because {missing}. Run {told} again.")
+    title = f"Against the programs by {told} for the same tokens"
+    return Table(name, title, "Column", columns, tuple(lines), tuple(notes))
 
 
 def _side_by_side(mine: Mapping[Task, Row], theirs: Mapping[Task, Row]) -> Iterator[TableCell]:

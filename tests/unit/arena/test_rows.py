@@ -89,7 +89,7 @@ async def test_a_compressed_file_is_read_and_a_damaged_one_is_told_of(tmp_path: 
     cut.write_bytes(packed[:-20])
     damaged.write_bytes(packed[:20] + b"\xff" * 20 + packed[40:])
     for path in (cut, damaged):
-        with pytest.raises(RowsError, match=rf"The rows in .*{path.name} cannot be read"):
+        with pytest.raises(RowsError, match=rf"{path.name} is compressed and damaged: copy it again"):
             list(RowsReader().rows(path))
     with pytest.raises(RowsError, match="name another file"):
         RowsFile(whole)
