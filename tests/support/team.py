@@ -123,12 +123,12 @@ class Team:
         """Implement `DebugSpecialist.repair`. No rule helps."""
         return candidate
 
-    async def run(self, name: str, iterations: int | None = None) -> Outcome:
-        """Run a strategy."""
+    async def run(self, name: str, iterations: int | None = None, start: Candidate | None = None) -> Outcome:
+        """Run a strategy. It begins with the code `start`, if there is any."""
         strategy, agents = STRATEGIES[name], cast(Any, self)
         request = Request(
             TARGET,
-            None,
+            start,
             strategy.spends(iterations),
             conversation=agents,
             evaluator=agents,

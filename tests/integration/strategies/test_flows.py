@@ -221,27 +221,14 @@ async def test_a_limit_that_is_not_reached_is_not_told(desk: Desk) -> None:
     assert outcome.notes == ()
 
 
-@pytest.mark.parametrize("name", ["auto", "codetree"])
-async def test_what_passed_stays_verified_where_no_more_replies_come(name: str, desk: Desk) -> None:
-    """Both continue after a pass: one with designed tests when there is only one example, the other with its critic."""
-    desk.settings = replace(desk.settings, strategy=name)
-    text = STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", "")
-    said = (["1. Add squares."] if name == "codetree" else []) + [writing(1)(1)]
-    outcome, model = await desk.run(desk.target(text), *said)
+async def test_what_passed_stays_verified_where_no_more_replies_come(desk: Desk) -> None:
+    """CodeTree asks its critic after a pass."""
+    desk.settings = replace(desk.settings, strategy="codetree")
+    said = ["1. Add squares.", writing(1)(1)]
+    outcome, model = await desk.run(desk.target(STUB), *said)
     assert (outcome.status, outcome.reason) == (Status.VERIFIED, None)
     assert outcome.notes == ("Then no more replies came: The script has no reply left.",)
     assert len(model.asked) == len(said) + 1
-
-
-async def test_auto_leaves_code_that_passes_its_one_example_as_it_is(desk: Desk) -> None:
-    """Like `fix`. The control is newly written code."""
-    desk.settings = replace(desk.settings, strategy="auto")
-    target = desk.target(STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", ""))
-    start = Candidate(RIGHT)
-    outcome, model = await desk.run(target, start=start)
-    assert (outcome.status, outcome.candidate, model.asked) == (Status.VERIFIED, start, [])
-    outcome, model = await desk.run(target, writing(1)(1), TESTS)
-    assert (outcome.status, len(model.asked)) == (Status.VERIFIED, 2)
 
 
 @pytest.mark.parametrize(

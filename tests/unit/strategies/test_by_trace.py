@@ -1,4 +1,4 @@
-"""LDB, LPW and `auto`: the contents and the order of their agents' requests."""
+"""LDB and LPW: the contents and the order of their agents' requests."""
 
 from __future__ import annotations
 
@@ -86,26 +86,3 @@ async def test_lpw_writes_by_its_last_plan_where_all_are_refused() -> None:
     assert team.actions == ["plan", "verify", "check"] * 12 + ["write", "compare", "write"]
     assert team.asked[36].words["plan"] == "plan 12"
     assert team.asked[37].words["verification"] == "verify 12"
-
-
-async def test_auto_goes_on_by_what_fails_once_it_stalls() -> None:
-    """A wrong value leads to a trace. After an example is gained, a new plan follows."""
-    team = Team([matching(1), matching(1), matching(1, 2), PASSED])
-    assert (await team.run("auto")).candidate == written(4)
-    assert team.actions == ["write", "plan", "write", "judge blocks", "write", "plan", "write"]
-    assert len(team.asked) <= 11
-
-
-async def test_auto_takes_other_strategies_one_after_the_other_where_no_value_is_wrong() -> None:
-    team = Team([UNREADABLE] * 9, {"list": [("sort", "count")]})
-    assert (await team.run("auto")).status is Status.FAILED
-    assert team.actions == ["write", "plan", "write", "list", *["write"] * 4]
-    assert [each.words.get("plan") for each in team.asked[4:]] == ["sort", "count", None, None]
-
-
-async def test_auto_plans_as_adacoder_as_long_as_examples_are_gained() -> None:
-    verdicts = [matching(), matching(1), matching(1, 2), PASSED]
-    auto, adacoder = Team(verdicts), Team(verdicts)
-    await auto.run("auto")
-    await adacoder.run("adacoder")
-    assert auto.actions == adacoder.actions

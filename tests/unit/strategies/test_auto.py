@@ -1,0 +1,46 @@
+"""`auto`: the order of its requests, with their temperatures."""
+
+from __future__ import annotations
+
+from adacoder.domain import Candidate, Status
+from support.team import PASSED, Team, matching, written
+
+TEMPERATURES = [None, 0.4, 0.6, 0.8]
+"""Of the programs before the first plan. None is the temperature of the settings."""
+
+
+def temperatures(team: Team) -> list[float | None]:
+    """Return the temperature of each request that is not by a plan or for one."""
+    return [asked.sampling and asked.sampling.temperature for asked in team.asked if not asked.words.get("plan")]
+
+
+async def test_auto_writes_ever_more_freely_and_then_plans_from_its_best_attempt() -> None:
+    team = Team([matching(1), matching(1, 2)])
+    outcome = await team.run("auto")
+    assert (outcome.status, outcome.candidate) == (Status.PARTIAL, written(2))
+    assert team.actions == [*["write"] * 4, "plan", "write", "plan", "write"]
+    assert temperatures(team)[:4] == TEMPERATURES
+    assert [">>> area(3)" in asked.words["error"] for asked in team.asked if asked.action == "plan"] == [True, True]
+
+
+async def test_auto_is_over_with_the_first_program_that_passes() -> None:
+    team = Team([matching(), PASSED])
+    assert (await team.run("auto")).candidate == written(2)
+    assert team.actions == ["write", "write"]
+
+
+async def test_auto_revises_the_users_code_once_and_then_writes() -> None:
+    team = Team([])
+    theirs = Candidate("def area(n): return 9")
+    await team.run("auto", start=theirs)
+    first, *others = team.asked
+    assert theirs.function in first.words["code"]
+    assert [asked.words.get("code") for asked in others[:3]] == [None] * 3
+    assert temperatures(team)[:4] == TEMPERATURES
+    assert team.actions == [*["write"] * 4, "plan", "write", "plan", "write"]
+
+
+async def test_auto_leaves_code_that_passes() -> None:
+    team = Team([PASSED])
+    assert (await team.run("auto", start=written(1))).status is Status.VERIFIED
+    assert team.asked == []
