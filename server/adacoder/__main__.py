@@ -45,6 +45,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print("Interrupted; nothing was written.", file=sys.stderr)
         return INTERRUPTED
+    finally:
+        if argv is None:
+            _end_without_traceback()
+
+
+def _end_without_traceback() -> None:
+    """Let Ctrl-C end the process at once, because all work is done. Otherwise Python's shutdown prints a traceback."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _end_in_good_order() -> None:

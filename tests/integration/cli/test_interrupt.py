@@ -131,3 +131,26 @@ def test_what_was_written_before_stays_and_is_counted(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert errors.decode().splitlines()[-1] == "Interrupted; functions already written: 1."
     assert path.read_text("utf-8").count(BODY) == 1
+
+
+LATE = """
+import os, signal, sys, threading
+from adacoder.__main__ import main
+
+def interrupt():
+    threading.main_thread().join()
+    os.kill(os.getpid(), signal.SIGINT)
+    ended.wait(1)
+
+ended = threading.Event()
+threading.Thread(target=interrupt).start()
+sys.exit(main())
+"""
+"""A program that gets Ctrl-C while the interpreter waits for its threads, after the command has ended."""
+
+
+def test_ctrl_c_after_the_end_prints_no_traceback() -> None:
+    command = [*HEEDING, sys.executable, "-c", LATE, "strategies"]
+    ended = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, b"")
+    assert b"adacoder" in ended.stdout
