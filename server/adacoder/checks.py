@@ -9,12 +9,12 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.conclusion import conclude_check
-from adacoder.domain import AdaCoderError, Attempt, Example, Module, Outcome, Status
+from adacoder.domain import AdaCoderError, Attempt, Example, Module, Outcome, Status, Target
 from adacoder.privacy.access import Access
 from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program, turns_for_all
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from adacoder.agents.behaviour import BehaviourDiff
     from adacoder.privacy.private_names import Wishes
     from adacoder.project import Project
     from adacoder.settings import Settings
@@ -87,6 +88,24 @@ class Checks:
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
         return with_evidence(outcome, task)
+
+    async def compare(self, task: Task, before: Target) -> BehaviourDiff:
+        """Compare the function of `task` with an earlier version of it, in the earlier text of its file.
+
+        The inputs are made from the examples of both versions.
+
+        Raises:
+            AdaCoderError: nothing could be run or compared.
+        """
+        from adacoder.agents.behaviour import compare  # a large import that `check` alone does not need
+
+        await asyncio.to_thread(task.require_access)
+        evaluator = await self._evaluator(task)
+        now, then = [await evaluator.with_class_examples(each) for each in (task.target, before)]
+        sources = {example.source for example in now.examples}
+        added = tuple(example for example in then.examples if example.source not in sources)
+        every = replace(now, examples=(*now.examples, *added))
+        return await compare(every, partial(evaluator.observe, now), partial(evaluator.observe, then))
 
     async def unparsed(self, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
         """Ask the user's interpreter which files do not parse.

@@ -82,12 +82,12 @@ RUNNING = frozenset(
 
 
 STARTING = {
-    "create_subprocess_exec": ("aside.py", "sandbox/probe.py", "sandbox/process.py"),
+    "create_subprocess_exec": ("aside.py", "cli/revisions.py", "sandbox/probe.py", "sandbox/process.py"),
     "execv": ("sandbox/child/launcher.py",),
     "which": ("sandbox/environment/choice.py", "sandbox/isolation/system_programs.py"),
 }
-"""The files that may start or look for programs. The interpreter that they look for runs isolated, and `aside.py`
-starts only AdaCoder itself.
+"""The files that may start or look for programs. The interpreter that they look for runs isolated. `aside.py` starts
+only AdaCoder itself, and `cli/revisions.py` only the system's git.
 """
 
 ASIDE = frozenset(

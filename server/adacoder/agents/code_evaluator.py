@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adacoder.aside import aside
 from adacoder.domain import (
+    AdaCoderError,
     Candidate,
     Example,
     ExampleResult,
@@ -34,9 +36,19 @@ from adacoder.source.text import apply_edits
 from adacoder.source.withheld import shows_wants, withheld
 from adacoder.traces import Trace
 
+if TYPE_CHECKING:
+    from adacoder.source.inputs import Input
+
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
 """Failures at import. Their cause may be outside the candidate."""
+_MOST_CUT = 4
+"""Maximum number of processes that observe the inputs of one version."""
+_OBSERVED_SECONDS = 5.0
+"""Maximum seconds for the inputs in one process."""
+_RAISES = "raises "
+ENDLESS = "does not end"
+"""Output of a statement that ended its process, or was still running when its time was over."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
 _SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
@@ -54,6 +66,21 @@ class Feedback:
     def passed(self) -> int:
         """Number of tests that ran the target and matched."""
         return sum(result.matched for result in self.results if result.entered and result.example.has_want)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The outputs of one input."""
+
+    outputs: tuple[str, ...]
+    """The output of each statement. For an exception, it is `raises` and its class. After `ENDLESS`, there is none."""
+    entered: bool = True
+    """True if a statement ran the function, as observed in the sandbox."""
+
+    @property
+    def raised(self) -> bool:
+        """True if the last statement raised an exception."""
+        return self.outputs[-1].startswith(_RAISES)
 
 
 class CodeEvaluator:
@@ -149,6 +176,41 @@ class CodeEvaluator:
             found = replace(found, code=tuple(SourceLine(number, line) for number, line in lines))
             step.details = Traced(candidate.text, example.source, len(found.executed), found.is_complete)
             return found
+
+    async def observe(self, target: Target, inputs: Sequence[Input]) -> Sequence[Seen | None]:
+        """Run `inputs` on the current text of the module, in order and in one process.
+
+        If an input does not end, the later ones run in a new process. After some such inputs, the rest is not run, and
+        has None as its result.
+
+        Raises:
+            AdaCoderError: the module cannot be imported, or does not define the function.
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
+        """
+        found: list[Seen | None] = [None] * len(inputs)
+        begin = 0
+        for _ in range(_MOST_CUT):
+            places = [(number, text) for number in range(begin, len(inputs)) for text in inputs[number].statements]
+            examples = tuple(Example(f"{text}\n", "", line) for line, (_, text) in enumerate(places))
+            if not examples:
+                break
+            what = self._program(target, _as_it_stands(target), None)
+            verdict = await self._host.evaluate(what, examples, timeout=min(self._timeout, _OBSERVED_SECONDS))
+            if not (verdict.imports and verdict.defines):
+                why = verdict.failure.message if verdict.failure else "It could not be loaded."
+                raise AdaCoderError(f"{target.module.path}: {why}")
+            results = verdict.results
+            for number in dict.fromkeys(number for number, _ in places):
+                of_input = [each for each, (its, _) in zip(results, places, strict=False) if its == number]
+                outputs, entered = tuple(map(_seen, of_input)), any(each.entered for each in of_input)
+                if len(outputs) < len(inputs[number].statements):
+                    found[number] = Seen((*outputs, ENDLESS))
+                    begin = number + 1
+                    break
+                found[number] = Seen(outputs, entered)
+            else:
+                break
+        return found
 
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """Run the examples of one docstring on the current text of the module.
@@ -282,6 +344,12 @@ class CodeEvaluator:
             overlays={**self._overlays, target.module.path: run},
             is_withheld=text is not None,
         )
+
+
+def _seen(result: ExampleResult) -> str:
+    if result.error is None:
+        return result.got or ""
+    return _RAISES + result.error.partition("\n")[0].partition(":")[0].rpartition(".")[2]
 
 
 def _as_it_stands(target: Target) -> Splice:

@@ -247,6 +247,25 @@ def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, **values: ob
 
 @adacoder.command()
 @_place
+@click.option("--against", required=True, metavar="REV|FILE", help="The earlier version: a commit, or a file.")
+@_as_json
+@_evaluation
+def compare(place: str, *, against: str, as_json: bool, **values: object) -> int:
+    """Show where a function behaves differently from an earlier version of it.
+
+    Both versions run the examples of their docstrings, and inputs that differ from these in one value or argument. No
+    model is asked. PATH alone means every function in the file that has examples.
+
+    Exit codes: 0 no difference was found, 1 a function differs, 2 could not run.
+    """
+    from adacoder.cli.comparing import Comparing
+    from adacoder.cli.place import Place
+
+    return _await(Comparing(against, values, as_json=as_json).carry_out(Place.parse(place)))
+
+
+@adacoder.command()
+@_place
 @click.option(
     "--reply",
     required=True,

@@ -1,0 +1,131 @@
+"""`adacoder compare`: show where functions behave differently from an earlier version of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from adacoder.agents.behaviour import BehaviourDiff
+from adacoder.checks import Checks
+from adacoder.cli import COULD_NOT_RUN
+from adacoder.cli.choices import Choices, Told
+from adacoder.cli.output import shown_path
+from adacoder.cli.place import Place, chosen
+from adacoder.cli.revisions import read_at
+from adacoder.cli.terminal import complain, console
+from adacoder.domain import AdaCoderError, Target, TargetError
+from adacoder.privacy.access import Access
+from adacoder.project import Project, folder_of
+from adacoder.settings import Settings
+from adacoder.source.locate import locate
+from adacoder.source.text import SourceFile, read
+from adacoder.task import Task
+
+DIFFERENT = 1
+"""Exit code if a function differs."""
+_MOST_SHOWN = 5
+"""Maximum number of differences of a function that are printed."""
+_LONGEST = 120
+"""Maximum characters of a printed call or output."""
+
+
+class Comparing:
+    """One run of `adacoder compare`."""
+
+    def __init__(self, against: str, values: Mapping[str, object], *, as_json: bool) -> None:
+        """Args:
+        against: the file or commit with the earlier version.
+        values: option values by field of Settings; None for options that are not given.
+        as_json: True to print a line of JSON for each function.
+        """
+        self._against = against
+        self._choices = Choices(values, Told())
+        self._as_json = as_json
+        self._out = console()
+        self._checks = Checks()
+        self._codes = [0]
+
+    async def carry_out(self, place: Place) -> int:
+        """Compare the function at `place`, or all functions of a file that have examples. Return the exit code."""
+        try:
+            file = read(place.path)
+            folder = folder_of(file.path, file.text)
+            settings = self._choices.settings(folder)
+            before = await self._before(file, folder, settings)
+            places = [place]
+            if place.is_whole_file:
+                places = chosen(file, folder, lambda one: bool(one.target.examples or one.target.of_class))
+                if not places:
+                    raise TargetError(f"There is no function with examples in {place.path}.")
+            for each in places:
+                await self._compare(each.find(file, folder), before, folder, settings, is_named=not place.is_whole_file)
+            return max(self._codes)
+        except AdaCoderError as error:
+            complain(str(error))
+            return COULD_NOT_RUN
+        finally:
+            await self._checks.close()
+
+    async def _before(self, file: SourceFile, folder: Path, settings: Settings) -> str:
+        """Return the earlier text of `file`.
+
+        Raises:
+            AdaCoderError: it cannot be read.
+        """
+        path = _file(self._against)
+        if path is None:
+            return (await read_at(self._against, file.path)).text
+        Access((folder,), settings.wishes).require(path)
+        return read(path).text
+
+    async def _compare(self, target: Target, before: str, folder: Path, settings: Settings, *, is_named: bool) -> None:
+        """Compare one function, and show the result.
+
+        The earlier text stands for the text of today's file, so both versions import the same other modules.
+        """
+        try:
+            then = locate(before, target.module.path, folder, qualname=target.qualname)
+        except TargetError:
+            complain(f"'{target.qualname}' is not in {self._against}, so there is nothing to compare it with.")
+            self._codes.append(COULD_NOT_RUN if is_named else 0)
+            return
+        try:
+            found = await self._checks.compare(Task(target, settings, Project(folder)), then)
+        except AdaCoderError as error:
+            complain(str(error))
+            self._codes.append(COULD_NOT_RUN)
+            return
+        name = f"{shown_path(target.module.path)}::{target.qualname}"
+        if self._as_json:
+            print(json.dumps({"function": name, **_json(found)}))
+        else:
+            self._show(found, name)
+        self._codes.append(DIFFERENT if found.differs else 0)
+
+    def _show(self, found: BehaviourDiff, name: str) -> None:
+        same = f"same as in {self._against} on {found.agreed} of {found.inputs} inputs"
+        self._out.print(f"{name}: {same}.", style="bold yellow" if found.differs else "bold green")
+        for each in found.differs[:_MOST_SHOWN]:
+            for line in (_brief(each.call), f"  was {_brief(each.there)}", f"  now {_brief(each.here)}"):
+                self._out.print(f"  {line}")
+        if more := len(found.differs[_MOST_SHOWN:]):
+            self._out.print(f"  {more} more differ: --json lists all.")
+        for why, count in found.left_out.items():
+            self._out.print(f"  Not compared: {count} that {why}.", style="dim")
+
+
+def _file(against: str) -> Path | None:
+    path = Path(os.path.abspath(against))  # noqa: PTH100  # resolve() would follow the links
+    return path if os.path.isfile(path) else None  # noqa: PTH113  # Path.is_file() may raise
+
+
+def _brief(text: str) -> str:
+    line = " ".join(text.split("\n"))
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _json(found: BehaviourDiff) -> dict[str, object]:
+    differs = [{"call": each.call, "here": each.here, "there": each.there} for each in found.differs]
+    return {"inputs": found.inputs, "agreed": found.agreed, "differs": differs, "leftOut": dict(found.left_out)}

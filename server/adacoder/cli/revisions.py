@@ -1,0 +1,72 @@
+"""Read a file as a commit of its repository has it, without running anything that the repository names.
+
+`git diff` and `git show` start filters, text converters and pagers from the configuration of a repository, which may
+come from anybody. `git cat-file` prints an object as it is stored. It also must not fetch missing objects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from adacoder.domain import TargetError
+from adacoder.sandbox.isolation.system_programs import environment, program_of_system
+from adacoder.source.text import LONGEST, SourceFile, decoded, must_be_short
+
+_SECONDS = 20.0
+"""Maximum time for git."""
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "-c", "safe.directory=*")
+"""Settings for every call. Git may read the repository of another user, because no program of it runs."""
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+async def read_at(revision: str, path: Path) -> SourceFile:
+    """Read the file `path` as the commit `revision` has it.
+
+    Raises:
+        TargetError: there is no git, no such commit, or no such file in it, or the file is not Python text.
+    """
+    git = program_of_system("git")
+    if git is None:
+        raise TargetError("There is no git in the system's folders: install it, or name a file with --against.")
+    name = f"{revision}:./{path.name}"
+    if revision.startswith("-") or any(not character.isprintable() or character == ":" for character in revision):
+        raise TargetError(f"'{revision}' is neither a file nor the name of a commit.")
+    size, _ = await _run(git, path.parent, "cat-file", "-s", name)
+    if not size.strip().isdigit():
+        raise TargetError(f"git finds no {path.name} in '{revision}': name a commit that has it, or a file.")
+    must_be_short(path, int(size))
+    data, code = await _run(git, path.parent, "cat-file", "blob", name)
+    if code or len(data) > LONGEST:
+        raise TargetError(f"git cannot read {path.name} in '{revision}': name a commit that has it, or a file.")
+    return decoded(path, data)
+
+
+async def _run(git: Path, folder: Path, *arguments: str) -> tuple[bytes, int]:
+    """Run git in `folder`. Return its output and exit code."""
+    process = await asyncio.create_subprocess_exec(
+        *(str(git), "--no-replace-objects", *_SAFE, *arguments),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={**environment(), **_ENVIRONMENT},
+        cwd=folder,
+    )
+    try:
+        async with asyncio.timeout(_SECONDS):
+            output, _ = await process.communicate()
+    except TimeoutError:
+        raise TargetError(f"git did not answer within {_SECONDS:g} s: name a file with --against.") from None
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+    return output, process.returncode or 0

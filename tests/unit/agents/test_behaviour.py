@@ -1,0 +1,100 @@
+"""Two versions of a function are compared by what their inputs give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from adacoder.agents.behaviour import CUT, ELSEWHERE, NOT_RUN, REFUSED, UNSTEADY, BehaviourDiff, Difference, compare
+from adacoder.agents.code_evaluator import ENDLESS, Seen
+from adacoder.domain import AdaCoderError
+from adacoder.source.inputs import Input
+from adacoder.source.locate import locate
+
+TEXT = 'def f(n):\n    """F.\n\n    >>> f(3)\n    3\n    """\n    return n\n'
+TARGET = locate(TEXT, Path("/w/m.py"), Path("/w"), qualname="f")
+INPUTS = {3, 4, 2, 0, 1, 6, 7}
+"""The arguments that are tried. -3 is not, because no example is negative."""
+
+
+def version(outputs: Callable[[int], str | Seen | None]) -> Callable[[Sequence[Input]], object]:
+    """Return a version of `f`. `outputs` gives the output for an argument."""
+
+    async def observe(inputs: Sequence[Input]) -> Sequence[Seen | None]:
+        found = [outputs(int(one.text[2:-1])) for one in inputs]
+        return [Seen((each,)) if isinstance(each, str) else each for each in found]
+
+    return observe
+
+
+async def compared(
+    here: Callable[[int], str | Seen | None], there: Callable[[int], str | Seen | None] = str
+) -> BehaviourDiff:
+    return await compare(TARGET, version(here), version(there))  # type: ignore[arg-type]
+
+
+async def test_equal_versions_agree_on_all_inputs() -> None:
+    assert await compared(str) == BehaviourDiff(len(INPUTS), ())
+
+
+async def test_a_difference_is_told_with_the_smallest_input_first() -> None:
+    found = await compared(lambda n: str(n) if n < 6 else "many")
+    assert (found.inputs, found.agreed) == (7, 5)
+    assert found.differs == (Difference("f(6)", "many", "6"), Difference("f(7)", "many", "7"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("0.1\n", "0.10000000000000001\n"), ("{1, 2}\n", "{2, 1}\n"), ("<F at 0x7f01>\n", "<F at 0x7f02>\n")],
+)
+async def test_some_differences_mean_nothing(one: str, other: str) -> None:
+    assert (await compared(lambda n: one, lambda n: other)).differs == ()
+
+
+@pytest.mark.parametrize(("one", "other"), [("0.1", "0.2"), ("1", "True"), ("[1, 2]", "[2, 1]"), ("raises E", "1")])
+async def test_others_do(one: str, other: str) -> None:
+    assert len((await compared(lambda n: one, lambda n: other)).differs) == len(INPUTS)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "why"),
+    [
+        (lambda n: str(n) if n == 3 else "raises E", lambda n: str(n) if n == 3 else "raises F", REFUSED),
+        (lambda n: str(n) if n == 3 else Seen((ENDLESS,)), lambda n: str(n) if n == 3 else Seen((ENDLESS,)), CUT),
+        (lambda n: str(n) if n == 3 else None, str, NOT_RUN),
+        (
+            lambda n: Seen((str(n),), entered=n == 3),
+            lambda n: Seen((str(-n if n != 3 else n),), entered=n == 3),
+            ELSEWHERE,
+        ),
+    ],
+)
+async def test_what_cannot_be_compared_is_counted(
+    here: Callable[[int], str | Seen | None], there: Callable[[int], str | Seen | None], why: str
+) -> None:
+    assert await compared(here, there) == BehaviourDiff(1, (), {why: len(INPUTS) - 1})
+
+
+async def test_an_example_that_raises_in_both_counts() -> None:
+    assert (await compared(lambda n: "raises E", lambda n: "raises E")).inputs == 1
+
+
+async def test_what_one_version_does_not_end_is_a_difference() -> None:
+    found = await compared(lambda n: Seen((ENDLESS,)) if n == 7 else str(n))
+    assert found.differs == (Difference("f(7)", ENDLESS, "7"),)
+
+
+async def test_what_changes_from_run_to_run_is_left_out() -> None:
+    ticks = count()
+    with pytest.raises(AdaCoderError, match=UNSTEADY):
+        await compared(lambda n: str(next(ticks)))
+
+
+async def test_without_examples_there_are_no_inputs() -> None:
+    text = TEXT.replace(">>> f(3)\n    3", "No examples.")
+    bare = locate(text, Path("/w/m.py"), Path("/w"), qualname="f")
+    with pytest.raises(AdaCoderError, match="'f' has no examples to make inputs from"):
+        await compare(bare, version(str), version(str))  # type: ignore[arg-type]

@@ -1,0 +1,103 @@
+"""Inputs that differ from the examples of a docstring in one literal or argument."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from adacoder.domain import Target
+from adacoder.source.inputs import Input, smaller, varied, written
+from adacoder.source.locate import locate
+
+LITERALS = st.recursive(
+    st.none() | st.booleans() | st.integers(0) | st.floats(0, 1e9) | st.text(max_size=9) | st.binary(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+        | st.sets(st.integers(0), max_size=4)
+    ),
+    max_leaves=8,
+)
+
+
+def target(*examples: str) -> Target:
+    lines = "".join(f"    >>> {line}\n" for line in examples)
+    text = f'def gap(numbers, k=2):\n    r"""Gap.\n\n{lines}    """\n    return 0\n'
+    return locate(text, Path("/w/m.py"), Path("/w"), qualname="gap")
+
+
+def texts(inputs: tuple[Input, ...]) -> list[str]:
+    return [one.text for one in inputs]
+
+
+def test_examples_that_need_each_other_are_one_input() -> None:
+    found = written(target("import math", "s = [1]", "gap([4])", "s.append(2)", "gap(s, int(math.pi))"))
+    assert texts(found) == ["import math; s = [1]; s.append(2); gap(s, int(math.pi))", "gap([4])"]
+
+
+def test_skipped_and_unreadable_examples_are_left_out() -> None:
+    assert texts(written(target("gap([1])  # doctest: +SKIP", "gap(1", "gap([2])"))) == ["gap([2])"]
+
+
+@pytest.mark.parametrize(
+    ("example", "expected"),
+    [
+        ("gap([1, 5])", {"gap([])", "gap([1])", "gap([5, 1])", "gap([1, 6])", "gap([0, 5])"}),
+        ("gap('ab')", {"gap('')", "gap('a')", "gap('ba')", "gap('AB')", "gap('abab')"}),
+        ("gap({'a': 1})", {"gap({})", "gap({'a': 2})"}),
+        ("gap({1})", {"gap(set())", "gap({2})"}),
+        ("gap(True)", {"gap(False)"}),
+        ("gap(3, k=1)", {"gap(4, k=1)", "gap(3, k=0)"}),
+        ("gap((1, 2))", {"gap((2, 2))"}),
+        ("x = gap(2.5)", {"x = gap(0.0)", "x = gap(3.0)"}),
+    ],
+)
+def test_one_literal_is_another_of_its_type(example: str, expected: set[str]) -> None:
+    assert expected <= {*texts(varied(target(example), 100))}
+
+
+def test_a_set_up_is_varied_too() -> None:
+    found = texts(varied(target("s = [1]", "gap(s)"), 100))
+    assert "s = []; gap(s)" in found
+    assert all(text.endswith("gap(s)") for text in found)
+
+
+def test_arguments_are_exchanged_between_calls_of_the_same_form() -> None:
+    assert {"gap([1], 4)", "gap([3], 2)"} <= {*texts(varied(target("gap([1], 2)", "gap([3], 4)"), 100))}
+
+
+def test_numbers_are_negative_only_if_an_example_has_such_a_number() -> None:
+    assert not any("-" in text for text in texts(varied(target("gap([1], 2)"), 100)))
+    assert any("-" in text for text in texts(varied(target("gap([-1], 2)"), 100)))
+
+
+def test_what_has_no_literal_in_a_call_stays() -> None:
+    assert varied(target("gap"), 100) == ()
+    assert all(text.endswith("[0]") for text in texts(varied(target("[gap(1)][0]"), 100)))
+
+
+@given(st.lists(LITERALS, min_size=1, max_size=3))
+def test_every_input_is_new_and_can_be_read_and_the_same_seed_gives_the_same(values: list[object]) -> None:
+    assume('"""' not in repr(values))
+    of = target(*(f"gap({value!r})" for value in values))
+    found = varied(of, 40)
+    assert found == varied(of, 40)
+    assert len({*found}) == len(found) <= 40
+    assert not {*found} & {*written(of)}
+    for one in found:
+        ast.parse("\n".join(one.statements))
+
+
+@given(LITERALS)
+def test_smaller_inputs_are_shorter_and_end(value: object) -> None:
+    one = Input((f"gap({value!r})",))
+    steps = 0
+    while found := smaller(one):
+        assert len(found[0].text) < len(one.text)
+        one, steps = found[0], steps + 1
+    assert steps <= len(repr(value))
