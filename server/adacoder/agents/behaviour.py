@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adacoder.agents.code_evaluator import ENDLESS, Seen
+from adacoder.agents.code_evaluator import ENDLESS, RAISES, Seen
 from adacoder.domain import AdaCoderError, Target
 from adacoder.sandbox.literal_values import close_values
 from adacoder.source.inputs import Input, smaller, varied, written
@@ -53,6 +53,11 @@ class BehaviourDiff:
     """The differences, the shortest input first."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of inputs that were not compared, by the reason."""
+
+    @property
+    def of_values(self) -> tuple[Difference, ...]:
+        """The differences between two values. If a version refuses an input, its author may not have meant it."""
+        return tuple(each for each in self.differs if not (_refuses(each.here) or _refuses(each.there)))
 
     @property
     def agreed(self) -> int:
@@ -124,6 +129,10 @@ def _agree(one: Seen, other: Seen) -> bool:
 def _same(one: str, other: str) -> bool:
     """Return whether two outputs are equal, apart from addresses, the order of sets, and the last digits of floats."""
     return _ADDRESS.sub("", one) == _ADDRESS.sub("", other) or close_values(one, other)
+
+
+def _refuses(output: str) -> bool:
+    return output.startswith(RAISES) or output == ENDLESS
 
 
 def _told(one: Input, our: Seen, their: Seen) -> Difference:

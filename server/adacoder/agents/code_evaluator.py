@@ -46,7 +46,8 @@ _MOST_CUT = 4
 """Maximum number of processes that observe the inputs of one version."""
 _OBSERVED_SECONDS = 5.0
 """Maximum seconds for the inputs in one process."""
-_RAISES = "raises "
+RAISES = "raises "
+"""Beginning of an output that stands for an exception."""
 ENDLESS = "does not end"
 """Output of a statement that ended its process, or was still running when its time was over."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
@@ -80,7 +81,7 @@ class Seen:
     @property
     def raised(self) -> bool:
         """True if the last statement raised an exception."""
-        return self.outputs[-1].startswith(_RAISES)
+        return self.outputs[-1].startswith(RAISES)
 
 
 class CodeEvaluator:
@@ -177,8 +178,10 @@ class CodeEvaluator:
             step.details = Traced(candidate.text, example.source, len(found.executed), found.is_complete)
             return found
 
-    async def observe(self, target: Target, inputs: Sequence[Input]) -> Sequence[Seen | None]:
-        """Run `inputs` on the current text of the module, in order and in one process.
+    async def observe(
+        self, target: Target, inputs: Sequence[Input], candidate: Candidate | None = None
+    ) -> Sequence[Seen | None]:
+        """Run `inputs` on `candidate`, or on the current function, in order and in one process.
 
         If an input does not end, the later ones run in a new process. After some such inputs, the rest is not run, and
         has None as its result.
@@ -187,6 +190,7 @@ class CodeEvaluator:
             AdaCoderError: the module cannot be imported, or does not define the function.
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
+        what = await self._observed(target, candidate)
         found: list[Seen | None] = [None] * len(inputs)
         begin = 0
         for _ in range(_MOST_CUT):
@@ -194,7 +198,6 @@ class CodeEvaluator:
             examples = tuple(Example(f"{text}\n", "", line) for line, (_, text) in enumerate(places))
             if not examples:
                 break
-            what = self._program(target, _as_it_stands(target), None)
             verdict = await self._host.evaluate(what, examples, timeout=min(self._timeout, _OBSERVED_SECONDS))
             if not (verdict.imports and verdict.defines):
                 why = verdict.failure.message if verdict.failure else "It could not be loaded."
@@ -211,6 +214,14 @@ class CodeEvaluator:
             else:
                 break
         return found
+
+    async def _observed(self, target: Target, candidate: Candidate | None) -> Program:
+        if candidate is None:
+            return self._program(target, _as_it_stands(target), None)
+        from adacoder.source.splice import splice  # a large import that `check` alone does not need
+
+        text = await aside(withheld, target)
+        return self._program(target, await aside(splice, target, candidate), text)
 
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """Run the examples of one docstring on the current text of the module.
@@ -349,7 +360,7 @@ class CodeEvaluator:
 def _seen(result: ExampleResult) -> str:
     if result.error is None:
         return result.got or ""
-    return _RAISES + result.error.partition("\n")[0].partition(":")[0].rpartition(".")[2]
+    return RAISES + result.error.partition("\n")[0].partition(":")[0].rpartition(".")[2]
 
 
 def _as_it_stands(target: Target) -> Splice:

@@ -251,10 +251,9 @@ def _mutated(value: object) -> Iterable[object]:
         case float():
             return (value + 0.5, value / 2, 2 * value, 0.0, 1.0, -value, float(round(value)))
         case str() | bytes():
-            swapped, half = value.swapcase(), len(value) // 2
-            spaced = f"{value} " if isinstance(value, str) else value
+            half = len(value) // 2
             parts = (value[:0], value[:1], value[:half], value[half:], value[1:], value[:-1])
-            return (*parts, value[::-1], 2 * value, swapped, spaced)
+            return (*parts, value[::-1], 2 * value, value.swapcase())
         case list():
             middle = len(value) // 2
             rest = (value[:1], value[:middle], value[middle:], value[1:], value[:-1])

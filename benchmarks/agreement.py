@@ -1,0 +1,154 @@
+"""Measure what a second program is worth: how often two programs agree on inputs that nobody wrote.
+
+    agreement.py --replies FILE --data FOLDER [--pairs N] [--benchmark NAME]
+
+FILE and FOLDER are as for `rescue.py`. For each task, up to N pairs of programs are drawn, with a fixed seed. The two
+are of different models, have different texts, and pass the examples that the task shows. `behaviour.compare` then runs
+both on the same inputs. The label of the first program's reply, which comes from hidden tests, says if it is right.
+
+* `right`: share of first programs that are right.
+* `right_if_agreed`: the same, if both agree on all inputs.
+* `wrong_flagged`, `right_flagged`: share of wrong and of right programs for which the two differ.
+
+Each pair without inputs counts as `not_compared`. Each task weighs the same. The last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import permutations
+from pathlib import Path
+
+from recorded import Recorded, replies_in
+
+from adacoder.agents.behaviour import compare
+from adacoder.agents.code_evaluator import CodeEvaluator
+from adacoder.arena.formats import load
+from adacoder.domain import AdaCoderError, Candidate, Level, Target
+from adacoder.journal import Journal
+from adacoder.sandbox.environment.interpreter import find
+from adacoder.sandbox.host import Host
+from adacoder.service import from_reply
+
+FILES = {"HumanEval": "HumanEval.jsonl.gz", "MBPP": "mbpp.jsonl.gz"}
+SECONDS = 5.0
+"""Timeout of an evaluation."""
+WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The result of one pair."""
+
+    task: str
+    is_right: bool
+    differs: bool
+
+
+class Agreement:
+    """Compares pairs of recorded programs."""
+
+    def __init__(self, host: Host) -> None:
+        self._evaluator = CodeEvaluator(host, Journal(), overlays={}, timeout=SECONDS)
+        self._turns = asyncio.Semaphore(WORKERS)
+        self.not_compared = 0
+
+    async def compared(self, target: Target, rows: Sequence[Recorded], most: int) -> list[Compared]:
+        """Compare up to `most` pairs of the replies `rows` to one task."""
+        chance = random.Random(rows[0]["task_id"])
+        drawn = [*permutations(rows, 2)]
+        chance.shuffle(drawn)
+        found: list[Compared] = []
+        async with self._turns:
+            passes: dict[str, bool] = {}
+            for one, other in drawn[: 8 * most]:
+                if len(found) == most:
+                    break
+                first, second = (from_reply(row["reply"], target) for row in (one, other))
+                if one["model"] == other["model"] or first.text == second.text:
+                    continue
+                for each in (first, second):
+                    if each.text not in passes:
+                        passes[each.text] = (await self._evaluator.evaluate(target, each)).passed
+                if not (passes[first.text] and passes[second.text]):
+                    continue
+                differs = await self._differs(target, first, second)
+                if differs is None:
+                    self.not_compared += 1
+                else:
+                    found.append(Compared(one["task_id"], one["hidden_tests"] == "pass", differs))
+        return found
+
+    async def _differs(self, target: Target, one: Candidate, other: Candidate) -> bool | None:
+        here, there = (partial(self._evaluator.observe, target, candidate=each) for each in (one, other))
+        try:
+            return bool((await compare(target, here, there)).of_values)
+        except AdaCoderError:
+            return None
+
+
+def shares(found: Sequence[Compared]) -> dict[str, float | int]:
+    """Return the figures. Each task weighs the same."""
+    of_task = defaultdict[str, list[Compared]](list)
+    for each in found:
+        of_task[each.task].append(each)
+    weight = {task: 1 / len(its) for task, its in of_task.items()}
+
+    def share(these: Sequence[Compared], those: Sequence[Compared]) -> float:
+        whole = sum(weight[each.task] for each in those)
+        return round(sum(weight[each.task] for each in these) / whole, 4) if whole else 0.0
+
+    right, wrong = [each for each in found if each.is_right], [each for each in found if not each.is_right]
+    agreed = [each for each in found if not each.differs]
+    return {
+        "pairs": len(found),
+        "tasks": len(of_task),
+        "wrong": len(wrong),
+        "right": share(right, found),
+        "agreed": share(agreed, found),
+        "right_if_agreed": share([each for each in agreed if each.is_right], agreed),
+        "wrong_flagged": share([each for each in wrong if each.differs], wrong),
+        "right_flagged": share([each for each in right if each.differs], right),
+    }
+
+
+async def measure(replies: Path, data: Path, benchmark: str, most: int) -> dict[str, object]:
+    """Return the figures of one benchmark."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tasks = {task.id: task for task in load(data / FILES[benchmark], folder).tasks}
+        rows = defaultdict[str, list[Recorded]](list)
+        for row in replies_in(replies):
+            if row["task_id"] in tasks:
+                rows[row["task_id"]].append(row)
+        host = Host(find(None, folder, folder), folder, least=Level.LSM)
+        measured = Agreement(host)
+        try:
+            found = await asyncio.gather(*(measured.compared(tasks[task].target, its, most) for task, its in rows.items()))
+        finally:
+            await host.close()
+    pairs = [each for of_task in found for each in of_task]
+    return {"benchmark": benchmark, **shares(pairs), "not_compared": measured.not_compared}
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replies", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--pairs", type=int, default=4)
+    parser.add_argument("--benchmark", choices=[*FILES], default="HumanEval")
+    options = parser.parse_args()
+    print(json.dumps(asyncio.run(measure(options.replies, options.data, options.benchmark, options.pairs))))
+
+
+if __name__ == "__main__":
+    main()
