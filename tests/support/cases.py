@@ -1,4 +1,4 @@
-"""Cases in TOML files. `NAME.toml` belongs to `test_NAME.py`. Most of its texts are diffs."""
+"""Cases in TOML files. `NAME.toml` belongs to `test_NAME.py`. Its texts are diffs, or their lines have a margin."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ def before_and_after(diff: str) -> tuple[str, str]:
     """
     before, after = ("\n".join(line[2:] for line in diff.split("\n") if line[:1] != sign) for sign in "+-")
     return before, after
+
+
+def with_margin(text: str) -> list[tuple[str, str]]:
+    """Return the margin of each line, and the line that follows it. ` | ` separates the two."""
+    halves = (line.partition("|") for line in text.split("\n"))
+    return [(margin.strip(), line[1:]) for margin, _, line in halves]
 
 
 def parts(candidate: str, name: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
