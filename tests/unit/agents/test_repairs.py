@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from adacoder.source.importing.standard_library import standard_import
 from adacoder.source.imports import undefined_names
 from adacoder.source.locate import functions, locate
 from adacoder.source.splice import splice
+from support.cases import before_and_after, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,38 +46,28 @@ def repaired(candidate: Candidate, target: Target | None = None) -> tuple[Candid
     return repaired_by_rules(candidate, target, undefined_in(target), standard_import)
 
 
-MENDED = (
-    ("truncated", "def f(x):\n    a = x\n    return a +", "def f(x):\n    a = x"),
-    (
-        "realigned",
-        "def f(x):\n    for a in x:\n    print(a)\n     return 1",
-        "def f(x):\n    for a in x:\n        print(a)\n    return 1",
-    ),
-)
-"""For each rule, an error in a function and its repair. None means that any function that parses is right."""
-MENDED_AROUND = (
-    ("truncated", Candidate("def f(x):\n    a = x\n    if a", cut=True), Candidate("def f(x):\n    a = x")),
-)
-"""Return the result of the rules for a reply that broke off."""
+CASES = [
+    pytest.param(rule, end == "cut", diff, id=name)
+    for rule, ends in tables(__file__).items()
+    for end, diffs in ends.items()
+    for name, diff in diffs.items()
+]
 
 
-@pytest.mark.parametrize(("rule", "broken", "expected"), MENDED)
-def test_each_rule_mends_its_error(rule: str, broken: str, expected: str | None) -> None:
-    candidate = Candidate(broken)
-    result = getattr(repairs, rule)(candidate, target_in())
-    ast.parse(result.function)
-    assert expected is None or result == Candidate(expected)
-    assert repaired(candidate)[0].function != broken
+@pytest.mark.parametrize(("rule", "cut", "diff"), CASES)
+def test_each_rule_mends_its_error(rule: str, cut: bool, diff: str) -> None:
+    before, after = before_and_after(diff)
+    candidate = Candidate(before, cut=cut)
+    if rule == "unchanged":
+        assert before == after
+        assert repaired(candidate) == (candidate, ())
+    else:
+        assert getattr(repairs, rule)(candidate, target_in()) == Candidate(after)
+        assert repaired(candidate) == (Candidate(after), (rule,))
 
 
-@pytest.mark.parametrize(("rule", "broken", "expected"), MENDED_AROUND)
-def test_each_rule_mends_what_stands_around(rule: str, broken: Candidate, expected: Candidate) -> None:
-    assert getattr(repairs, rule)(broken, target_in()) == expected
-
-
-def test_every_rule_has_its_table() -> None:
-    told = {rule for rule, *_ in (*MENDED, *MENDED_AROUND)}
-    assert told == {rule.__name__ for rule in RULES}
+def test_every_rule_has_its_cases() -> None:
+    assert {*tables(__file__)} - {"unchanged"} == {rule.__name__ for rule in RULES}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -108,37 +98,6 @@ def test_no_rule_touches_real_code() -> None:
             assert repaired(candidate, target) == (candidate, ())
             count += 1
     assert count > 50
-
-
-class TestTruncation:
-    def test_a_cut_reply_is_mended_at_its_end(self) -> None:
-        cut = Candidate("def f(x):\n    a = x\n    for b in a:\n        if b:\n            c = b.", cut=True)
-        assert repaired(cut) == (Candidate("def f(x):\n    a = x"), ("truncated",))
-
-    def test_open_brackets_are_closed_before_lines_go(self) -> None:
-        cut = Candidate("def f(x):\n    return max(\n        x,\n        key=lambda y:", cut=True)
-        assert repaired(cut)[0] == Candidate("def f(x):\n    return max(\n        x,)")
-
-    @pytest.mark.parametrize("function", ["def f(x):\n    '''Do", "def f(x):\n    if x", "def f("])
-    def test_what_leaves_no_statement_is_not_mended(self, function: str) -> None:
-        cut = Candidate(function, cut=True)
-        assert repaired(cut) == (cut, ())
-        more = Candidate("def f(x):\n    x += 1\n    if x", cut=True)
-        assert repaired(more)[0] == Candidate("def f(x):\n    x += 1")
-
-    def test_a_cut_that_nothing_mends_stays_cut(self) -> None:
-        cut = Candidate("def f(x):\n    a = 1", cut=True)
-        assert repaired(cut) == (cut, ())
-
-    def test_what_was_left_out_stays_left_out(self) -> None:
-        lazy = Candidate("def f(x):\n    a = x\n    # ... rest of the code\n\nprint(f(", cut=True)
-        assert repaired(lazy) == (lazy, ())
-        written = replace(lazy, function=lazy.function.replace("# ... rest of the code", "return a"))
-        assert not repaired(written)[0].cut
-
-    def test_the_middle_of_a_reply_that_is_not_cut_stays(self) -> None:
-        broken = Candidate("def f(x):\n    a = = 1\n    b = 2\n    return b")
-        assert repaired(broken) == (broken, ())
 
 
 class TestImports:

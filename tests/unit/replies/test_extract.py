@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 from adacoder.domain import Candidate, Ended, Reply, Target
 from adacoder.replies.extract import extract
 from adacoder.source.locate import locate
+from support.cases import before_and_after, parts, tables
 
 MODULE = '''"""Numbers."""
 
@@ -83,7 +83,6 @@ def read(text: str, qualname: str = "mean", ended: Ended = Ended.STOP) -> Candid
 MEAN = "def mean(values, weights=None):\n    return sum(values) / len(values)"
 BODY = "return sum(values) / len(values)"
 STUB = 'def mean(values, weights=None):\n    """The mean of values."""\n    pass'
-MARKDOWN = 'def mean(values, weights=None):\n    """Mean.\n\n    ```python\n    print(1)\n    ```\n    """'
 LOOP = "total = 0\nfor value in values:\n    total += value\nreturn total / len(values)"
 LOOPING = (
     "def mean(values, weights=None):\n    total = 0\n    for value in values:\n        total += value\n"
@@ -95,233 +94,99 @@ def indented(text: str, by: str = "    ") -> str:
     return "".join(by + line for line in text.splitlines(keepends=True))
 
 
-@dataclass(frozen=True)
-class Case:
-    reply: str
-    function: str = MEAN
-    imports: tuple[str, ...] = ()
-    definitions: tuple[str, ...] = ()
-    cut: bool = False
-    decorators: tuple[str, ...] = ()
+WHOLE = {
+    "nothing but code": MEAN,
+    "one fence": f"```python\n{MEAN}\n```",
+    "fence in prose": f"Here is the function:\n\n```python\n{MEAN}\n```\n\nIt divides the sum.",
+    "fence without a language": f"```\n{MEAN}\n```",
+    "tildes": f"~~~python\n{MEAN}\n~~~",
+    "four backticks": f"````python\n{MEAN}\n````",
+    "unclosed fence": f"```python\n{MEAN}\n",
+    "fence under a list": f"1. Write it:\n\n   ```python\n{indented(MEAN, '   ')}\n   ```\n2. Run it.",
+    "carriage returns": f"```python\n{MEAN}\n```".replace("\n", "\r\n"),
+    "lone carriage returns": MEAN.replace("\n", "\r"),
+    "byte order mark": f"\ufeff{MEAN}",
+    "prose before and after": f"Sure! Here's the code (as you asked:\n\n{MEAN}\n\nThis function's fine.",
+    "usage sample first": f"Use it so:\n```python\nprint(mean([1, 2]))\n```\nCode:\n```python\n{MEAN}\n```",
+    "bash first": f"```bash\npip install numpy\n```\n```python\n{MEAN}\n```",
+    "the last of two alternatives": f"```python\n{LOOPING}\n```\nOr in short:\n```python\n{MEAN}\n```",
+    "lazy first alternative": f"```python\n{STUB}\n```\nComplete:\n```python\n{MEAN}\n```",
+    "echoed stub in the same block": f"```python\n{STUB}\n\n\n{MEAN}\n```",
+    "the last of two in one block": f"{LOOPING}\n\n\n{MEAN}\n",
+    "broken off in a repetition": f"{MEAN}\n\n\ndef mean(values, wei",
+    "closed thinking": f"<think>\nA draft:\n```python\n{LOOPING}\n```\n</think>\n```python\n{MEAN}\n```",
+    "unclosed thinking": f"<think>\nWe need a sum.\n```python\n{MEAN}\n```",
+    "thinking without opening tag": f"We need a sum.\n</think>\n\n{MEAN}",
+    "control token at the end": f"{MEAN}<|endoftext|>",
+    "control token before the fence closes": f"```python\n{MEAN}<｜end▁of▁sentence｜>\n```",
+    "another text after the end": f"{MEAN}<|endoftext|>import os\ndef mean(values):\n    return os",
+    "JSON": json.dumps({"code": MEAN + "\n", "explanation": "A mean."}),
+    "fenced JSON": "```json\n" + json.dumps({"function": MEAN}) + "\n```",
+    "tool call": "<tool_call>\n" + json.dumps({"name": "w", "arguments": {"code": MEAN}}) + "\n</tool_call>",
+    "body and tests": f"    {BODY}\n\n\nassert mean([1]) == 1\nassert mean([",
+    "prose before a body": f"The body is:\n\n    {BODY}\n",
+    "the whole function indented": indented(MEAN),
+}
+"""Replies from which `extract` reads `MEAN`."""
+BODIES = {
+    "body at column 0 in a fence": f"```python\n{LOOP}\n```",
+    "body at column 0": LOOP,
+    "body at four columns": indented(LOOP),
+    "body whose first line lost its indentation": LOOP.replace("\n", "\n    "),
+}
+"""Replies from which `extract` reads `LOOPING`. They have only its body."""
+NOTHING = {
+    "nothing": "",
+    "white space": " \n\t\n",
+    "prose": "I'm sorry, but I can't return that. Ask for something else, please.",
+    "a word": "Sure",
+    "an error message": "'gbk' codec can't encode character '\\xb2' in position 286: illegal sequence",
+    "only a test": "```python\nassert mean([1]) == 1\nprint(mean([2]))\n```",
+    "only imports": "```python\nimport math\n```",
+    "another function": "def area(radius):\n    return 3 * radius",
+    "several other functions": "def a(x, y):\n    return 1\n\ndef b(x, y):\n    return 2\n",
+    "JavaScript": "```javascript\nfunction mean(values) {\n  return 1;\n}\n```",
+    "JavaScript without a language": "```\nfunction mean(values) {\n  return 1;\n}\n```",
+    "C": "int mean(int *values) {\n    return values[0];\n}\n",
+    "Ruby": "def mean(values, weights)\n  values.sum\nend\n",
+    "tool call without code": '{"name": "read_file", "arguments": {"path": "a.py"}}',
+}
+"""Replies without the function."""
+
+
+def as_case(table: str, diff: str) -> tuple[str, Candidate]:
+    """Return the reply and the candidate of a diff in extract.toml."""
+    reply, code = before_and_after(diff)
+    if table != "module":
+        return reply, Candidate(code, cut=table == "cut")
+    function, imports, definitions = parts(code, "mean")
+    decorators = tuple(line for line in function.splitlines() if line.startswith("@"))
+    return reply, Candidate(function, imports, definitions, decorators=decorators)
 
 
 CASES = {
-    "nothing but code": Case(MEAN),
-    "one fence": Case(f"```python\n{MEAN}\n```"),
-    "fence in prose": Case(f"Here is the function:\n\n```python\n{MEAN}\n```\n\nIt divides the sum."),
-    "fence without a language": Case(f"```\n{MEAN}\n```"),
-    "tildes": Case(f"~~~python\n{MEAN}\n~~~"),
-    "four backticks": Case(f"````python\n{MEAN}\n````"),
-    "unclosed fence": Case(f"```python\n{MEAN}\n"),
-    "fence under a list": Case(f"1. Write it:\n\n   ```python\n{indented(MEAN, '   ')}\n   ```\n2. Run it."),
-    "carriage returns": Case(f"```python\n{MEAN}\n```".replace("\n", "\r\n")),
-    "lone carriage returns": Case(MEAN.replace("\n", "\r")),
-    "byte order mark": Case(f"\ufeff{MEAN}"),
-    "prose before and after": Case(f"Sure! Here's the code (as you asked:\n\n{MEAN}\n\nThis function's fine."),
-    "usage sample first": Case(f"Use it so:\n```python\nprint(mean([1, 2]))\n```\nCode:\n```python\n{MEAN}\n```"),
-    "bash first": Case(f"```bash\npip install numpy\n```\n```python\n{MEAN}\n```"),
-    "the last of two alternatives": Case(f"```python\n{LOOPING}\n```\nOr in short:\n```python\n{MEAN}\n```"),
-    "lazy first alternative": Case(f"```python\n{STUB}\n```\nComplete:\n```python\n{MEAN}\n```"),
-    "echoed stub in the same block": Case(f"```python\n{STUB}\n\n\n{MEAN}\n```"),
-    "the last of two in one block": Case(f"{LOOPING}\n\n\n{MEAN}\n"),
-    "broken off in a repetition": Case(f"{MEAN}\n\n\ndef mean(values, wei"),
-    "closed thinking": Case(f"<think>\nA draft:\n```python\n{LOOPING}\n```\n</think>\n```python\n{MEAN}\n```"),
-    "unclosed thinking": Case(f"<think>\nWe need a sum.\n```python\n{MEAN}\n```"),
-    "thinking without opening tag": Case(f"We need a sum.\n</think>\n\n{MEAN}"),
-    "control token at the end": Case(f"{MEAN}<|endoftext|>"),
-    "control token before the fence closes": Case(f"```python\n{MEAN}<｜end▁of▁sentence｜>\n```"),
-    "another text after the end": Case(f"{MEAN}<|endoftext|>import os\ndef mean(values):\n    return os"),
-    "JSON": Case(json.dumps({"code": MEAN + "\n", "explanation": "A mean."})),
-    "fenced JSON": Case("```json\n" + json.dumps({"function": MEAN}) + "\n```"),
-    "tool call": Case("<tool_call>\n" + json.dumps({"name": "w", "arguments": {"code": MEAN}}) + "\n</tool_call>"),
-    "body at column 0 in a fence": Case(f"```python\n{LOOP}\n```", LOOPING),
-    "body at column 0": Case(LOOP, LOOPING),
-    "body at four columns": Case(indented(LOOP), LOOPING),
-    "body at a tab": Case("\treturn 1", "def mean(values, weights=None):\n\treturn 1"),
-    "body whose first line lost its indentation": Case(LOOP.replace("\n", "\n    "), LOOPING),
-    "body that begins with a block": Case(
-        "if not values:\n    return 0\nreturn 1",
-        "def mean(values, weights=None):\n    if not values:\n        return 0\n    return 1",
-    ),
-    "body and tests": Case(f"    {BODY}\n\n\nassert mean([1]) == 1\nassert mean([", MEAN),
-    "body and a helper": Case(
-        "    return _mean(values)\n\n\ndef _mean(values):\n    return 0\n",
-        "def mean(values, weights=None):\n    return _mean(values)",
-        definitions=("def _mean(values):\n    return 0",),
-    ),
-    "body with a function in it": Case(
-        "    def add(a, b):\n        return a + b\n    return add(values, weights)",
-        "def mean(values, weights=None):\n    def add(a, b):\n        return a + b\n    return add(values, weights)",
-    ),
-    "body at column 0 with a function in it": Case(
-        "```python\ndef add(a, b):\n    return a + b\n\nreturn add(values, weights)\n```",
-        "def mean(values, weights=None):\n    def add(a, b):\n        return a + b\n\n    return add(values, weights)",
-    ),
-    "body after the end of the docstring": Case(
-        f'mean of values.\n\n    >>> mean([1, 2, 3])\n    2.0\n    """\n    {BODY}\n', MEAN
-    ),
-    "body with a docstring of its own": Case(
-        '    """Mean."""\n    return 1', 'def mean(values, weights=None):\n    """Mean."""\n    return 1'
-    ),
-    "prose before a body": Case(f"The body is:\n\n    {BODY}\n", MEAN),
-    "the whole function indented": Case(indented(MEAN)),
-    "renamed function": Case(
-        "```python\ndef average(xs, ws=None):\n    return sum(xs)\n```",
-        "def average(xs, ws=None):\n    return sum(xs)",
-    ),
-    "renamed function and a helper": Case(
+    **{name: (reply, Candidate(MEAN)) for name, reply in WHOLE.items()},
+    **{name: (reply, Candidate(LOOPING)) for name, reply in BODIES.items()},
+    **{name: (reply, Candidate("")) for name, reply in NOTHING.items()},
+    **{name: as_case(table, diff) for table, diffs in tables(__file__).items() for name, diff in diffs.items()},
+    "renamed function and a helper": (
         "def add(xs):\n    return sum(xs)\n\n\ndef average(xs, ws=None):\n    return add(xs)\n",
-        "def average(xs, ws=None):\n    return add(xs)",
-        definitions=("def add(xs):\n    return sum(xs)",),
+        Candidate("def average(xs, ws=None):\n    return add(xs)", (), ("def add(xs):\n    return sum(xs)",)),
     ),
-    "decorated and typed": Case(
-        "from functools import cache\n\n@cache\ndef mean(values: list, weights=None) -> float:\n    return 1.0",
-        "@cache\ndef mean(values: list, weights=None) -> float:\n    return 1.0",
-        imports=("from functools import cache",),
-        decorators=("@cache",),
-    ),
-    "imports, constants, helpers, and what is no part of it": Case(
-        "import math\nfrom typing import (\n    List,\n    Dict,\n)\nimport os, sys; sys.setrecursionlimit(9)\n"
-        "EPS: float = 1e-9\nA, B = 1, 2\nTABLE = {}\n\n"
-        f"def one():\n    return 1\n\nclass Two:\n    x = 2\n\n{MEAN}\n\n"
-        'print("x")\nresult = mean([1])\nif __name__ == "__main__":\n    mean([2])\n',
-        imports=(
-            "import math",
-            "from typing import (\n    List,\n    Dict,\n)",
-            "import os, sys",
-        ),
-        definitions=(
-            "EPS: float = 1e-9",
-            "A, B = 1, 2",
-            "TABLE = {}",
-            "def one():\n    return 1",
-            "class Two:\n    x = 2",
-        ),
-    ),
-    "whole module echoed": Case(
+    "whole module echoed": (
         MODULE.replace("    pass\n", f"    {BODY}\n", 1) + "\n\ndef fresh():\n    return 1\n",
-        'def mean(values, weights=None):\n    """The mean of values.\n\n    >>> mean([1, 2, 3])\n    2.0\n    """\n'
-        f"    {BODY}",
-        imports=("from collections import Counter",),
+        Candidate(
+            'def mean(values, weights=None):\n    """The mean of values.\n\n    >>> mean([1, 2, 3])\n    2.0\n    """\n'
+            f"    {BODY}",
+            ("from collections import Counter",),
+        ),
     ),
-    "what the module has, and what it has otherwise": Case(
-        "LIMIT = 10\n\ndef helper(y):\n    return y\n\nclass Square:\n    pass\n\n" + MEAN.replace("sum", "helper"),
-        MEAN.replace("sum", "helper"),
-        definitions=("def helper(y):\n    return y",),
-    ),
-    "another constant of the same name": Case(f"LIMIT = 20\n\n{MEAN}", definitions=("LIMIT = 20",)),
-    "helpers behind the function, named and not": Case(
-        f"{MEAN.replace('sum', 'add')}\n\nX = 1\n\ndef add(x):\n    return x * Y\n\ndef no(): pass\n\nY = 2\n",
-        MEAN.replace("sum", "add"),
-        definitions=("def add(x):\n    return x * Y", "Y = 2"),
-    ),
-    "examples of use behind the function, named as its parameters": Case(
-        f"{MEAN}\n\nvalues = [1, 2]\nweights = None\nresult = mean(values)\nprint(result)\n"
-    ),
-    "helper in a later block": Case(
-        f"```python\n{MEAN.replace('sum', 'add')}\n```\nwith\n```python\nimport os\nfrom math import fsum\n\n"
-        "def add(xs):\n    return fsum(xs)\n\ndef unused():\n    return 2\n```",
-        MEAN.replace("sum", "add"),
-        imports=("from math import fsum",),
-        definitions=("def add(xs):\n    return fsum(xs)",),
-    ),
-    "fences in the docstring": Case(
-        f"```python\n{MARKDOWN}\n    return 1\n```",
-        f"{MARKDOWN}\n    return 1",
-    ),
-    "fences in the docstring of unfenced code that does not parse": Case(
-        f"{MARKDOWN}\n    retrun 1 1\n",
-        f"{MARKDOWN}\n    retrun 1 1",
-    ),
-    "body that lost its indentation": Case(
-        f"```python\ndef mean(values, weights=None):\n{LOOP}\n```", f"def mean(values, weights=None):\n{LOOP}"
-    ),
-    "last line that lost its indentation": Case(
-        "def mean(values, weights=None):\n    total = 0\nreturn total\n\nmean([1])",
-        "def mean(values, weights=None):\n    total = 0\nreturn total",
-    ),
-    "does not parse": Case(
-        "```python\ndef mean(values, weights=None)\n    return (1\n```",
-        "def mean(values, weights=None)\n    return (1",
-    ),
-    "unclosed bracket, closed fence": Case(
-        "```python\ndef mean(values, weights=None):\n    return sum(values\n```",
-        "def mean(values, weights=None):\n    return sum(values",
-    ),
-    "broken off in a bracket": Case(
-        "```python\ndef mean(values, weights=None):\n    return sum(values",
-        "def mean(values, weights=None):\n    return sum(values",
-        cut=True,
-    ),
-    "broken off in a string": Case(
-        "```python\ndef mean(values, weights=None):\n    return values['tot",
-        "def mean(values, weights=None):\n    return values['tot",
-        cut=True,
-    ),
-    "broken off before an operand": Case(
-        "    total = 0\n    total +=", "def mean(values, weights=None):\n    total = 0\n    total +=", cut=True
-    ),
-    "broken off in a header": Case("```python\ndef mean(values, wei", "def mean(values, wei", cut=True),
-    "a last line that ends with dots": Case(
-        "def mean(values, weights=None):\n    try:\n        return 1.\n    except KeyError: ...",
-        "def mean(values, weights=None):\n    try:\n        return 1.\n    except KeyError: ...",
-    ),
-    "stub": Case(f"```python\n{STUB}\n```", STUB, cut=True),
-    "ellipsis": Case("def mean(values, weights=None): ...", "def mean(values, weights=None): ...", cut=True),
-    "docstring alone": Case('def mean(v, w):\n    """Mean."""', 'def mean(v, w):\n    """Mean."""', cut=True),
-    "your code here": Case(
-        "def mean(values, weights=None):\n    # Your code here\n    return None",
-        "def mean(values, weights=None):\n    # Your code here\n    return None",
-        cut=True,
-    ),
-    "code under 'your code here'": Case(
-        "def mean(values, weights=None):\n    # Your code here\n    return 1",
-        "def mean(values, weights=None):\n    # Your code here\n    return 1",
-    ),
-    "rest of code": Case(
-        "def mean(values, weights=None):\n    total = 0\n    # ... rest of the code ...\n    return total",
-        "def mean(values, weights=None):\n    total = 0\n    # ... rest of the code ...\n    return total",
-        cut=True,
-    ),
-    "existing code": Case(
-        "def mean(values, weights=None):\n    # existing code here\n    return total",
-        "def mean(values, weights=None):\n    # existing code here\n    return total",
-        cut=True,
-    ),
-    "ellipsis among statements": Case(
-        "def mean(values, weights=None):\n    total = 0\n    ...\n    return total",
-        "def mean(values, weights=None):\n    total = 0\n    ...\n    return total",
-        cut=True,
-    ),
-    "a comment on the rest": Case(
-        "def mean(values, weights=None):\n    # the rest of the values\n    return total",
-        "def mean(values, weights=None):\n    # the rest of the values\n    return total",
-    ),
-    "not implemented": Case(
-        "def mean(values, weights=None):\n    raise NotImplementedError('todo')",
-        "def mean(values, weights=None):\n    raise NotImplementedError('todo')",
-        cut=True,
-    ),
-    "nothing": Case("", ""),
-    "white space": Case(" \n\t\n", ""),
-    "prose": Case("I'm sorry, but I can't return that. Ask for something else, please.", ""),
-    "a word": Case("Sure", ""),
-    "an error message": Case("'gbk' codec can't encode character '\\xb2' in position 286: illegal sequence", ""),
-    "only a test": Case("```python\nassert mean([1]) == 1\nprint(mean([2]))\n```", ""),
-    "only imports": Case("```python\nimport math\n```", ""),
-    "another function": Case("def area(radius):\n    return 3 * radius", ""),
-    "several other functions": Case("def a(x, y):\n    return 1\n\ndef b(x, y):\n    return 2\n", ""),
-    "JavaScript": Case("```javascript\nfunction mean(values) {\n  return 1;\n}\n```", ""),
-    "JavaScript without a language": Case("```\nfunction mean(values) {\n  return 1;\n}\n```", ""),
-    "C": Case("int mean(int *values) {\n    return values[0];\n}\n", ""),
-    "Ruby": Case("def mean(values, weights)\n  values.sum\nend\n", ""),
-    "tool call without code": Case('{"name": "read_file", "arguments": {"path": "a.py"}}', ""),
 }
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_replies_as_models_write_them(case: Case) -> None:
-    assert read(case.reply) == Candidate(case.function, case.imports, case.definitions, case.cut, case.decorators)
+@pytest.mark.parametrize(("reply", "candidate"), CASES.values(), ids=CASES)
+def test_replies_as_models_write_them(reply: str, candidate: Candidate) -> None:
+    assert read(reply) == candidate
 
 
 AREA = "@property\ndef area(self):\n    return self.side**2"
@@ -407,7 +272,7 @@ def test_a_nested_class_and_carriage_returns_in_the_module() -> None:
 
 
 PIECES = [
-    *(case.reply for case in CASES.values()),
+    *(reply for reply, _ in CASES.values()),
     "```", "```python\n", "~~~", '"""', "'''", "(", "def mean(", "\\", "\n", "\r", "    ", "\t", "<think>",
     "</think>", "class Square:", "@", ":", "#", '{"code": "', "<|im_end|>", ">>> ", "... ", "\x00", "\ud800", "\u2028",
     "“", "return ",
@@ -425,17 +290,17 @@ def test_any_text_gives_a_candidate(text: str, qualname: str, ended: Ended) -> N
     assert is_candidate(read(text, qualname, ended))
 
 
-@given(st.sampled_from(list(CASES.values())), st.data())
-def test_mutated_replies_give_a_candidate(case: Case, data: st.DataObject) -> None:
-    begin = data.draw(st.integers(0, len(case.reply)))
-    end = data.draw(st.integers(begin, min(begin + 9, len(case.reply))))
-    text = case.reply[:begin] + data.draw(st.sampled_from(PIECES)) + case.reply[end:]
+@given(st.sampled_from([reply for reply, _ in CASES.values()]), st.data())
+def test_mutated_replies_give_a_candidate(reply: str, data: st.DataObject) -> None:
+    begin = data.draw(st.integers(0, len(reply)))
+    end = data.draw(st.integers(begin, min(begin + 9, len(reply))))
+    text = reply[:begin] + data.draw(st.sampled_from(PIECES)) + reply[end:]
     assert is_candidate(read(text))
 
 
 @pytest.mark.parametrize("name", ["one fence", "closed thinking", "JSON", "body and tests", "rest of code"])
 def test_every_prefix_gives_a_candidate(name: str) -> None:
-    reply = CASES[name].reply
+    reply, _ = CASES[name]
     for end in range(len(reply)):
         assert is_candidate(read(reply[:end], ended=Ended.LENGTH))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,14 @@ from adacoder.source.importing.standard_library import standard_import
 from adacoder.source.importing.standard_names import NAMES
 from adacoder.source.imports import ImportIndex
 from adacoder.source.locate import locate
+from support.cases import tables
 
 if TYPE_CHECKING:
     from adacoder.domain import Target
 
 FUNCTION = 'def f(x):\n    """Doc."""\n    return '
 
-CASES = tomllib.loads(Path(__file__).with_name("imports.toml").read_text("utf-8"))
+CASES = tables(__file__)
 
 
 def said(case: dict[str, str]) -> str:

@@ -15,49 +15,18 @@ from adacoder.project import module_of
 from adacoder.pytext import Lines
 from adacoder.source.locate import functions, locate
 from adacoder.source.text import read
+from support.cases import tables, with_margin
 from support.paths import FIXTURES
 
 PATH = Path("/w/pkg/m.py")
-TEXT = '''import os
-
-@cache
-def outer(x,
-          y=":"):  # signature
-    """Outer.
-
-    >>> outer(1)
-    1
-    """  # noqa
-    def inner():
-        return """
-def at_column_zero():
-'''
-TEXT += '''"""
-    return x
-
-    # still outer
-# no longer
-
-
-class Shape:
-    """A shape."""
-
-    @property
-    def area(self):
-        """The getter."""
-        return 1
-
-    @area.setter
-    def area(self, value):
-        self.x = value
-
-    class Inner:
-        def one_line(self): """Doc."""
-
-\tdef tabbed(self):
-\t\t"""Tabs."""
-\t\treturn 1; x = 2
-'''
+LINES = {name: with_margin(text) for name, text in tables(__file__).items()}
+MODULES = {name: "\n".join(line for _, line in lines) for name, lines in LINES.items()}
+TEXT, ACCESSORS = MODULES["functions"], MODULES["accessors"]
+POSITIONS = [
+    pytest.param(MODULES[name], number, margin, id=f"line {number + 1} of {name}")
+    for name, lines in LINES.items()
+    for number, (margin, _) in enumerate(lines)
+]
 
 
 def at(line: int, text: str = TEXT) -> Target:
@@ -68,15 +37,19 @@ def named(qualname: str, text: str = TEXT) -> Target:
     return locate(text, PATH, PATH.parent, qualname=qualname)
 
 
-@pytest.mark.parametrize("line", [2, 3, 4, 5, 8, 9, 10, 11, 12, 13, 15, 16])
-def test_every_line_of_a_function_leads_to_it(line: int) -> None:
-    assert at(line).qualname == "outer"
+@pytest.mark.parametrize(("text", "line", "margin"), POSITIONS)
+def test_every_line_leads_to_its_function(text: str, line: int, margin: str) -> None:
+    try:
+        found = at(line, text).docstring
+    except TargetError as error:
+        found = str(error)
+    assert (margin or f"no function at line {line + 1} of {PATH}: put the cursor on one") in found.partition("\n")[0]
 
 
-@pytest.mark.parametrize("line", [0, 17, 18, 20, 21, 99])
-def test_a_line_outside_any_function_says_so(line: int) -> None:
+@pytest.mark.parametrize("line", [-1, 13, 99])
+def test_a_line_outside_the_text_leads_to_no_function(line: int) -> None:
     with pytest.raises(TargetError, match=f"no function at line {line + 1} .*put the cursor on one"):
-        at(line)
+        at(line, MODULES["blanks"])
 
 
 def test_the_parts_of_a_function() -> None:
@@ -104,8 +77,6 @@ def names() -> list[str]:
 
 def test_of_several_functions_of_a_name_the_one_with_a_docstring() -> None:
     assert named("Shape.area").docstring == "The getter."
-    with pytest.raises(TargetError, match="has no docstring"):
-        at(TEXT.split("\n").index("        self.x = value"))
 
 
 @pytest.mark.parametrize(
@@ -124,35 +95,9 @@ def test_what_cannot_be_a_target_says_why(qualname: str, says: str) -> None:
         named(qualname)
 
 
-ACCESSORS = '''class Price:
-    @property
-    def net(self):
-        """The getter."""
-
-    @net.setter
-    def net(self, value):
-        """The setter."""
-
-    @typing.overload
-    def of(self, x: int) -> int:
-        """For numbers."""
-
-    @overload
-    def of(self, x: str) -> str: ...
-
-    def of(self, x):
-        """For both."""
-'''
-
-
 def test_of_a_property_the_getter_and_of_overloads_the_function() -> None:
     assert named("Price.net", ACCESSORS).docstring == "The getter."
     assert named("Price.of", ACCESSORS).docstring == "For both."
-
-
-@pytest.mark.parametrize(("line", "docstring"), [(1, "The getter."), (5, "The setter."), (16, "For both.")])
-def test_of_several_functions_of_a_name_the_one_at_the_position(line: int, docstring: str) -> None:
-    assert at(line, ACCESSORS).docstring == docstring
 
 
 def test_the_declaration_of_an_overload_is_no_target() -> None:
@@ -182,32 +127,6 @@ def test_declarations_of_overloads_are_not_among_the_functions() -> None:
         "The setter.",
         "For both.",
     ]
-
-
-BLANKS = '''def f():
-    """Doc."""
-
-{indented}
-
-x = 1
-
-class C:
-    def m(self):
-        """M."""
-
-    y = 2
-'''.format(indented="    ")
-
-
-@pytest.mark.parametrize(("line", "qualname"), [(2, "f"), (3, "f"), (10, "C.m")])
-def test_a_blank_line_continues_the_function_above_it(line: int, qualname: str) -> None:
-    assert at(line, BLANKS).qualname == qualname
-
-
-@pytest.mark.parametrize("line", [-1, 4, 6, 7, 11, 12, 13])
-def test_a_blank_line_further_away_does_not(line: int) -> None:
-    with pytest.raises(TargetError, match="put the cursor on one"):
-        at(line, BLANKS)
 
 
 def test_inside_a_function_that_nothing_reaches_the_one_around_it_is_meant() -> None:
