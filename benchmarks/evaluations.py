@@ -25,6 +25,7 @@ from adacoder.sandbox import process
 from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import PROCESSORS, Host, IsolationRefused, Program
 from adacoder.sandbox.isolation import ENVIRONMENT
+from adacoder.sandbox.pool import TemplatePool, Upkeep
 from adacoder.source.locate import locate
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def workspace() -> Iterator[Path]:
 @asynccontextmanager
 async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> AsyncIterator[Host]:
     """Yield a host whose isolation is exactly at `level`."""
-    opened = Host(find(None, folder, folder), folder, least=level, best=level, spares=spares)
+    templates = TemplatePool(PROCESSORS, Upkeep(spares))
+    opened = Host(find(None, folder, folder), folder, least=level, best=level, templates=templates)
     try:
         yield opened
     except IsolationRefused as refused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -16,3 +17,12 @@ async def one_desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[De
     desk = Desk(tmp_path_factory.mktemp("desk"))
     yield desk
     await desk.service.close()
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder in which all temporary files of this process are made."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder

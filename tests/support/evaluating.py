@@ -16,6 +16,8 @@ from adacoder.domain import Example, Level, Module, Verdict
 from adacoder.pytext import Lines, definitions, normalize
 from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program
+from adacoder.sandbox.pool import TemplatePool
+from adacoder.sandbox.probe import PROBER, Prober
 from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ class Workspace:
     """The weakest isolation to accept. The strongest isolation that works here is used."""
     interpreter: Interpreter | None = None
     best: Level = Level.FULL
+    templates: TemplatePool | None = None
+    prober: Prober = PROBER
     hosts: list[Host] = field(default_factory=list)
 
     def write(self, files: Mapping[str, str]) -> None:
@@ -43,7 +47,16 @@ class Workspace:
         if not self.hosts:
             interpreter = self.interpreter or find(None, self.folder, self.folder)
             least = self.least if self.best.is_at_least(self.least) else self.best
-            self.hosts.append(Host(interpreter, self.folder, least=least, best=self.best))
+            self.hosts.append(
+                Host(
+                    interpreter,
+                    self.folder,
+                    least=least,
+                    best=self.best,
+                    templates=self.templates,
+                    prober=self.prober,
+                )
+            )
         return self.hosts[0]
 
     async def evaluate(
@@ -71,8 +84,10 @@ async def workspace(
     least: Level = Level.SEATBELT,
     interpreter: Interpreter | None = None,
     best: Level = Level.FULL,
+    templates: TemplatePool | None = None,
+    prober: Prober = PROBER,
 ) -> AsyncIterator[Workspace]:
-    opened = Workspace(folder, least, interpreter, best)
+    opened = Workspace(folder, least, interpreter, best, templates, prober)
     try:
         yield opened
     finally:

@@ -26,8 +26,8 @@ from adacoder.sandbox.environment.visible_paths import VisiblePaths, files_of, f
 from adacoder.sandbox.importers import Apart, Importers
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import remove_left
-from adacoder.sandbox.pool import Taken, TemplatePool
-from adacoder.sandbox.probe import Proof, probe
+from adacoder.sandbox.pool import Taken, TemplatePool, Upkeep
+from adacoder.sandbox.probe import PROBER, Prober, Proof
 from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.unavailable import IsolationRefused, SandboxError
@@ -90,9 +90,9 @@ def _by_what_holds(
         try:
             return await method(host, *values, **named)
         except SandboxError:
-            if not (await probe(host._best)).is_recorded:  # noqa: SLF001  # This decorator belongs to Host.
+            if not (await host._prober.probe(host._best)).is_recorded:  # noqa: SLF001  # This decorator belongs to Host.
                 raise
-        await probe(host._best, anew=True)  # noqa: SLF001  # This decorator belongs to Host.
+        await host._prober.probe(host._best, anew=True)  # noqa: SLF001  # This decorator belongs to Host.
         return await method(host, *values, **named)
 
     return tried
@@ -108,9 +108,10 @@ class Host:
         *,
         least: Level,
         best: Level = Level.FULL,
-        spares: int = PROCESSORS,
+        templates: TemplatePool | None = None,
         turns: asyncio.Semaphore | None = None,
         wishes: Wishes = NO_WISHES,
+        prober: Prober = PROBER,
     ) -> None:
         """Create a host. It starts no process yet.
 
@@ -119,9 +120,10 @@ class Host:
             workspace: the folder of the project.
             least: the weakest isolation to accept.
             best: the strongest isolation to try.
-            spares: number of processes to keep ready for the next evaluations while none runs.
+            templates: the pool of warm interpreters. The host closes it.
             turns: limit of concurrent evaluations, which run in order of arrival. Several hosts may share it.
             wishes: files of the workspace that are private in addition to the known ones.
+            prober: it finds the isolation that works here.
         """
         self._interpreter = interpreter
         self._workspace = workspace
@@ -129,7 +131,8 @@ class Host:
         self._least = least
         self._best = best
         self._turns = turns or turns_for_all()
-        self._templates = TemplatePool(PROCESSORS, spares)
+        self._prober = prober
+        self._templates = templates or TemplatePool(PROCESSORS, Upkeep(PROCESSORS))
         self._importers = Importers(PROCESSORS)
         self._looks: dict[Recipe, asyncio.Task[bool]] = {}
         self._looked, self._pause = 0.0, _LOOKED_SECONDS
@@ -342,7 +345,7 @@ class Host:
             if mechanism.isolation.level.is_at_least(self._least):
                 self._booting = asyncio.create_task(self._boot(mechanism, program, permitted, is_standing=is_standing))
 
-        finding = await probe(self._best, meanwhile=boot)
+        finding = await self._prober.probe(self._best, meanwhile=boot)
         if finding.isolation.level.is_at_least(self._least):
             return finding
         level = finding.isolation.level

@@ -6,11 +6,12 @@ import asyncio
 import os
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from adacoder.sandbox.isolation import MOST_MEMORY
 from adacoder.sandbox.isolation.scratch import is_overfull
-from adacoder.sandbox.process import Evaluation, Recipe, TemplateProcess
+from adacoder.sandbox.process import WARM_SECONDS, Evaluation, Recipe, TemplateProcess
 from adacoder.sandbox.unavailable import SandboxError
 
 if TYPE_CHECKING:
@@ -19,32 +20,40 @@ if TYPE_CHECKING:
 
 PAUSE_SECONDS = 0.01
 """When no evaluation has run for this many seconds, processes are forked ahead."""
-IDLE_SECONDS = 60.0
-"""An unused template is kept for this many seconds."""
-MOST_TEMPLATES = 3
-GROWTH = 64 << 20
-"""A template that has grown by this many bytes is replaced, because a larger template takes longer to fork."""
-RECHECK_SECONDS = 1.0
-"""Seconds between two checks of the files that a template imported."""
 _CLOCK_TICK = 20_000_000
 """A file may change up to this many nanoseconds after its timestamp."""
-_EVERY_SECONDS = 0.5
-"""Minimum seconds between two new templates that only save imports. It matters because `check` goes through many files
-in a row."""
 _MOST_BOOTS = 3
 """Maximum number of starts of a template. The last start imports nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """Limits of a pool. All times are in seconds."""
+
+    spares: int
+    """Number of processes that each template keeps ready while no evaluation runs."""
+    most: int = 3
+    """Maximum number of templates."""
+    idle: float = 60.0
+    """An unused template is kept for this time."""
+    growth: int = 64 << 20
+    """A template that has grown by this many bytes is replaced, because a larger template takes longer to fork."""
+    recheck: float = 1.0
+    """Time between two checks of the files that a template imported."""
+    every: float = 0.5
+    """Minimum time between two new templates that only save imports. It matters because `check` goes through many files
+    in a row."""
+    warm: float = WARM_SECONDS
+    """Timeout for one import in a template."""
 
 
 class TemplatePool:
     """Provides processes for evaluations. An instance belongs to one event loop, and its owner must close it."""
 
-    def __init__(self, evaluations: int, spares: int) -> None:
-        """`evaluations` is the maximum number of concurrent evaluations.
-
-        While none runs, each template keeps `spares` processes ready.
-        """
-        self._slots = 2 * evaluations + spares
-        self._spares = spares
+    def __init__(self, evaluations: int, upkeep: Upkeep) -> None:
+        """`evaluations` is the maximum number of concurrent evaluations."""
+        self._slots = 2 * evaluations + upkeep.spares
+        self._upkeep = upkeep
         self._keepers: list[_Keeper] = []
         """Keepers in order of use. The most recently used one is last."""
         self._retired: set[_Keeper] = set()
@@ -108,15 +117,15 @@ class TemplatePool:
         self._keepers.append(best)
         now = time.monotonic()
         if recipe not in [keeper.recipe for keeper in self._keepers] and now >= self._next_made:
-            self._next_made = now + _EVERY_SECONDS
+            self._next_made = now + self._upkeep.every
             self._add(recipe, beside=best)  # The next evaluation can use it.
         return best
 
     def _add(self, recipe: Recipe, beside: _Keeper | None = None) -> _Keeper:
         idle = [keeper for keeper in self._keepers if not keeper.running and keeper is not beside]
-        for keeper in idle[: max(0, 1 + len(self._keepers) - MOST_TEMPLATES)]:
+        for keeper in idle[: max(0, 1 + len(self._keepers) - self._upkeep.most)]:
             self._end(keeper)
-        keeper = _Keeper(recipe, self._refused, self._slots, self._spares, self._rested)
+        keeper = _Keeper(recipe, self._refused, self._slots, self._upkeep, self._rested)
         self._keepers.append(keeper)
         return keeper
 
@@ -129,7 +138,7 @@ class TemplatePool:
             self._end(keeper)
 
     def _rested(self, keeper: _Keeper, is_idle: bool) -> None:
-        """Handle that a template runs no evaluation. If `is_idle`, it has not been used for IDLE_SECONDS."""
+        """Handle that a template runs no evaluation. If `is_idle`, it has not been used for a while."""
         if is_idle or keeper in self._retired:
             self._end(keeper)
         # Processes are forked ahead only while no evaluation runs, because a fork would slow it down.
@@ -214,16 +223,16 @@ class Lender(Protocol):
 class _Keeper:
     """The owner of one template. It starts the template, forks processes ahead, and ends the template."""
 
-    def __init__(self, recipe: Recipe, refused: set[str], slots: int, spares: int, rested: Rested) -> None:
+    def __init__(self, recipe: Recipe, refused: set[str], slots: int, upkeep: Upkeep, rested: Rested) -> None:
         self.recipe = recipe
         self.running = 0
         """Number of evaluations that use a process of this template, or wait for one."""
         self._refused = refused
         self._rested = rested
-        self._most_spares = spares
+        self._upkeep = upkeep
         self._ahead: list[asyncio.Task[Evaluation]] = []
         """Processes that are ready for later evaluations."""
-        self._stamps = _Stamps((), 0)
+        self._stamps = _Stamps((), 0, 0.0)
         self._size = 0
         self._grown = False
         self._idle: asyncio.TimerHandle | None = None
@@ -279,7 +288,7 @@ class _Keeper:
             while True:
                 is_spare = bool(self._ahead)
                 process = self._ahead.pop(0) if is_spare else asyncio.create_task(template.fork())
-                if len(self._ahead) < min(self.running, self._most_spares):
+                if len(self._ahead) < min(self.running, self._upkeep.spares):
                     # Evaluations often follow each other. So fork now, and the next one need not wait for its process.
                     self._ahead.append(asyncio.create_task(template.fork()))
                 try:
@@ -304,7 +313,7 @@ class _Keeper:
         2 ms.
         """
         if self.booted and self._boot.result().alive:
-            while len(self._ahead) < self._most_spares:
+            while len(self._ahead) < self._upkeep.spares:
                 self._ahead.append(asyncio.create_task(self._boot.result().fork()))
 
     def give_back(self, evaluation: Evaluation | None) -> None:
@@ -336,7 +345,7 @@ class _Keeper:
             self._compiled.clear()
             try:
                 if boots == _MOST_BOOTS or await self._warm(template):
-                    self._stamps = _Stamps(await template.settle(), began)
+                    self._stamps = _Stamps(await template.settle(), began, self._upkeep.recheck)
                     self._size = template.resident()
                     asyncio.get_running_loop().call_soon(self._wait_for_use)
                     return template
@@ -351,7 +360,7 @@ class _Keeper:
         for statement in self.recipe.ahead.statements:
             if statement not in self._refused:
                 try:
-                    good = await template.warm(statement)
+                    good = await template.warm(statement, self._upkeep.warm)
                 except SandboxError:
                     good = False
                 if not good:
@@ -383,7 +392,7 @@ class _Keeper:
         with suppress(SandboxError):  # The template is broken, and the next call will notice it.
             await template.reap(evaluation)
             self._put_aside.discard(evaluation)
-            self._grown = template.resident() > self._size + GROWTH
+            self._grown = template.resident() > self._size + self._upkeep.growth
 
     def _rest(self) -> None:
         self.running -= 1
@@ -396,7 +405,7 @@ class _Keeper:
             self._idle = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._pause)
 
     def _pause(self) -> None:
-        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._rested, self, True)
+        self._idle = asyncio.get_running_loop().call_later(self._upkeep.idle, self._rested, self, True)
         self._rested(self, False)
 
 
@@ -407,19 +416,23 @@ Rested: TypeAlias = "Callable[[_Keeper, bool], None]"
 class _Stamps:
     """Detects changes of files."""
 
-    def __init__(self, files: Iterable[Path], since: int) -> None:
-        """`since` is a time before the files were read, in nanoseconds of the system's clock."""
+    def __init__(self, files: Iterable[Path], since: int, recheck: float) -> None:
+        """`since` is a time before the files were read, in nanoseconds of the system's clock.
+
+        `recheck` is the time in seconds between two checks.
+        """
+        self._recheck = recheck
         self._known = _stamps(files)
         # A file that changed while the template started may have been read before its change.
         self._changed = any(stamp is not None and stamp[0] >= since - _CLOCK_TICK for stamp in self._known.values())
-        self._due = time.monotonic() + RECHECK_SECONDS
+        self._due = time.monotonic() + recheck
 
     def changed(self) -> bool:
-        """Return whether a file has changed. A check is repeated only after RECHECK_SECONDS."""
+        """Return whether a file has changed, according to the last check."""
         now = time.monotonic()
         if self._changed or now < self._due:
             return self._changed
-        self._due = now + RECHECK_SECONDS
+        self._due = now + self._recheck
         return self._known != _stamps(self._known)
 
 

@@ -13,7 +13,7 @@ import socket
 import sys
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -28,6 +28,7 @@ from adacoder.sandbox.isolation.none import Unconfined
 from adacoder.sandbox.isolation.scratch import SHORT, scratch
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.isolation.system_programs import environment, program_of_others, program_of_system
+from adacoder.sandbox.probe_record import BASIS, Basis
 from adacoder.sandbox.process import Evaluation, Permit, Recipe, TemplateProcess
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.unavailable import SandboxError
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from adacoder.sandbox.isolation import Mechanism
 
 _PROBE_SECONDS = 20
-_BEGUN_SECONDS = 0.005
-"""`meanwhile` is called this many seconds after the test of a mechanism has started."""
+FAILED_SECONDS = 600.0
+"""After a stronger mechanism failed, later starts do not retry it for this many seconds."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -116,6 +117,7 @@ def fork():
 """
 
 
+_Question: TypeAlias = "tuple[Level, str | None, bool, asyncio.AbstractEventLoop]"
 Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
 """A callback that gets the mechanism under test, and a future that will be True if the mechanism isolates code."""
 
@@ -128,142 +130,152 @@ class Proof:
     mechanism: Mechanism
     reason: str
     """Reason why the isolation is not at the best level. Empty if it is."""
+    remedy: str = ""
+    """Instruction to get better isolation, without a full stop. Empty if there is none."""
     is_recorded: bool = False
     """True if the proof is from an earlier start, and its conditions still hold."""
-
-    @property
-    def remedy(self) -> str:
-        """Instruction to get better isolation, without a full stop. Empty if there is none."""
-        if self.isolation.level is Level.FULL:
-            return ""
-        if sys.platform == "win32":
-            return "run AdaCoder inside WSL2"
-        if sys.platform != "linux" or locks() is None:
-            return ""
-        if program_of_system(_BUBBLEWRAP) is None:
-            return "install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`)"
-        return "let bubblewrap create user namespaces (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`)"
-
-
-async def probe(
-    best: Level = Level.FULL, *, anew: bool = False, keeps: bool = False, meanwhile: Meanwhile | None = None
-) -> Proof:
-    """Find the strongest mechanism that isolates code here, up to the level `best`.
-
-    The result is cached. If it is as good as `best`, it stays valid until PATH changes. Otherwise it expires soon,
-    because the user may install missing software. If `anew` is True, the cache and the record are ignored. If `keeps`
-    is True, the proof is stored for later starts. If a test is needed, `meanwhile` is called while the first mechanism
-    is tested.
-    """
-    key = best, os.environ.get("PATH"), anew, asyncio.get_running_loop()
-    known = None if anew else _known.get(key[:2])
-    if known is None or not (known[0].isolation.level is best or time.monotonic() < known[1]):
-        if key not in _under_way:
-            _under_way[key] = asyncio.create_task(_find(best, meanwhile or _nothing_else, anew=anew))
-        try:
-            found, record = await asyncio.shield(_under_way[key])
-        finally:
-            if key in _under_way and _under_way[key].done():
-                del _under_way[key]
-        before = _known.get(key[:2])
-        if found.isolation.level is Level.NONE and before is not None and before[0].isolation.level is not Level.NONE:
-            # The probe failed only for the moment, for example for lack of descriptors. The proven mechanism is kept.
-            # This is safe, because it refuses code that it cannot confine.
-            if anew:
-                return found
-            found, _, record = before
-        known = _known[key[:2]] = found, time.monotonic() + _KNOWN_SECONDS, record
-    found, until, record = known
-    if keeps and record is not None:
-        probe_record.write(record)
-        _known[key[:2]] = found, until, None
-    return found
-
-
-_KNOWN_SECONDS = 30.0
-_FAILED_SECONDS = 600.0
-"""After a stronger mechanism failed, later starts do not retry it for this many seconds."""
-_known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = {}
-"""For each level and PATH: the proof, the time when it expires if a better proof is possible, and the record to write.
-"""
-_under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[tuple[Proof, JSON]]] = {}
-
-
-async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof, JSON]:
-    """Return the proof of an earlier start if it still holds. Otherwise return a new proof, and its record."""
-    program, system = program_of_system(_BUBBLEWRAP), locks()
-    conditions = probe_record.conditions(program, system) if best is Level.FULL else None
-    if not anew and conditions is not None:
-        found = _recorded_proof(probe_record.read(), conditions, program, system)
-        if found is not None:
-            return found, None
-    found = await _try_all(best, program, system, meanwhile)
-    if conditions is None or found.isolation.level is Level.NONE:
-        return found, None
-    # If a stronger mechanism failed, the proof is not final, because the failure may be temporary.
-    is_final = program is None or found.isolation.level is best
-    features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
-    until = None if is_final else _since_boot() + _FAILED_SECONDS
-    return found, {"conditions": conditions, "features": features, "reason": found.reason, "until": until}
-
-
-def _recorded_proof(record: JSON, conditions: JSON, program: Path | None, system: Locks | None) -> Proof | None:
-    """Return the proof in a record. None means that its conditions changed, or that its form is unknown."""
-    mechanism: Mechanism
-    match record:
-        case {"conditions": before, "features": features, "reason": str(reason), "until": None | float() as until}:
-            pass
-        case _:
-            return None
-    if before != conditions or not (until is None or 0 < until - _since_boot() <= _FAILED_SECONDS) or system is None:
-        return None
-    match features:
-        case [bool(proc), bool(disable_userns), bool(size)] if program is not None:
-            mechanism = Bubblewrap(str(program), Features(proc, disable_userns, size), system)
-        case None if system.landlock:
-            mechanism = Landlocked(system)
-        case _:
-            return None
-    return Proof(mechanism.isolation, mechanism, reason, is_recorded=True)
 
 
 def _since_boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-async def _try_all(best: Level, program: Path | None, system: Locks | None, meanwhile: Meanwhile) -> Proof:
-    if best is Level.NONE:
-        return _nothing("no isolation was requested")
-    reasons = []
-    loop = asyncio.get_running_loop()
-    async for mechanism in _mechanisms(best, program, system):
-        if isinstance(mechanism, str):
-            reasons.append(mechanism)
-            continue
-        is_proved: Permit = loop.create_future()
-        begin = loop.call_later(_BEGUN_SECONDS, meanwhile, mechanism, is_proved)
-        meanwhile = _nothing_else  # If the first mechanism fails, the next is likely to fail as well.
-        try:
-            await _prove(mechanism)
-            is_proved.set_result(True)
-            return Proof(mechanism.isolation, mechanism, reasons[0] if reasons else "")
-        except (SandboxError, HungUpError, ProtocolError, OSError) as error:  # TimeoutError is an OSError
-            by = mechanism.isolation.by[0]
-            reasons.append(f"{by} does not work here: {(str(error) or 'it took too long').rstrip('.')}")
-        finally:
-            begin.cancel()
-            if not is_proved.done():
-                is_proved.set_result(False)
-    return _nothing("; ".join(dict.fromkeys(reasons)))
+@dataclass(eq=False)
+class Prober:
+    """Finds out which isolation works on this machine, and remembers it."""
+
+    program: Callable[[str], Path | None] = program_of_system
+    """Finds a program of the system by its name."""
+    locks: Callable[[], Locks | None] = locks
+    basis: Basis = BASIS
+    since_boot: Callable[[], float] = _since_boot
+    begun_seconds: float = 0.005
+    """`meanwhile` is called this many seconds after the test of a mechanism has started."""
+    known_seconds: float = 30.0
+    """If a better proof is possible, a proof expires after this many seconds."""
+    _known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = field(default_factory=dict, init=False)
+    """For each level and PATH: the proof, the time when it expires, and the record to write."""
+    _under_way: dict[_Question, asyncio.Task[tuple[Proof, JSON]]] = field(default_factory=dict, init=False)
+
+    async def probe(
+        self, best: Level = Level.FULL, *, anew: bool = False, keeps: bool = False, meanwhile: Meanwhile | None = None
+    ) -> Proof:
+        """Find the strongest mechanism that isolates code here, up to the level `best`.
+
+        The result is cached. If it is as good as `best`, it stays valid until PATH changes. Otherwise it expires soon,
+        because the user may install missing software. If `anew` is True, the cache and the record are ignored. If
+        `keeps` is True, the proof is stored for later starts. If a test is needed, `meanwhile` is called while the
+        first mechanism is tested.
+        """
+        key = best, os.environ.get("PATH"), anew, asyncio.get_running_loop()
+        known = None if anew else self._known.get(key[:2])
+        if known is None or not (known[0].isolation.level is best or time.monotonic() < known[1]):
+            if key not in self._under_way:
+                self._under_way[key] = asyncio.create_task(self._find(best, meanwhile or _nothing_else, anew=anew))
+            try:
+                found, record = await asyncio.shield(self._under_way[key])
+            finally:
+                if key in self._under_way and self._under_way[key].done():
+                    del self._under_way[key]
+            before = self._known.get(key[:2])
+            if found.isolation.level is Level.NONE and before and before[0].isolation.level is not Level.NONE:
+                # The probe failed only for the moment, for example for lack of descriptors. The proven mechanism is
+                # kept. This is safe, because it refuses code that it cannot confine.
+                if anew:
+                    return found
+                found, _, record = before
+            known = self._known[key[:2]] = found, time.monotonic() + self.known_seconds, record
+        found, until, record = known
+        if keeps and record is not None:
+            probe_record.write(record)
+            self._known[key[:2]] = found, until, None
+        return found
+
+    async def _find(self, best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof, JSON]:
+        """Return the proof of an earlier start if it still holds. Otherwise return a new proof, and its record."""
+        program, system = self.program(_BUBBLEWRAP), self.locks()
+        conditions = probe_record.conditions(program, system, self.basis) if best is Level.FULL else None
+        if not anew and conditions is not None:
+            found = self._recorded_proof(probe_record.read(), conditions, program, system)
+            if found is not None:
+                return found, None
+        found = await self._try_all(best, program, system, meanwhile)
+        if conditions is None or found.isolation.level is Level.NONE:
+            return found, None
+        # If a stronger mechanism failed, the proof is not final, because the failure may be temporary.
+        is_final = program is None or found.isolation.level is best
+        features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
+        until = None if is_final else self.since_boot() + FAILED_SECONDS
+        return found, {"conditions": conditions, "features": features, "reason": found.reason, "until": until}
+
+    def _recorded_proof(
+        self, record: JSON, conditions: JSON, program: Path | None, system: Locks | None
+    ) -> Proof | None:
+        """Return the proof in a record. None means that its conditions changed, or that its form is unknown."""
+        mechanism: Mechanism
+        match record:
+            case {"conditions": before, "features": features, "reason": str(reason), "until": None | float() as until}:
+                pass
+            case _:
+                return None
+        is_due = until is not None and not 0 < until - self.since_boot() <= FAILED_SECONDS
+        if before != conditions or is_due or system is None:
+            return None
+        match features:
+            case [bool(proc), bool(disable_userns), bool(size)] if program is not None:
+                mechanism = Bubblewrap(str(program), Features(proc, disable_userns, size), system)
+            case None if system.landlock:
+                mechanism = Landlocked(system)
+            case _:
+                return None
+        return _proof(mechanism, reason, program, system, is_recorded=True)
+
+    async def _try_all(self, best: Level, program: Path | None, system: Locks | None, meanwhile: Meanwhile) -> Proof:
+        if best is Level.NONE:
+            return _proof(Unconfined(), "no isolation was requested", program, system)
+        reasons = []
+        loop = asyncio.get_running_loop()
+        async for mechanism in _mechanisms(best, program, system):
+            if isinstance(mechanism, str):
+                reasons.append(mechanism)
+                continue
+            is_proved: Permit = loop.create_future()
+            begin = loop.call_later(self.begun_seconds, meanwhile, mechanism, is_proved)
+            meanwhile = _nothing_else  # If the first mechanism fails, the next is likely to fail as well.
+            try:
+                await _prove(mechanism)
+                is_proved.set_result(True)
+                return _proof(mechanism, reasons[0] if reasons else "", program, system)
+            except (SandboxError, HungUpError, ProtocolError, OSError) as error:  # TimeoutError is an OSError
+                by = mechanism.isolation.by[0]
+                reasons.append(f"{by} does not work here: {(str(error) or 'it took too long').rstrip('.')}")
+            finally:
+                begin.cancel()
+                if not is_proved.done():
+                    is_proved.set_result(False)
+        return _proof(Unconfined(), "; ".join(dict.fromkeys(reasons)), program, system)
+
+
+PROBER = Prober()
+probe = PROBER.probe
 
 
 def _nothing_else(mechanism: Mechanism, is_proved: Permit) -> None:
     """Do nothing. This is the default for `meanwhile`."""
 
 
-def _nothing(reason: str) -> Proof:
-    mechanism = Unconfined()
-    return Proof(mechanism.isolation, mechanism, reason)
+def _proof(
+    mechanism: Mechanism, reason: str, program: Path | None, system: Locks | None, *, is_recorded: bool = False
+) -> Proof:
+    if sys.platform == "win32":
+        remedy = "run AdaCoder inside WSL2"
+    elif mechanism.isolation.level is Level.FULL or sys.platform != "linux" or system is None:
+        remedy = ""
+    elif program is None:
+        remedy = "install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`)"
+    else:
+        remedy = "let bubblewrap create user namespaces (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`)"
+    return Proof(mechanism.isolation, mechanism, reason, remedy, is_recorded)
 
 
 async def _help(program: Path) -> str:

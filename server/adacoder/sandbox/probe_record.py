@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _FOLDER, _FILE = "adacoder", "isolation.json"
 _MOST_BYTES = 1 << 18
-_BOOT = "/proc/sys/kernel/random/boot_id"
 _RIGHTS = ("NoNewPrivs", "Seccomp", "Cap")
 """Lines of `/proc/self/status` about the rights of this process."""
 _STATES = (
@@ -43,6 +43,22 @@ _STATES = (
 _PROFILES = ("/etc/apparmor.d", "/etc/apparmor.d/local", "/etc/apparmor.d/disable")
 _STARTED = 19
 """Index of a process's start time among the fields that follow its name in `/proc/PID/stat`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """Facts that a proof depends on, in addition to the mechanism and the rights of this process."""
+
+    version: str = __version__
+    python: Path = OUR_PYTHON
+    package: Path = Path(__file__).parent
+    """Folder of the modules with the mechanisms and their probe."""
+    boot: str = "/proc/sys/kernel/random/boot_id"
+    states: tuple[str, ...] = _STATES
+    """Files whose contents count."""
+
+
+BASIS = Basis()
 
 
 # --- the file --------------------------------------------------------------------------------
@@ -73,28 +89,23 @@ def _folder() -> PrivateFolder:
 # --- its conditions --------------------------------------------------------------------------
 
 
-def conditions(bubblewrap: Path | None, system: Locks | None) -> JSON:
+def conditions(bubblewrap: Path | None, system: Locks | None, basis: Basis) -> JSON:
     """Return everything that a proof with this bubblewrap and these locks depends on. None means unknown."""
-    boot = _text(_BOOT)
+    boot = _text(basis.boot)
     if not boot:
         return None
-    places = [OUR_PYTHON, *_own_files(), Path("/"), *map(Path, _PROFILES), *([bubblewrap] if bubblewrap else [])]
+    places = [basis.python, *sorted((*basis.package.glob("*.py"), *basis.package.glob("*/*.py"))), Path("/")]
+    places += [*map(Path, _PROFILES), *([bubblewrap] if bubblewrap else [])]
     rights = [line for line in _text("/proc/self/status").splitlines() if line.startswith(_RIGHTS)]
     return [
-        [__version__, sys.version, sys.executable, sys.platform, boot, *os.uname()],
+        [basis.version, sys.version, sys.executable, sys.platform, boot, *os.uname()],
         [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         [system.landlock, system.machine] if system else None,
-        [*rights, *map(_text, _STATES)],
+        [*rights, *map(_text, basis.states)],
         # A new container may reuse the name and the folders of an earlier container, but not its first process.
         [*_namespaces(), *_text("/proc/1/stat").rpartition(")")[2].split()[_STARTED : _STARTED + 1]],
         [[str(place), *_identity(place)] for place in places],
     ]
-
-
-def _own_files() -> list[Path]:
-    """Return the files of this package, which include the mechanisms and their probe."""
-    room = Path(__file__).parent
-    return sorted((*room.glob("*.py"), *room.glob("*/*.py")))
 
 
 def _namespaces() -> Iterator[str]:

@@ -270,8 +270,8 @@ class TemplateProcess:
             return int(pages) * os.sysconf("SC_PAGESIZE")
         return 0
 
-    async def warm(self, statement: str) -> bool:
-        """Run an import in the template, so that evaluations need not. If it raises, evaluations will see the error.
+    async def warm(self, statement: str, seconds: float) -> bool:
+        """Run an import in the template within `seconds`. If it raises, evaluations will see the error.
 
         Return True if evaluations can share all effects of the import. If not, the template must not be used.
 
@@ -280,7 +280,7 @@ class TemplateProcess:
         """
         watching = asyncio.create_task(self._watch())
         try:
-            is_good = await self._ask(WARM_SECONDS, "warm", statement) == ["warmed", "good"]
+            is_good = await self._ask(seconds, "warm", statement) == ["warmed", "good"]
         finally:
             watching.cancel()
         return is_good and (self.pid is None or shares_memory(self.pid) is False)

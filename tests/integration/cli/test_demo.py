@@ -14,16 +14,7 @@ from adacoder.models.recording.format import read
 from support.commandline import MODEL, Desk
 from support.standins.ollama import Model, StandIn
 
-pytestmark = pytest.mark.isolation
-
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for temporary folders."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    return folder
+pytestmark = [pytest.mark.isolation, pytest.mark.usefixtures("temporary")]
 
 
 def shortened(tmp_path: Path) -> Path:

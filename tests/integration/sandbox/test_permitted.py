@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Level
-from adacoder.sandbox import probe
 from adacoder.sandbox.environment.interpreter import describe
 from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
+from adacoder.sandbox.host import PROCESSORS
 from adacoder.sandbox.isolation.none import Unconfined
+from adacoder.sandbox.pool import TemplatePool, Upkeep
+from adacoder.sandbox.probe import Prober
 from adacoder.sandbox.process import Recipe, TemplateProcess
 from adacoder.sandbox.unavailable import SandboxError
 from support import layouts
@@ -34,6 +36,16 @@ def mark(tmp_path: Path) -> Path:
     mark.parent.mkdir()
     (packages / "hostile.pth").write_text(f"import os; os.close(os.open({str(mark)!r}, os.O_CREAT))\n")
     return mark
+
+
+class Noted(TemplatePool):
+    """A pool that notes for which recipes a template was begun."""
+
+    begun: tuple[Recipe, ...] = ()
+
+    def begin(self, recipe: Recipe) -> None:
+        self.begun += (recipe,)
+        super().begin(recipe)
 
 
 def was_left(mark: Path) -> bool:
@@ -79,9 +91,7 @@ async def test_whoever_gives_up_meanwhile_leaves_nothing(tmp_path: Path, mark: P
 @needs_full
 @pytest.mark.isolation(Level.LSM)
 @pytest.mark.parametrize("breaks", [True, False])
-async def test_what_turns_out_not_to_confine_has_started_nothing(
-    tmp_path: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, breaks: bool
-) -> None:
+async def test_what_turns_out_not_to_confine_has_started_nothing(tmp_path: Path, mark: Path, breaks: bool) -> None:
     """The probe notices a bubblewrap that permits everything, although an evaluation already waits for it."""
     scratch, bwrap = tmp_path / "scratch", tmp_path / "bwrap"
     scratch.mkdir()
@@ -90,15 +100,11 @@ async def test_what_turns_out_not_to_confine_has_started_nothing(
     let = f'while [ "$2" != -I ]; do shift; done; exec {REAL_BWRAP} {shown} "$@"'
     bwrap.write_text(f'#!/bin/sh\n{let if breaks else f"""exec {REAL_BWRAP} "$@" """}\n', encoding="utf-8")
     bwrap.chmod(stat.S_IRWXU)
-    monkeypatch.setattr(probe, "program_of_system", lambda _: bwrap)
-    monkeypatch.setattr(probe, "_known", {})
-    monkeypatch.setattr(probe, "_BEGUN_SECONDS", 0.0)
-    begun: list[object] = []
-    async with workspace(tmp_path / "ws", Level.LSM) as ws:
-        accepted = ws.host()._templates.begin
-        monkeypatch.setattr(ws.host()._templates, "begin", lambda recipe: (begun.append(recipe), accepted(recipe)))
+    templates = Noted(PROCESSORS, Upkeep(PROCESSORS))
+    prober = Prober(program=lambda _: bwrap, begun_seconds=0.0)
+    async with workspace(tmp_path / "ws", Level.LSM, templates=templates, prober=prober) as ws:
         verdict = await ws.evaluate(GOOD)
-    assert begun, "the template was begun meanwhile"
+    assert templates.begun, "the template was begun meanwhile"
     assert verdict.passed
     assert verdict.isolation is not None
     assert verdict.isolation.level is (Level.LSM if breaks else Level.FULL)
@@ -107,12 +113,11 @@ async def test_what_turns_out_not_to_confine_has_started_nothing(
 
 @pytest.mark.parametrize("ticks", range(6))
 async def test_nothing_is_left_of_a_template_whose_end_is_cancelled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ticks: int
+    tmp_path: Path, temporary: Path, ticks: int
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     shown = VisiblePaths(describe(Path(sys.executable)), (tmp_path,), ())
     template = await TemplateProcess.boot(Recipe(Unconfined(), shown, tmp_path, tmp_path), 1)
-    assert has_left(tmp_path, template.pid), "there is something to leave"
+    assert has_left(temporary, template.pid), "there is something to leave"
     pid = template.pid
     ending = asyncio.create_task(template.end())
     for _ in range(ticks):
@@ -121,5 +126,5 @@ async def test_nothing_is_left_of_a_template_whose_end_is_cancelled(
     with suppress(asyncio.CancelledError):
         await ending
     if ticks:  # otherwise it has not started
-        assert not has_left(tmp_path, pid)
+        assert not has_left(temporary, pid)
     await template.end()

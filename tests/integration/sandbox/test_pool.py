@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import FailureKind, Level
-from adacoder.sandbox import pool, process
+from adacoder.sandbox import process
 from adacoder.sandbox.environment.interpreter import describe
 from adacoder.sandbox.host import PROCESSORS, Host
+from adacoder.sandbox.pool import PAUSE_SECONDS, TemplatePool, Upkeep
 from adacoder.sandbox.probe import probe
 from adacoder.sandbox.unavailable import SandboxError
 from support.evaluating import Workspace, examples, parent_of, processes_in, program, until, workspace
@@ -29,6 +30,8 @@ pytestmark = pytest.mark.isolation
 
 GOOD = 'def f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x + 1\n'
 SLOW = GOOD.replace("return", "import time; time.sleep(60); return")
+THREADED = SLOW.replace("import", "import threading; threading.Timer(60, print).start(); import")
+"""A candidate that shows by a second thread that it runs."""
 ONE = GOOD.replace("+ 1", "+ ONE")
 PYTHON = Path(sys.executable).resolve()
 
@@ -42,6 +45,11 @@ def evaluations_in(folder: Path) -> list[int]:
     """Return the processes that were forked for an evaluation, and templates whose parents are also templates."""
     inside = {pid for pid in processes_in(folder) if is_inside(pid)}
     return [pid for pid in sorted(inside) if is_child_of(pid, inside)]
+
+
+def running_in(folder: Path) -> list[int]:
+    """Return the processes whose candidate has started a thread."""
+    return [pid for pid in evaluations_in(folder) if threads_of(pid) > 1]
 
 
 def threads_of(pid: int) -> int:
@@ -96,13 +104,25 @@ PACKAGES = f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-pa
 
 
 @pytest.fixture
-async def venv(tmp_path: Path) -> AsyncIterator[Workspace]:
-    """A workspace with a virtual environment of its own. `installed` tells the process that imported it."""
-    async with workspace(tmp_path) as opened:
-        opened.write({".venv/pyvenv.cfg": f"home = {PYTHON.parent}\n", f"{PACKAGES}/installed.py": WHERE})
-        (tmp_path / ".venv/bin").mkdir()
-        (tmp_path / ".venv/bin/python").symlink_to(PYTHON)
+def upkeep() -> Upkeep:
+    """Return the upkeep of the templates of `ws` and `venv`. Tests may choose another one."""
+    return Upkeep(PROCESSORS)
+
+
+@pytest.fixture
+async def ws(tmp_path: Path, upkeep: Upkeep) -> AsyncIterator[Workspace]:
+    """Open a workspace with an evaluator of its own."""
+    async with workspace(tmp_path, templates=TemplatePool(PROCESSORS, upkeep)) as opened:
         yield opened
+
+
+@pytest.fixture
+def venv(ws: Workspace) -> Workspace:
+    """A workspace with a virtual environment of its own. `installed` tells the process that imported it."""
+    ws.write({".venv/pyvenv.cfg": f"home = {PYTHON.parent}\n", f"{PACKAGES}/installed.py": WHERE})
+    (ws.folder / ".venv/bin").mkdir()
+    (ws.folder / ".venv/bin/python").symlink_to(PYTHON)
+    return ws
 
 
 async def warm(ws: Workspace, text: str) -> None:
@@ -208,16 +228,15 @@ async def test_an_edited_file_is_imported_anew(ws: Workspace) -> None:
             assert (await ws.evaluate("from helper import ONE\n" + ONE)).passed is (number == 1)
 
 
-async def test_an_installed_package_that_changed_is_imported_anew(
-    venv: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool, "RECHECK_SECONDS", 0.0)
+@pytest.mark.parametrize("upkeep", [Upkeep(PROCESSORS, recheck=0.0)])
+async def test_an_installed_package_that_changed_is_imported_anew(venv: Workspace) -> None:
     for number in (1, 2):
         venv.write({f"{PACKAGES}/installed.py": f"ONE = {number}  {'#' * number}\n"})
         for _ in range(2):
             assert (await venv.evaluate("from installed import ONE\n" + ONE)).passed is (number == 1)
 
 
+@pytest.mark.parametrize("upkeep", [Upkeep(PROCESSORS, recheck=0.0)])
 async def test_an_installed_package_that_changes_while_it_is_imported_is_imported_anew(
     venv: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,7 +252,6 @@ async def test_an_installed_package_that_changes_while_it_is_imported_is_importe
         return files
 
     monkeypatch.setattr(process.TemplateProcess, "settle", settled)
-    monkeypatch.setattr(pool, "RECHECK_SECONDS", 0.0)
     venv.write({f"{PACKAGES}/installed.py": "ONE = 1\n"})
     await venv.evaluate(text)  # it may come before the change, or after it
     async with asyncio.timeout(30):
@@ -265,10 +283,8 @@ async def test_unsaved_text_comes_before_what_is_on_disk(ws: Workspace) -> None:
         "raise ValueError",
     ],
 )
-async def test_an_import_that_breaks_a_template_is_left_to_the_evaluations(
-    how: str, venv: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(process, "WARM_SECONDS", 3.0)
+@pytest.mark.parametrize("upkeep", [Upkeep(PROCESSORS, warm=3.0)])
+async def test_an_import_that_breaks_a_template_is_left_to_the_evaluations(how: str, venv: Workspace) -> None:
     hostile = f"import os, sys, time\nif 'mod' not in sys.modules:\n    {how}\n"
     venv.write({f"{PACKAGES}/installed.py": hostile, "mod.py": ""})
     for _ in range(3):
@@ -299,28 +315,29 @@ async def test_when_all_is_ready_there_is_a_template(ws: Workspace) -> None:
     await until(lambda: templates_in(ws.folder) == before)
 
 
-async def test_an_idle_template_goes_and_another_comes(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "IDLE_SECONDS", 0.2)
+@pytest.mark.parametrize("upkeep", [Upkeep(PROCESSORS, idle=0.2)])
+async def test_an_idle_template_goes_and_another_comes(ws: Workspace) -> None:
     assert (await ws.evaluate(GOOD)).passed
     await until(lambda: bool(processes_in(ws.folder)))
     await until(lambda: not processes_in(ws.folder))
     assert (await ws.evaluate(GOOD)).passed
 
 
-async def test_there_are_few_templates(ws: Workspace, tmp_path: Path) -> None:
+async def test_there_are_few_templates(ws: Workspace, tmp_path: Path, upkeep: Upkeep) -> None:
     for number in range(6):
         (tmp_path / f"root{number}").mkdir()
         assert (await ws.evaluate(GOOD, file=f"root{number}/mod.py", root=f"root{number}")).passed
-    await until(lambda: len(templates_in(tmp_path)) <= pool.MOST_TEMPLATES)
+    await until(lambda: len(templates_in(tmp_path)) <= upkeep.most)
 
 
-async def test_a_template_that_grew_is_made_anew(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "GROWTH", -(1 << 30))
+@pytest.mark.parametrize("upkeep", [Upkeep(PROCESSORS, growth=-(1 << 30))])
+async def test_a_template_that_grew_is_made_anew(ws: Workspace) -> None:
     assert (await ws.evaluate(GOOD)).passed
     before = templates_in(ws.folder)
-    await asyncio.sleep(0.2)
-    assert (await ws.evaluate(GOOD)).passed
-    await until(lambda: bool(templates_in(ws.folder)) and not templates_in(ws.folder) & before)
+    async with asyncio.timeout(30):
+        while templates_in(ws.folder) & before:
+            assert (await ws.evaluate(GOOD)).passed
+    await until(lambda: bool(templates_in(ws.folder)))
 
 
 # --- the end of things -----------------------------------------------------------------------
@@ -346,8 +363,8 @@ async def test_a_cancelled_evaluation_leaves_nothing(delay: float, best: Level, 
 
 async def test_what_is_closed_while_it_evaluates_does_not_begin_anew(ws: Workspace) -> None:
     assert (await ws.evaluate(GOOD)).passed
-    task = asyncio.create_task(ws.evaluate(SLOW, timeout=60))
-    await asyncio.sleep(0.2)
+    task = asyncio.create_task(ws.evaluate(THREADED, timeout=60))
+    await until(lambda: bool(running_in(ws.folder)))
     await ws.host().close()
     with pytest.raises(SandboxError):
         await task
@@ -355,14 +372,9 @@ async def test_what_is_closed_while_it_evaluates_does_not_begin_anew(ws: Workspa
 
 
 @pytest.mark.parametrize("best", [*LEVELS, NONE])
-async def test_a_host_that_is_closed_early_leaves_nothing(
-    best: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_host_that_is_closed_early_leaves_nothing(best: Level, tmp_path: Path, temporary: Path) -> None:
     await probe(best)
     before = descriptors()
-    scratches = tmp_path / "scratches"
-    scratches.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(scratches))
     for delay in (0.0, 0.002, 0.01, 0.03, 0.06, 0.1):
         host = Host(describe(Path(sys.executable)), tmp_path, least=Level.NONE, best=best)
         what = program(tmp_path / "mod.py", tmp_path, GOOD, "f")
@@ -373,7 +385,7 @@ async def test_a_host_that_is_closed_early_leaves_nothing(
         await host.close()
         assert processes_in(tmp_path) == []
     assert descriptors() == before
-    assert list(scratches.iterdir()) == []
+    assert not any(temporary.iterdir())  # noqa: ASYNC240
 
 
 async def test_many_at_a_time(ws: Workspace) -> None:
@@ -384,14 +396,12 @@ async def test_many_at_a_time(ws: Workspace) -> None:
 
 
 async def test_no_more_run_at_a_time_than_there_are_processors(ws: Workspace) -> None:
-    threaded = SLOW.replace("import", "import threading; threading.Timer(60, print).start(); import")
-    tasks = [asyncio.create_task(ws.evaluate(threaded, timeout=2)) for _ in range(3 * PROCESSORS)]
+    tasks = [asyncio.create_task(ws.evaluate(THREADED, timeout=2)) for _ in range(3 * PROCESSORS)]
     most_run = most = 0
     for _ in range(20):
         await asyncio.sleep(0.05)
-        evaluations = evaluations_in(ws.folder)
-        most = max(most, len(evaluations))
-        most_run = max(most_run, sum(threads_of(pid) > 1 for pid in evaluations))
+        most = max(most, len(evaluations_in(ws.folder)))
+        most_run = max(most_run, len(running_in(ws.folder)))
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
@@ -403,7 +413,7 @@ async def test_a_process_may_be_taken_at_any_moment_of_its_making(ws: Workspace)
     for moment in range(60):
         verdicts = await asyncio.gather(*(ws.evaluate(GOOD) for _ in range(PROCESSORS)))
         assert all(verdict.passed for verdict in verdicts), verdicts
-        await asyncio.sleep(pool.PAUSE_SECONDS + moment * 0.0002)  # meanwhile others start to be made
+        await asyncio.sleep(PAUSE_SECONDS + moment * 0.0002)  # meanwhile others start to be made
         verdict = await ws.evaluate(GOOD)
         assert verdict.passed, verdict
 
@@ -415,43 +425,37 @@ async def test_while_none_runs_as_many_are_ready_as_there_are_processors(ws: Wor
     await until(lambda: len(evaluations_in(ws.folder)) == PROCESSORS)
 
 
-async def test_the_template_that_serves_makes_no_room_for_another(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool, "_EVERY_SECONDS", 0.0)
-    monkeypatch.setattr(pool, "MOST_TEMPLATES", 1)
+@pytest.mark.parametrize("upkeep", [Upkeep(PROCESSORS, every=0.0, most=1)])
+async def test_the_template_that_serves_makes_no_room_for_another(ws: Workspace) -> None:
     names = ("json", "random", "hashlib", "datetime", "decimal", "statistics")
     texts = [f"import {name}\n" + good for name in names for good in (GOOD, GOOD.replace("+ 1", "+ 2"))]
     verdicts = await asyncio.gather(*(ws.evaluate(text) for text in texts))
     assert [verdict.passed for verdict in verdicts] == [True, False] * len(names)
 
 
-@pytest.fixture
-async def unprepared(tmp_path: Path) -> AsyncIterator[Workspace]:
-    """A workspace in which no process is prepared before an evaluation needs it."""
-    host = Host(describe(PYTHON), tmp_path, least=Level.LSM, spares=0)
-    async with workspace(tmp_path) as opened:
-        opened.hosts.append(host)
-        yield opened
+UNPREPARED = pytest.mark.parametrize("upkeep", [Upkeep(spares=0)])
+"""No process is prepared before an evaluation needs it."""
 
 
-async def test_what_was_made_for_a_cancelled_evaluation_serves_no_other(unprepared: Workspace) -> None:
-    assert (await unprepared.evaluate(GOOD)).passed
+@UNPREPARED
+async def test_what_was_made_for_a_cancelled_evaluation_serves_no_other(ws: Workspace) -> None:
+    assert (await ws.evaluate(GOOD)).passed
     for delay in (0.0, 0.0005, 0.001, 0.002, 0.004, 0.008):
-        task = asyncio.create_task(unprepared.evaluate(GOOD.replace("+ 1", "+ 2")))
+        task = asyncio.create_task(ws.evaluate(GOOD.replace("+ 1", "+ 2")))
         await asyncio.sleep(delay)
         task.cancel()
         await asyncio.wait([task])
-        assert (await unprepared.evaluate(GOOD)).passed
-    await until(lambda: evaluations_in(unprepared.folder) == [])
+        assert (await ws.evaluate(GOOD)).passed
+    await until(lambda: evaluations_in(ws.folder) == [])
 
 
-async def test_code_that_ends_its_process_at_once_is_run_once(unprepared: Workspace) -> None:
+@UNPREPARED
+async def test_code_that_ends_its_process_at_once_is_run_once(ws: Workspace) -> None:
     for _ in range(5):
-        verdict = await unprepared.evaluate("import os; os._exit(0)\n" + GOOD)
+        verdict = await ws.evaluate("import os; os._exit(0)\n" + GOOD)
         assert verdict.failure is not None
         assert verdict.failure.kind is FailureKind.KILLED
-        assert (await unprepared.evaluate(GOOD)).passed
+        assert (await ws.evaluate(GOOD)).passed
 
 
 # --- faults ----------------------------------------------------------------------------------
@@ -503,11 +507,10 @@ async def test_nothing_survives_a_server_that_is_killed(delay: float, best: Leve
 
 
 async def test_a_template_that_is_killed_while_it_evaluates_is_not_the_candidate_s_fault(ws: Workspace) -> None:
-    text = GOOD.replace("return", "import time; time.sleep(0.5); return")
+    text = THREADED.replace("60", "0.5")
     assert (await ws.evaluate(GOOD)).passed
-    await until(lambda: bool(evaluations_in(ws.folder)))
     task = asyncio.create_task(ws.evaluate(text))
-    await asyncio.sleep(0.2)
+    await until(lambda: bool(running_in(ws.folder)))
     for pid in templates_in(ws.folder):
         os.kill(pid, 9)
     assert (await task).passed

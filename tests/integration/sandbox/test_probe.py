@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -16,46 +16,41 @@ from adacoder.domain import Level
 from adacoder.sandbox.environment.interpreter import describe
 from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
 from adacoder.sandbox.host import IsolationRefused
-from adacoder.sandbox.isolation import locks
+from adacoder.sandbox.isolation.locks import Locks, locks
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
-from adacoder.sandbox.probe import probe
+from adacoder.sandbox.probe import Prober, probe
 from support.evaluating import workspace
 from support.levels import needs_full
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    FakeBwrap: TypeAlias = Callable[[str], Callable[[str], Path]]
+
 GOOD = 'def f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x + 1\n'
 REAL_BWRAP = shutil.which("bwrap")
 
 
 @pytest.fixture
-def fake_bwrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Write a shell script in place of the system's bubblewrap."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    path = folder / "bwrap"
-    # Forget what is known of the real bubblewrap.
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr("adacoder.sandbox.probe.program_of_system", lambda _: path)
+def fake_bwrap(tmp_path: Path) -> FakeBwrap:
+    """Write a shell script in place of the system's bubblewrap. Return a function that finds it."""
 
-    def write(script: str) -> None:
+    def write(script: str) -> Callable[[str], Path]:
+        path = tmp_path / "bwrap"
         path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         path.chmod(stat.S_IRWXU)
+        return lambda _: path
 
     return write
 
 
-@pytest.fixture
-def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_locks() -> None:
     """Simulate a machine that has neither Landlock nor system call filters."""
-    monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: None)
 
 
-@pytest.fixture
-def no_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_landlock() -> Locks:
     """Simulate a kernel without Landlock."""
-    monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: locks.Locks(0, os.uname().machine))
+    return Locks(0, os.uname().machine)
 
 
 @needs_full
@@ -81,14 +76,15 @@ async def test_landlock_and_seccomp_isolate_without_bubblewrap(monkeypatch: pyte
 async def test_what_was_proved_holds_where_it_cannot_be_proved_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("adacoder.sandbox.probe._KNOWN_SECONDS", 0.0)
     monkeypatch.setenv("PATH", str(tmp_path))
-    proved = (await probe()).isolation
+    found = [locks()]
+    prober = Prober(locks=lambda: found[-1], known_seconds=0.0)
+    proved = (await prober.probe()).isolation
     assert proved.level is Level.LSM
-    monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: None)
-    assert (await probe()).isolation == proved
-    assert (await probe(anew=True)).isolation.level is Level.NONE
-    assert (await probe()).isolation == proved
+    found.append(None)
+    assert (await prober.probe()).isolation == proved
+    assert (await prober.probe(anew=True)).isolation.level is Level.NONE
+    assert (await prober.probe()).isolation == proved
 
 
 @pytest.mark.isolation(Level.LSM)
@@ -103,28 +99,21 @@ async def test_nothing_stronger_is_tried_than_asked_for(tmp_path: Path) -> None:
 
 
 @needs_full
-@pytest.mark.usefixtures("no_landlock")
-async def test_without_landlock_bubblewrap_keeps_evaluations_apart_from_all_but_each_other(
-    fake_bwrap: Callable[[str], None],
-) -> None:
-    fake_bwrap(f'exec {REAL_BWRAP} "$@"')
-    finding = await probe()
+async def test_without_landlock_bubblewrap_keeps_evaluations_apart_from_all_but_each_other() -> None:
+    finding = await Prober(locks=no_landlock).probe()
     assert finding.isolation.level is Level.FULL
     assert finding.isolation.by == ("bubblewrap", "seccomp", "rlimits")
 
 
-@pytest.mark.usefixtures("no_locks")
-async def test_a_machine_without_system_call_filters_isolates_nothing(fake_bwrap: Callable[[str], None]) -> None:
-    fake_bwrap("exit 1")
-    finding = await probe()
+async def test_a_machine_without_system_call_filters_isolates_nothing(fake_bwrap: FakeBwrap) -> None:
+    finding = await Prober(fake_bwrap("exit 1"), no_locks).probe()
     assert finding.isolation.level is Level.NONE
     assert finding.reason == f"there are no system call filters for {os.uname().machine}"
 
 
-@pytest.mark.usefixtures("no_landlock")
-async def test_a_bubblewrap_that_fails_is_not_trusted(fake_bwrap: Callable[[str], None]) -> None:
-    fake_bwrap("echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1")
-    finding = await probe()
+async def test_a_bubblewrap_that_fails_is_not_trusted(fake_bwrap: FakeBwrap) -> None:
+    failing = fake_bwrap("echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1")
+    finding = await Prober(failing, no_landlock).probe()
     assert finding.isolation.level is Level.NONE
     assert "setting up uid map: Permission denied" in finding.reason
     assert finding.remedy.startswith("let bubblewrap create user namespaces (")
@@ -133,27 +122,25 @@ async def test_a_bubblewrap_that_fails_is_not_trusted(fake_bwrap: Callable[[str]
 @needs_full
 @pytest.mark.isolation(Level.LSM)
 async def test_a_bubblewrap_that_confines_nothing_is_not_trusted(
-    fake_bwrap: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake_bwrap: FakeBwrap, temporary: Path, tmp_path: Path
 ) -> None:
-    everything, scratch = tmp_path / "everything", tmp_path / "scratch"
-    everything.mkdir()
+    scratch = tmp_path / "scratch"
     scratch.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(everything))
-    visible = [everything, Path(sys.prefix), *TOOLS]
+    visible = [temporary, Path(sys.prefix), *TOOLS]
     shown = f"--bind / / --dev-bind /dev /dev --bind {scratch} /tmp " + " ".join(f"--bind {p} {p}" for p in visible)
-    fake_bwrap(f'while [ "$2" != -I ]; do shift; done; exec {REAL_BWRAP} {shown} "$@"')
-    finding = await probe()
+    confining_nothing = fake_bwrap(f'while [ "$2" != -I ]; do shift; done; exec {REAL_BWRAP} {shown} "$@"')
+    finding = await Prober(confining_nothing).probe()
     assert finding.isolation.level is Level.LSM
     assert "gave True, not False" in finding.reason
 
 
-@pytest.mark.usefixtures("no_landlock")
 async def test_it_refuses_rather_than_run_unconfined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    prober = Prober(locks=no_landlock)
     mark = tmp_path / "mark"
     text = f"open({str(mark)!r}, 'w').close()\n{GOOD}"
     for least in (Level.FULL, Level.LSM, Level.SEATBELT):
-        async with workspace(tmp_path, least) as ws:
+        async with workspace(tmp_path, least, prober=prober) as ws:
             with pytest.raises(IsolationRefused) as refusal:
                 await ws.evaluate(text)
             assert str(refusal.value) == (
@@ -162,7 +149,7 @@ async def test_it_refuses_rather_than_run_unconfined(tmp_path: Path, monkeypatch
                 " or accept the risk with `--isolation none`."
             )
     assert not mark.exists()
-    async with workspace(tmp_path, Level.NONE) as ws:
+    async with workspace(tmp_path, Level.NONE, prober=prober) as ws:
         assert (await ws.evaluate(text)).passed
     assert mark.exists()
 

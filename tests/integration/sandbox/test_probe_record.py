@@ -9,14 +9,17 @@ import shutil
 import socket
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from adacoder.domain import Level
-from adacoder.sandbox import probe, probe_record
+from adacoder.sandbox import probe_record
 from adacoder.sandbox.host import IsolationRefused
+from adacoder.sandbox.probe import FAILED_SECONDS, Prober, Proof
+from adacoder.sandbox.probe_record import BASIS
 from adacoder.settings import Settings
 from support.evaluating import workspace
 from support.examining import UNREACHABLE, finding
@@ -35,29 +38,33 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of the records, which does not exist yet."""
     (tmp_path / "cache").mkdir(0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(probe, "_known", {})
     return tmp_path / "cache/adacoder"
 
 
 @pytest.fixture
-def bwrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def bwrap(tmp_path: Path) -> Path:
     """Return a script in place of the system's bubblewrap. It fails while there is a file `bwrap.fails` beside it."""
     path = tmp_path / "bwrap"
     path.write_text(f'#!/bin/sh\n[ ! -e "$0.fails" ] || exit 1\nexec {REAL_BWRAP} "$@"\n', encoding="utf-8")
     path.chmod(stat.S_IRWXU)
-    monkeypatch.setattr(probe, "program_of_system", lambda _: path if path.exists() else None)
     return path
 
 
-async def started() -> probe.Proof:
-    """Probe as a new process does, without earlier knowledge."""
-    probe._known.clear()
-    return await probe.probe(keeps=True)
+def prober(bwrap: Path | None = None, **machine: Any) -> Prober:
+    """Return a prober without earlier knowledge, as in a new process. `bwrap` replaces the system's bubblewrap."""
+    if bwrap:
+        machine["program"] = lambda _: bwrap if bwrap.exists() else None
+    return Prober(**machine)
 
 
-def next_start() -> probe.Proof:
+async def started(bwrap: Path | None = None, **machine: Any) -> Proof:
+    """Probe as a new process does."""
+    return await prober(bwrap, **machine).probe(keeps=True)
+
+
+def next_start(bwrap: Path | None = None, **machine: Any) -> Proof:
     """Like `started`, outside an event loop."""
-    return asyncio.run(started())
+    return asyncio.run(started(bwrap, **machine))
 
 
 def changed(file: Path, **members: object) -> None:
@@ -160,67 +167,69 @@ def test_what_belongs_to_another_user_is_not_believed(cache: Path, monkeypatch: 
         assert probe_record.read() is not None
 
 
-@pytest.mark.parametrize("fact", ["version", "groups", "state", "boot", "own files", "python"])
+OTHER: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "version": lambda _: {"version": "99"},
+    "boot": lambda state: {"boot": str(state)},
+    "own files": lambda state: {"package": state.parent},
+    "python": lambda state: {"python": state},
+}
+
+
+@pytest.mark.parametrize("fact", ["groups", "state", *OTHER])
 def test_what_it_rests_on_may_not_have_changed(
     fact: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = tmp_path / "max_user_namespaces"
     state.write_text("1000\n", encoding="utf-8")
-    monkeypatch.setattr(probe_record, "_STATES", (*probe_record._STATES, str(state)))
-    next_start()
+    basis = replace(BASIS, states=(*BASIS.states, str(state)))
+    next_start(basis=basis)
     state.write_text("1000\n", encoding="utf-8")
-    assert next_start().is_recorded, "the control: it is the content that counts"
-    if fact == "version":
-        monkeypatch.setattr(probe_record, "__version__", "99")
-    elif fact == "groups":
+    assert next_start(basis=basis).is_recorded, "the control: it is the content that counts"
+    if fact == "groups":
         monkeypatch.setattr(os, "getgroups", lambda: [4, 99])
     elif fact == "state":
         state.write_text("0\n", encoding="utf-8")
-    elif fact == "boot":
-        monkeypatch.setattr(probe_record, "_BOOT", str(state))
-    elif fact == "own files":
-        monkeypatch.setattr(probe_record, "_own_files", lambda: [state])
     else:
-        monkeypatch.setattr(probe_record, "OUR_PYTHON", state)
-    assert not next_start().is_recorded
-    assert next_start().is_recorded, "but now that is what it rests on"
+        basis = replace(basis, **OTHER[fact](state))
+    assert not next_start(basis=basis).is_recorded
+    assert next_start(basis=basis).is_recorded, "but now that is what it rests on"
 
 
 def test_where_it_cannot_be_told_whether_the_machine_was_started_anew_nothing_is_recorded(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cache: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(probe_record, "_BOOT", str(tmp_path / "nothing"))
     for _ in range(2):
-        assert not next_start().is_recorded
+        assert not next_start(basis=replace(BASIS, boot=str(tmp_path / "nothing"))).is_recorded
     assert not cache.exists()
 
 
 @needs_full
 def test_without_the_bubblewrap_that_was_tried_nothing_of_it_holds(bwrap: Path) -> None:
-    full = next_start()
+    full = next_start(bwrap)
     assert full.isolation.level is Level.FULL
-    assert next_start().is_recorded
+    assert next_start(bwrap).is_recorded
     program = bwrap.read_bytes()
     bwrap.unlink()
-    less = next_start()
+    less = next_start(bwrap)
     assert (less.isolation.level, less.is_recorded) == (Level.LSM, False)
-    assert next_start().is_recorded, "that is proved too, and there was nothing else to be tried"
+    assert next_start(bwrap).is_recorded, "that is proved too, and there was nothing else to be tried"
     bwrap.write_bytes(program)
     bwrap.chmod(stat.S_IRWXU)
-    again = next_start()
+    again = next_start(bwrap)
     assert (again.isolation.level, again.is_recorded) == (Level.FULL, False)
 
 
 @needs_full
 async def test_what_starts_no_more_is_proved_anew(bwrap: Path, tmp_path: Path) -> None:
     bwrap.with_name("bwrap.fails").touch()
-    assert (await started()).isolation.level is Level.LSM, "the control: without a record it is seen"
+    assert (await started(bwrap)).isolation.level is Level.LSM, "the control: without a record it is seen"
     bwrap.with_name("bwrap.fails").unlink()
-    assert (await probe.probe(anew=True, keeps=True)).isolation.level is Level.FULL
+    assert (await prober(bwrap).probe(anew=True, keeps=True)).isolation.level is Level.FULL
     for least in Level.SEATBELT, Level.FULL:
-        assert (await started()).is_recorded
+        known = prober(bwrap)
+        assert (await known.probe()).is_recorded
         bwrap.with_name("bwrap.fails").touch()
-        async with workspace(tmp_path, least) as ws:
+        async with workspace(tmp_path, least, prober=known) as ws:
             if least is Level.FULL:
                 with pytest.raises(IsolationRefused, match="bubblewrap does not work here"):
                     await ws.evaluate(GOOD)
@@ -230,28 +239,28 @@ async def test_what_starts_no_more_is_proved_anew(bwrap: Path, tmp_path: Path) -
                 assert verdict.isolation is not None
                 assert verdict.isolation.level is Level.LSM
         bwrap.with_name("bwrap.fails").unlink()
-        assert (await probe.probe(anew=True, keeps=True)).isolation.level is Level.FULL
+        assert (await prober(bwrap).probe(anew=True, keeps=True)).isolation.level is Level.FULL
 
 
 @needs_full
 async def test_that_something_stronger_failed_is_kept_for_a_while_and_never_refused_for(
-    bwrap: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bwrap: Path, tmp_path: Path
 ) -> None:
     bwrap.with_name("bwrap.fails").touch()
-    assert (await started()).isolation.level is Level.LSM
+    assert (await started(bwrap)).isolation.level is Level.LSM
     bwrap.with_name("bwrap.fails").unlink()
-    found = await started()
+    known = prober(bwrap)
+    found = await known.probe()
     assert (found.isolation.level, found.is_recorded) == (Level.LSM, True)
     assert "bubblewrap does not work here" in found.reason
-    async with workspace(tmp_path, Level.FULL) as ws:
+    async with workspace(tmp_path, Level.FULL, prober=known) as ws:
         assert (await ws.evaluate(GOOD)).passed, "what was kept is too weak, so it is proved anew"
     bwrap.with_name("bwrap.fails").touch()
-    await probe.probe(anew=True, keeps=True)
+    await prober(bwrap).probe(anew=True, keeps=True)
     bwrap.with_name("bwrap.fails").unlink()
-    assert (await started()).isolation.level is Level.LSM
-    now = probe._since_boot()
-    monkeypatch.setattr(probe, "_since_boot", lambda: now + probe._FAILED_SECONDS + 1)
-    assert (await started()).isolation.level is Level.FULL
+    assert (await started(bwrap)).isolation.level is Level.LSM
+    later = Prober.since_boot() + FAILED_SECONDS + 1
+    assert (await started(bwrap, since_boot=lambda: later)).isolation.level is Level.FULL
 
 
 @pytest.mark.parametrize("place", ["a file", "missing", "denied", "relative"])
