@@ -178,10 +178,8 @@ class CodeEvaluator:
             step.details = Traced(candidate.text, example.source, len(found.executed), found.is_complete)
             return found
 
-    async def observe(
-        self, target: Target, inputs: Sequence[Input], candidate: Candidate | None = None
-    ) -> Sequence[Seen | None]:
-        """Run `inputs` on `candidate`, or on the current function, in order and in one process.
+    async def observe(self, target: Target, inputs: Sequence[Input]) -> Sequence[Seen | None]:
+        """Run `inputs` on the current text of the module, in order and in one process.
 
         If an input does not end, the later ones run in a new process. After some such inputs, the rest is not run, and
         has None as its result.
@@ -190,7 +188,7 @@ class CodeEvaluator:
             AdaCoderError: the module cannot be imported, or does not define the function.
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
-        what = await self._observed(target, candidate)
+        what = self._program(target, _as_it_stands(target), None)
         found: list[Seen | None] = [None] * len(inputs)
         begin = 0
         for _ in range(_MOST_CUT):
@@ -214,14 +212,6 @@ class CodeEvaluator:
             else:
                 break
         return found
-
-    async def _observed(self, target: Target, candidate: Candidate | None) -> Program:
-        if candidate is None:
-            return self._program(target, _as_it_stands(target), None)
-        from adacoder.source.splice import splice  # a large import that `check` alone does not need
-
-        text = await aside(withheld, target)
-        return self._program(target, await aside(splice, target, candidate), text)
 
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """Run the examples of one docstring on the current text of the module.

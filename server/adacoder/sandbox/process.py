@@ -12,6 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from adacoder.programs import starting
 from adacoder.sandbox.child.launcher import children
 from adacoder.sandbox.environment.imports_ahead import Ahead
 from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
@@ -399,7 +400,7 @@ class TemplateProcess:
 
     async def _start(self, far_end: socket.socket) -> None:
         """Start the launcher. Then close this process's copies of the descriptors that the launcher inherited."""
-        spawning = asyncio.ensure_future(self._spawn(far_end))
+        spawning = starting(self._spawn(far_end))
         try:
             self._process = await asyncio.shield(spawning)
         except asyncio.CancelledError:
