@@ -76,16 +76,3 @@ def sections(text: str, tag: str) -> tuple[str, ...]:
         closes = closing.search(text, start.end(), end)
         found.append(text[start.end() : closes.start() if closes else end].strip())
     return tuple(filter(None, found))
-
-
-def section(text: str, tag: str, others: tuple[str, ...] = ()) -> str:
-    """Read the text after the first `<tag>`; empty if there is no such tag.
-
-    The text ends at its end tag, at another `<tag>`, or at the first tag of `others`.
-    """
-    found = sections(text, tag)
-    if not found:
-        return ""
-    ends = re.compile("|".join(rf"</?{other}\b" for other in others), re.IGNORECASE) if others else None
-    stops = ends.search(found[0]) if ends else None
-    return (found[0][: stops.start()] if stops else found[0]).strip()
