@@ -269,9 +269,7 @@ class _Surroundings:
         name = re.escape(self._own.name)
         if self._owner is None:
             return re.compile(rf"(?<!def )(?<![\w.@]){name}\(")
-        decorators = self._own.lines[: self._own.header_index]
-        is_property = any(_PROPERTY.match(self._own.text, line.start) for line in decorators)
-        after = r"\b(?!\w|[ \t]*=[^=]|\()" if is_property else r"\("
+        after = r"\b(?!\w|[ \t]*=[^=]|\()" if self._own.has_decorator(_PROPERTY) else r"\("
         return re.compile(rf"\b(?:self|cls|{re.escape(self._owner.name)})\.{name}{after}")
 
     def _nearby(self) -> Iterator[_Entry]:
