@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Failure, FailureKind, Verdict
 from adacoder.privacy.contents import without_secrets
+from adacoder.pytext import indent_of
 
 if TYPE_CHECKING:
     from adacoder.agents.role import Field
@@ -113,7 +114,7 @@ def _blocks(entries: Iterable[Executed], code: Mapping[int, str]) -> Iterator[li
 
 def _executed(entry: Executed, code: Mapping[int, str], most: int) -> Iterator[str]:
     line = code.get(entry.line, "")
-    indent = line[: len(line) - len(line.lstrip())]
+    indent = indent_of(line)
     values = [f"{name} = {shortened(without_secrets(value), most)}" for name, value in entry.values]
     if values:
         yield f"{indent}# {', '.join(values)}"

@@ -67,6 +67,11 @@ def line_start(text: str, line: int) -> int | None:
     return starts[line] if 0 <= line < len(starts) else None
 
 
+def indent_of(line: str) -> str:
+    """Return the white space at the beginning of a line."""
+    return line[: len(line) - len(line.lstrip(" \t\f"))]
+
+
 def indent_width(white_space: str) -> int:
     """Return the column after leading `white_space`.
 
