@@ -149,10 +149,7 @@ class Checks:
         return await self._interpreter_for(task.target.module, task.settings, task.project)
 
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
-        """Return the interpreter that `find` finds.
-
-        `find` examines many files. So it runs in a thread, and its result is reused for a moment.
-        """
+        """Find the interpreter in a thread, because `find` examines many files. Reuse the result for a moment."""
         if not settings.trusted:
             raise AdaCoderError("This workspace is not trusted, so none of its code runs: trust it in the editor.")
         key = (settings.interpreter, module.path.parent, project.folder)

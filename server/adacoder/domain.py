@@ -323,10 +323,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The lines and branches of the target's code that were reached.
-
-    Lines are 1-based in the module's text with the candidate in place.
-    """
+    """The reached lines and branches of the target's code. Lines are 1-based in the module with the candidate."""
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
@@ -442,10 +439,7 @@ class Verdict:
         return len(self.results) >= sum(not example.skipped for example in examples)
 
     def total(self, target: Target) -> int:
-        """Return the number of examples of `target` that show an output.
-
-        Examples that were found to run other code do not count.
-        """
+        """Return the number of examples of `target` that show an output, without those that ran other code."""
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
         return sum(example.has_want for example in target.examples) - not_counting
 

@@ -112,10 +112,7 @@ class Service(Checks):
         )
 
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
-        """Do `work` on the target with the examples of its class.
-
-        An AdaCoderError becomes an Outcome. A cancellation is not caught.
-        """
+        """Do `work` with the examples of the target's class. An AdaCoderError becomes an Outcome."""
         try:
             await asyncio.to_thread(task.require_access)
             evaluator = await self._evaluator(task)
@@ -269,8 +266,5 @@ def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:
-    """Return a rank that says how far an Outcome got, for comparison.
-
-    For suggested examples, the rank only says whether there are any.
-    """
+    """Return a rank of how far an Outcome got. For suggested examples, it only says whether there are any."""
     return outcome.verdict.reach if outcome.verdict else (bool(outcome.edits),)

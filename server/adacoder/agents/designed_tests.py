@@ -34,10 +34,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def designed_tests(text: str, target: Target) -> tuple[Example, ...]:
-    """Read the tests of `target` in a reply, in any form that this module can read.
-
-    Tests that need more than a call are skipped.
-    """
+    """Read the tests of `target` in a reply, in any known form. Tests that need more than a call are skipped."""
     text = normalize(answer(text))
     asserts = [*_asserts(text, target)]
     found = [*suggested(text), *asserts, *_rows(text, target)]

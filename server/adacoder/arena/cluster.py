@@ -364,9 +364,6 @@ class Cluster:
 
 
 def _slots(worker: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the slots that a worker offers.
-
-    A worker runs only as many tasks as it has threads, so more slots do not count.
-    """
+    """Return the slots that a worker offers. It runs no more tasks at a time than it has threads."""
     most = worker["nthreads"]
     return {name: int(min(amount, most)) for name, amount in worker["resources"].items() if amount >= 1}

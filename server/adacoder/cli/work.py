@@ -86,10 +86,7 @@ class Work:
         return max(self._codes)
 
     def _places(self, place: Place) -> Sequence[Place]:
-        """Return the functions at `place`.
-
-        If there is nothing to work on, report the reason and return an empty sequence.
-        """
+        """Return the functions at `place`. If there is nothing to work on, report the reason and return none."""
         if not place.is_whole_file:
             return [place]
         try:

@@ -187,10 +187,7 @@ class Server(Protocol):
         ...
 
     async def loaded(self, model: str) -> Running | None:
-        """Return the state of `model`, or None if the model is not loaded.
-
-        If the server does not report the state, the result has only the name.
-        """
+        """Return the state of `model`, or only its name if the server reports no more; None if it is not loaded."""
         ...
 
     async def unload(self, model: str) -> None:

@@ -66,10 +66,7 @@ class Definition:
 
     @property
     def header(self) -> Span:
-        """The span from `def` or `class` to the colon, inclusive.
-
-        If there is no colon, the span goes to the end of the line.
-        """
+        """The span from `def` or `class` to the colon, inclusive, or to the line's end if there is no colon."""
         line = self.header_line
         return Span(line.start, line.code_end if line.colon is None else line.colon + 1)
 

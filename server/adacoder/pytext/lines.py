@@ -73,10 +73,7 @@ def indent_of(line: str) -> str:
 
 
 def indent_width(white_space: str) -> int:
-    """Return the column after leading `white_space`.
-
-    A form feed resets the column to 0. A tab advances it to the next tab stop.
-    """
+    """Return the column after leading `white_space`. A form feed resets it to 0. A tab goes to the next stop."""
     if not white_space.strip(" "):
         return len(white_space)
     column = 0

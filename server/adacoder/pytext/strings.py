@@ -164,10 +164,7 @@ def _closings(text: str, closing: str) -> tuple[int, ...]:
 
 
 def _short_stop(text: str, quote_at: int, limit: int = sys.maxsize) -> int:
-    """Return the offset of the closing quote of a single-quoted string.
-
-    If it is unclosed, return the end of its line.
-    """
+    """Return the offset of a single-quoted string's closing quote, or of its line's end if it is unclosed."""
     match = _SHORT[text[quote_at]].match(text, quote_at, limit)
     return match.end() if match else quote_at + 1
 

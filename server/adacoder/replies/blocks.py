@@ -166,10 +166,7 @@ def _triple_after(line: str, triple: str) -> str:
 
 
 def _moved_left(lines: list[str], opening: re.Match[str]) -> str:
-    """Return the text of a block.
-
-    If the fence and all lines are indented, as under a list, the indentation is removed.
-    """
+    """Return the text of a block, without its indentation if the fence and all lines have it, as in a list."""
     width = len(opening["indent"])
     if width and not any(line[:width].strip() for line in lines):
         lines = [line[width:] for line in lines]

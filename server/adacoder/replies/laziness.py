@@ -39,10 +39,7 @@ _MAY_DO_NOTHING = re.compile(r"except\b|finally\b|class\b|(?:async[ \t]+)?def\b|
 
 
 def is_lazy(function: Definition, target: Target) -> bool:
-    """Return whether `function` omits its body or a part of it.
-
-    Examples are `pass`, `# your code here` and `# rest of code`.
-    """
+    """Return whether `function` omits code, for example by `pass`, `# your code here` or `# rest of code`."""
     statements = _statements(function)
     comments = _comments(function)
     if any(_LEFT_OUT.fullmatch(comment) for comment in comments):

@@ -17,10 +17,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$\n?", re.MULTILINE)
 
 
 def items(text: str, most: int) -> tuple[str, ...]:
-    """Read at most `most` items of a list.
-
-    The list is a JSON array, or else a numbered or bulleted list, or else all lines except for headings.
-    """
+    """Read at most `most` items: a JSON array, else a numbered or bulleted list, else lines except headings."""
     text = _FENCE.sub("", answer(text)).strip()
     found = _of_json(text) or _of_list(text) or [line for line in text.splitlines() if not _announces(line)]
     stripped = (item.strip().strip("*").strip()[:_LONGEST] for item in found)

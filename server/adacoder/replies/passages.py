@@ -109,10 +109,7 @@ def _is_use(statement: str, target: Target) -> bool:
 
 
 def goes_on(text: str, target: Target) -> bool:
-    """Return whether `text` begins inside the target's body.
-
-    It must be indented, and contain more than definitions and strings.
-    """
+    """Return whether `text` begins inside the target's body: indented, and not only definitions and strings."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:

@@ -219,10 +219,7 @@ def _moved(line: str, theirs: str, ours: str) -> str:
 
 
 def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
-    """Return a block with the target and the new imports and definitions of a patched module.
-
-    Return None if the target is unchanged.
-    """
+    """Return a block with the target and all new imports and definitions; None if the target is unchanged."""
     text, before = "\n".join(lines), normalize(target.text)
     function = next((each for each in definitions(text) if each.qualname == target.qualname), None)
     if function is None or function.span.of(text) == normalize(target.source):

@@ -80,10 +80,7 @@ def steps(text: str) -> str:
 
 
 def concluding_steps(text: str) -> str:
-    """Return the steps below the last line that announces a plan.
-
-    Without such a line, return the steps in the whole reply.
-    """
+    """Return the steps below the last line that announces a plan, or else the steps in the whole reply."""
     text = answer(text)
     begins = [each.end() for each in _CONCLUDES.finditer(text)]
     return steps(text[begins[-1] :] if begins else text)

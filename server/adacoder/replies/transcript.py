@@ -38,10 +38,7 @@ _NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+(?:[ \t]*[|│:.)→])?[ \t]*(?:
 
 
 def without_line_numbers(code: str) -> str:
-    """Remove the line numbers of a listing.
-
-    The numbers must count up by one, and the listing must define a function. Other text stays unchanged.
-    """
+    """Remove the numbers of a listing that defines a function, if they count up by one."""
     if not _NUMBERED_DEFINITION.search(code):
         return code
     lines: list[str] = []

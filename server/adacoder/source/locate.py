@@ -88,10 +88,7 @@ def undocumented(text: str, path: Path, *, line: int | None = None, qualname: st
 
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
-    """Find `target` in a later text of its file; None if its source has changed.
-
-    If several functions match, return the nearest.
-    """
+    """Find `target` in a later text of its file, the nearest of several; None if its source has changed."""
     same = [
         each.span.start
         for each in definitions(text)

@@ -103,10 +103,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class CodeTree:
-    """The tree search.
-
-    The variants `:bfs` and `:dfs` (section 4.3) have no critic. Table 4 ablates the critic's tasks one by one.
-    """
+    """The tree search, in `:bfs` and `:dfs` without a critic (section 4.3). Table 4 ablates the critic's tasks."""
 
     programs: int = 20
     """The budget: the number of programs that run (section 4.1)."""

@@ -296,10 +296,7 @@ class InstalledFiles:
 
 
 class KeptOut(BaseException):
-    """Ends an import in the template.
-
-    It is not an ImportError, because many modules catch an ImportError and go on without the missing module.
-    """
+    """Ends an import in the template. It is no ImportError, which many modules catch to go on without a module."""
 
 
 def file_of(module: object) -> str | None:

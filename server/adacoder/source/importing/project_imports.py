@@ -130,10 +130,7 @@ class ProjectImports:
                 yield module, text
 
     def _is_near(self, module: Module) -> bool:
-        """Return whether a module is in the target's top-level package.
-
-        If the target has no package, the module must be in the same folder.
-        """
+        """Return whether a module is in the target's top-level package or, if it has none, in its folder."""
         own = self._target.module
         if "." in own.name or own.is_package:
             return module.name.partition(".")[0] == own.name.partition(".")[0]

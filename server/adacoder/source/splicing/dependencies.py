@@ -75,10 +75,7 @@ class _Needed:
 
 
 def dependencies(target: Target, candidate: Candidate, function: str) -> Dependencies:
-    """Choose the imports and definitions of `candidate` that `function` needs.
-
-    `function` is the target with its new body, at column 0.
-    """
+    """Choose the parts of `candidate` that `function`, the target with its new body at column 0, needs."""
     if not candidate.imports and not candidate.definitions:
         return Dependencies()
     module = module_names(target)
