@@ -225,7 +225,9 @@ class KeptResult:
             return None
         start = target.definition.start
         inside = tuple(
-            Edit(edit.start - start, edit.end - start, edit.text) for edit in edits if edit.end >= target.header.end
+            Edit(edit.start - start, edit.end - start, edit.text)
+            for edit in edits
+            if target.header.end <= edit.end <= target.definition.end
         )
         return cls(
             job_id,
@@ -234,7 +236,7 @@ class KeptResult:
             target.qualname,
             target.signature,
             target.source,
-            edited(target.source, inside),
+            apply_edits(target.source, inside),
             outcome.candidate,
             inside,
             score_of(outcome),
@@ -342,10 +344,3 @@ def reach_of(outcome: Outcome) -> tuple[int, ...]:
     if outcome.status is Status.PARTIAL:
         return (0, outcome.passed)
     return (2 if outcome.status is Status.VERIFIED else 1,)
-
-
-def edited(text: str, edits: Sequence[Edit]) -> str:
-    """Return `text` with `edits` applied. The edits must not overlap."""
-    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text
