@@ -53,9 +53,7 @@ class Checks:
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
-        """Files that were already found to be readable, each with its workspace and the user's wishes about private
-        files.
-        """
+        """Files that were found to be readable, each with its workspace and the user's wishes on private files."""
         self._preparing = asyncio.Lock()
         """Prepares checks in the order of their requests. So an earlier check never waits for a later check."""
 

@@ -21,9 +21,7 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 
 
 class TargetError(AdaCoderError):
-    """The requested function was not found. The file may be missing or not Python, or have no such function or
-    docstring.
-    """
+    """The requested function was not found: no such file, function or docstring, or the file is not Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +222,7 @@ class Timing:
     load: float = 0.0
     """Time for loading the model."""
     prompt: float = 0.0
-    """Time for reading the prompt. If the server reports no separate times, this is all the time before the first
-    token.
-    """
+    """Time for reading the prompt, or all the time before the first token if the server reports no times."""
     generation: float = 0.0
     """Time for writing the reply."""
 

@@ -36,9 +36,7 @@ NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 _LEAST_REPLY = 4
 """The window divided by this number is always kept free for the reply, however large the task is."""
 _NEARBY_TOKENS = 1024
-"""Maximum number of tokens for parts of the module that the target does not mention. Such parts cost time and distract
-small models.
-"""
+"""Maximum tokens for parts of the module that the target does not mention, which distract small models."""
 _QUOTED_CHARACTERS = 1500
 """Maximum characters of each value that an error quotes, even if there is room for more."""
 _CHANGING_TOKENS = (160, 1024)

@@ -75,9 +75,7 @@ class Slice:
 
 
 Axis: TypeAlias = tuple[Slice, ...] | str
-"""The slices, or the name of a row's member. Each value of the member then gives a slice. Several names are joined by
-commas.
-"""
+"""The slices, or names of a row's members, joined by commas. Each of their values then gives a slice."""
 
 
 @dataclass(frozen=True, slots=True)

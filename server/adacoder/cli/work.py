@@ -65,9 +65,7 @@ class Work:
         self._codes = [0]
         self._shown = 0
         self._proposed: SourceFile | None = None
-        """The latest file, with its data as on disk. Its text also contains the verified functions that were only
-        proposed.
-        """
+        """The latest file, as on disk except for verified functions in its text that were only proposed."""
 
     async def carry_out(self, place: Place) -> int:
         """Work on all functions at `place`, in order. Return the exit code.

@@ -28,9 +28,7 @@ class Deadlines:
 
     connect: float = 10.0
     first: float = 300.0
-    """Timeout for the first token. It includes the time for loading the model, serving other clients and reading the
-    prompt.
-    """
+    """Timeout for the first token, which includes loading, serving other clients and reading the prompt."""
     loaded: float = 1.5
     """Time for the first token of a loaded model, in addition to the time for reading the prompt. If the token takes
     longer, AdaCoder looks for the cause of the delay.

@@ -1,6 +1,4 @@
-"""Merge settings from editors, command-line options and projects. An unusable value is ignored, and one notice is
-shown.
-"""
+"""Merge settings from editors, options and projects. An unusable value is ignored, and one notice is shown."""
 
 from __future__ import annotations
 

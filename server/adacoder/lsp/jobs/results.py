@@ -114,9 +114,7 @@ class Results:
         return self._ended.get(job_id or "")
 
     def last(self, uri: Uri | None = None, qualname: str | None = None) -> str | None:
-        """Return the id of the last job that inserted no kept result. The arguments limit it to a document or a
-        function.
-        """
+        """Return the id of the last job, of this document or function, that inserted no kept result."""
         for job in reversed([*self._jobs()]):
             is_of_document = uri in (None, job.uri)
             if job.mode and is_of_document and qualname in (None, job.outcome.target.qualname):
@@ -338,9 +336,7 @@ def score_of(outcome: Outcome) -> str:
 
 
 def reach_of(outcome: Outcome) -> tuple[int, ...]:
-    """Return a rank of an Outcome, for comparison: that of its status. A partial one adds the number of passed
-    examples.
-    """
+    """Return a rank of an Outcome by its status, for comparison. Passed examples count in a partial one."""
     if outcome.status is Status.PARTIAL:
         return (0, outcome.passed)
     return (2 if outcome.status is Status.VERIFIED else 1,)
