@@ -86,10 +86,7 @@ class Service(Checks):
         return _different(outcome, task.others) if mode is Mode.ANOTHER else outcome
 
     async def run(self, task: Task) -> Outcome:
-        """Run the strategy on the target. If there is a `task.start`, begin with it.
-
-        If there is a `start` and `max_iterations` is 0, no model is called.
-        """
+        """Run the strategy, from `task.start` if there is one. With that and `max_iterations` 0, no model is called."""
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
         return replace(outcome, strategy=task.settings.strategy)

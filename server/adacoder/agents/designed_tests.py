@@ -116,10 +116,7 @@ def _rows(text: str, target: Target) -> Iterator[Example]:
 
 
 def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> Example | None:
-    """Return the test in the cells `before` a result; None if there is none.
-
-    The cells must be one call, or arguments that the target accepts.
-    """
+    """Return the test in the cells `before` a result: one call, or arguments that the target accepts; else None."""
     is_call = f"{target.name}(" in before[0] and len(before) == 1
     call = before[0] if is_call else f"{target.qualname}({', '.join(before)})"
     tree = parsed(f"assert {call} == ({want})")

@@ -301,10 +301,7 @@ class Cluster:
         return None
 
     async def _read(self, future: Future[Any]) -> CellAnswer:
-        """Wait for an answer.
-
-        Answers are read one at a time, because Dask would read them together, and a bad one would spoil the others.
-        """
+        """Wait for an answer. Each is read alone, because a bad one would spoil others that Dask reads with it."""
         await future.exception()  # type: ignore[no-untyped-call]  # Dask's
         async with self._reading:
             answer: CellAnswer = checked(CellAnswer, read_json(await future.result()))

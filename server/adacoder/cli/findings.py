@@ -180,10 +180,7 @@ def _place(target: Target, line: int) -> Iterator[str]:
 
 
 def _own_line(target: Target, failure: Failure) -> int:
-    """Return the 0-based line in the file at which a failure without an example occurred.
-
-    If the line is not known, return the first line of the target.
-    """
+    """Return the 0-based line of a failure without an example, or else the first line of the target."""
     return Lines(target.text).line_at(target.definition.start) + (failure.line or 1) - 1
 
 

@@ -1,7 +1,4 @@
-"""`adacoder models`: list installed models, or rank them.
-
-With `--rank`, find the model and the workflow that write the user's own functions correctly most often.
-"""
+"""`adacoder models`: list installed models, or rank models and workflows on the user's own functions."""
 
 from __future__ import annotations
 

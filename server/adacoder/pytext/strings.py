@@ -66,10 +66,7 @@ def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
 
 
 def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the string literals that begin between two offsets, without prefixes.
-
-    `start` must be outside strings and comments.
-    """
+    """Yield the string literals between two offsets, without prefixes. `start` must not be in one or a comment."""
     position = start
     while match := _QUOTE_OR_COMMENT.search(text, position, end):
         if match.group() == "#":

@@ -146,10 +146,7 @@ _UP_TO = {triple: re.compile(rf"(?:\\.|(?!{triple}).)*{triple}") for triple in (
 
 
 def _triple_after(line: str, triple: str) -> str:
-    """Return the triple quote that is open at the end of `line`; empty if there is none.
-
-    `triple` is the triple quote that is open at the start of the line.
-    """
+    """Return the triple quote that is open at the end of `line`, or an empty text. `triple` is open at its start."""
     position = 0
     while True:
         if triple:

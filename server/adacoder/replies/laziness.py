@@ -60,10 +60,7 @@ def leaves_out(line: str) -> bool:
 
 
 def _statements(function: Definition) -> list[str]:
-    """Return the statements of the body, without docstring and comments.
-
-    A compound statement gives only its first line.
-    """
+    """Return the body's statements without docstring and comments. Of a compound one, return the first line."""
     text = function.text
     docstring = function.docstring
     begin = function.header.end if docstring is None else docstring.end

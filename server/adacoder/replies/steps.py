@@ -70,10 +70,7 @@ class _Steps:
 
 
 def steps(text: str) -> str:
-    """Return the numbered steps in a reply, without thoughts and surrounding text.
-
-    If there are too few steps, return the whole answer.
-    """
+    """Return the numbered steps in a reply without thoughts and other text; the whole answer if too few."""
     text = answer(text)
     found, _ = _find(text)
     return (text if found is None else text[found.start : found.end]).strip()

@@ -24,10 +24,7 @@ _PROMPTED = re.compile(rf"^[ \t]*{_PROMPT}(?: (?P<code>.*))?$", re.MULTILINE)
 
 
 def without_prompts(code: str) -> str:
-    """Return the statements of an interactive session, without prompts and output. Other text stays unchanged.
-
-    The session must define a function or class.
-    """
+    """Return a session's statements, without prompts and output, if it defines a function or class; else `code`."""
     if not _PROMPTED_DEFINITION.search(code) or _DEFINES.search(code):
         return code
     return "\n".join(match["code"] or "" for match in _PROMPTED.finditer(code))

@@ -396,10 +396,7 @@ class _Reading:
     def get_module_info(
         self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
     ) -> tuple[object, bool | None]:
-        """Find the file of the module `string` in the folders `path`, or else `sys_path`.
-
-        Also return whether the module is a package.
-        """
+        """Find the file of the module `string` in `path` or `sys_path`, and whether the module is a package."""
         for folder in sys_path if path is None else path:
             file = self._near_files.file(Path(folder), string)
             if file is not None:

@@ -124,10 +124,7 @@ def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[as
 
 
 def _computed(tree: ast.AST) -> frozenset[ast.AST]:
-    """Return all nodes that contain arithmetic, or a name bound to the result of arithmetic.
-
-    Such a value is not the input itself. An example is a remainder.
-    """
+    """Return all nodes with arithmetic, or a name for its result, such as a remainder. They are not the input."""
     sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
     bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
     names = set[str]().union(*(_names(node, ast.Store) for node in bound))

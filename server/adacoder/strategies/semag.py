@@ -182,10 +182,7 @@ class _Climb:
     """L of eq. 4: the plan verifier's log of its work through the examples."""
 
     async def run(self) -> None:
-        """Climb from direct writing to a plan, then to debugging by a trace, and then to a discussion.
-
-        A level is used only if the previous level failed.
-        """
+        """Climb from direct writing to a plan, debugging by a trace, and a discussion, each if the last one failed."""
         request, which = self.request, self.which
         if not (which.verifies or which.rounds_of_a_pass):
             await Direct().run(request)

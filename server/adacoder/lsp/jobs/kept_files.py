@@ -208,10 +208,7 @@ def _require(holds: bool) -> None:
 
 
 def _differs_in_docstring_only(before: str, after: str) -> bool:
-    """Return whether two texts of a function are different but have the same code.
-
-    Suggested examples must not add code, because they are inserted without a run.
-    """
+    """Return whether two texts differ but have the same code. Suggested examples are inserted without a run."""
     one, other = map(_code, (before, after))
     return before != after and one is not None and one == other
 

@@ -223,10 +223,7 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 
 
 class Barrier:
-    """Keeps modules that are not installed out of the template.
-
-    They are the project's own modules, and modules with the same names.
-    """
+    """Keeps modules that are not installed out of the template: the project's own, and others of their names."""
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
         self._own = frozenset(own)

@@ -49,10 +49,7 @@ class NearFiles:
     def __init__(
         self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
     ) -> None:
-        """`root` is the folder that `module` is imported from.
-
-        `overlays` has the texts of open files that `access` allows.
-        """
+        """`root` is the folder that `module` is imported from. `overlays` are open files that `access` allows."""
         self.root = root
         self._follow = follow
         self._access = access
