@@ -21,9 +21,7 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 
 
 class TargetError(AdaCoderError):
-    """The requested function was not found. The file may be missing or not Python, or have no such function or
-    docstring.
-    """
+    """The requested function was not found: no such file, function or docstring, or the file is not Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +222,7 @@ class Timing:
     load: float = 0.0
     """Time for loading the model."""
     prompt: float = 0.0
-    """Time for reading the prompt. If the server reports no separate times, this is all the time before the first
-    token.
-    """
+    """Time for reading the prompt, or all the time before the first token if the server reports no times."""
     generation: float = 0.0
     """Time for writing the reply."""
 
@@ -323,10 +319,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The lines and branches of the target's code that were reached.
-
-    Lines are 1-based in the module's text with the candidate in place.
-    """
+    """The reached lines and branches of the target's code. Lines are 1-based in the module with the candidate."""
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
@@ -442,10 +435,7 @@ class Verdict:
         return len(self.results) >= sum(not example.skipped for example in examples)
 
     def total(self, target: Target) -> int:
-        """Return the number of examples of `target` that show an output.
-
-        Examples that were found to run other code do not count.
-        """
+        """Return the number of examples of `target` that show an output, without those that ran other code."""
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
         return sum(example.has_want for example in target.examples) - not_counting
 

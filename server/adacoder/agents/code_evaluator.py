@@ -236,10 +236,7 @@ class CodeEvaluator:
         return replace(await self._checked_by_line(verdict, target, placed, text), edits=placed.edits)
 
     async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
-        """Run the examples on a candidate.
-
-        Return the verdict, the splice if there is one, and the module's text that ran.
-        """
+        """Run the examples on a candidate. Return the verdict, the splice if any, and the module's text that ran."""
         if not candidate.function:
             message = " ".join(candidate.notes) or f"The reply holds no function '{target.name}'."
             return _not_run(FailureKind.NO_FUNCTION, message), None, None

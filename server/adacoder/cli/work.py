@@ -65,9 +65,7 @@ class Work:
         self._codes = [0]
         self._shown = 0
         self._proposed: SourceFile | None = None
-        """The latest file, with its data as on disk. Its text also contains the verified functions that were only
-        proposed.
-        """
+        """The latest file, as on disk except for verified functions in its text that were only proposed."""
 
     async def carry_out(self, place: Place) -> int:
         """Work on all functions at `place`, in order. Return the exit code.
@@ -86,10 +84,7 @@ class Work:
         return max(self._codes)
 
     def _places(self, place: Place) -> Sequence[Place]:
-        """Return the functions at `place`.
-
-        If there is nothing to work on, report the reason and return an empty sequence.
-        """
+        """Return the functions at `place`. If there is nothing to work on, report the reason and return none."""
         if not place.is_whole_file:
             return [place]
         try:

@@ -86,9 +86,7 @@ def _is_null_device(descriptor: int) -> bool:
 
 
 class _Writer:
-    """Writes to a client that may be gone. Its errors are ignored, because the end of the client's messages shows the
-    same.
-    """
+    """Writes to a client that may be gone. Errors are ignored: the end of the client's messages shows the same."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

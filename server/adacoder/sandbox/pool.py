@@ -39,10 +39,7 @@ class TemplatePool:
     """Provides processes for evaluations. An instance belongs to one event loop, and its owner must close it."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
-        """`evaluations` is the maximum number of concurrent evaluations.
-
-        While none runs, each template keeps `spares` processes ready.
-        """
+        """Run at most `evaluations` at a time. While none runs, each template keeps `spares` processes ready."""
         self._slots = 2 * evaluations + spares
         self._spares = spares
         self._keepers: list[_Keeper] = []

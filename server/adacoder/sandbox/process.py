@@ -159,10 +159,7 @@ class Evaluation:
             os.killpg(self.line.channel.sender, signal.SIGKILL)
 
     def close(self) -> None:
-        """Close the connection to a process that was killed.
-
-        This is separate from `kill`, because closing takes some time.
-        """
+        """Close the connection to a killed process. `kill` does not do it, because closing takes some time."""
         self._connection.close()
         if self._handle is not None:
             os.close(self._handle)
@@ -258,10 +255,7 @@ class TemplateProcess:
 
     @property
     def scratch_on_disk(self) -> Path | None:
-        """The scratch folder if it is on disk. Subfolder N belongs to slot N.
-
-        None if scratch space is in memory, where its size is limited.
-        """
+        """The scratch folder, with subfolder N for slot N. None if it is in memory, where its size is limited."""
         return Path(self._stage.scratch) if self._stage.on_disk else None
 
     def resident(self) -> int:
