@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.conclusion import conclude_check
-from adacoder.domain import AdaCoderError, Attempt, Example, Module, Outcome, Status, Target
+from adacoder.domain import AdaCoderError, Attempt, BehaviourDiff, Example, Module, Outcome, Status, Target
 from adacoder.privacy.access import Access
 from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program, turns_for_all
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from adacoder.agents.behaviour import BehaviourDiff
     from adacoder.privacy.private_names import Wishes
     from adacoder.project import Project
     from adacoder.settings import Settings

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from adacoder.aside import aside
 from adacoder.domain import (
+    ENDLESS,
+    RAISES,
     AdaCoderError,
     Candidate,
     Example,
@@ -46,10 +48,6 @@ _MOST_CUT = 4
 """Maximum number of processes that observe the inputs of one version."""
 _OBSERVED_SECONDS = 5.0
 """Maximum seconds for the inputs in one process."""
-RAISES = "raises "
-"""Beginning of an output that stands for an exception."""
-ENDLESS = "does not end"
-"""Output of a statement that ended its process, or was still running when its time was over."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
 _SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
