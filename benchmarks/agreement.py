@@ -4,13 +4,14 @@
 
 FILE and FOLDER are as for `rescue.py`. For each task, up to N pairs of programs are drawn, with a fixed seed. The two
 are of different models, have different texts, and pass the examples that the task shows. `behaviour.compare` then runs
-both on the same inputs. The label of the first program's reply, which comes from hidden tests, says if it is right.
+both on the same inputs. The hidden tests say if the first program is right.
 
 * `right`: share of first programs that are right.
 * `right_if_agreed`: the same, if both agree on all inputs.
-* `wrong_flagged`, `right_flagged`: share of wrong and of right programs for which the two differ.
+* `wrong_flagged`, `right_flagged`: share of wrong and of right programs for which two values differ.
 
-Each pair without inputs counts as `not_compared`. Each task weighs the same. The last line is one JSON object.
+A difference counts only if both programs return a value. Pairs without inputs count as `not_compared`. Each task weighs
+the same. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -23,20 +24,22 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import permutations
 from pathlib import Path
 
 from recorded import Recorded, replies_in
 
-from adacoder.agents.behaviour import compare
-from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.arena.formats import load
-from adacoder.domain import AdaCoderError, Candidate, Level, Target
-from adacoder.journal import Journal
-from adacoder.sandbox.environment.interpreter import find
-from adacoder.sandbox.host import Host
+from adacoder.arena.judge import PASSED, HiddenJudge
+from adacoder.arena.tasks import ArenaTask
+from adacoder.checks import Checks
+from adacoder.domain import AdaCoderError, Level, Status, Target
+from adacoder.project import Project
 from adacoder.service import from_reply
+from adacoder.settings import Settings
+from adacoder.source.locate import locate
+from adacoder.source.splice import splice
+from adacoder.task import Task
 
 FILES = {"HumanEval": "HumanEval.jsonl.gz", "MBPP": "mbpp.jsonl.gz"}
 SECONDS = 5.0
@@ -56,41 +59,60 @@ class Compared:
 class Agreement:
     """Compares pairs of recorded programs."""
 
-    def __init__(self, host: Host) -> None:
-        self._evaluator = CodeEvaluator(host, Journal(), overlays={}, timeout=SECONDS)
+    def __init__(self, folder: Path) -> None:
+        self._settings = Settings(timeout=SECONDS, isolation=Level.LSM)
+        self._project = Project(folder)
+        self._judge = HiddenJudge(self._settings)
+        self._checks = Checks()
         self._turns = asyncio.Semaphore(WORKERS)
         self.not_compared = 0
 
-    async def compared(self, target: Target, rows: Sequence[Recorded], most: int) -> list[Compared]:
+    async def compared(self, task: ArenaTask, rows: Sequence[Recorded], most: int) -> list[Compared]:
         """Compare up to `most` pairs of the replies `rows` to one task."""
-        chance = random.Random(rows[0]["task_id"])
+        chance = random.Random(task.id)
         drawn = [*permutations(rows, 2)]
         chance.shuffle(drawn)
         found: list[Compared] = []
         async with self._turns:
-            passes: dict[str, bool] = {}
+            passing: dict[str, Task | None] = {}
             for one, other in drawn[: 8 * most]:
                 if len(found) == most:
                     break
-                first, second = (from_reply(row["reply"], target) for row in (one, other))
-                if one["model"] == other["model"] or first.text == second.text:
+                texts = [splice(task.target, from_reply(row["reply"], task.target)).text for row in (one, other)]
+                if one["model"] == other["model"] or texts[0] == texts[1]:
                     continue
-                for each in (first, second):
-                    if each.text not in passes:
-                        passes[each.text] = (await self._evaluator.evaluate(target, each)).passed
-                if not (passes[first.text] and passes[second.text]):
+                for text in texts:
+                    if text not in passing:
+                        passing[text] = await self._passing(task.target, text)
+                first, second = (passing[text] for text in texts)
+                if first is None or second is None:
                     continue
-                differs = await self._differs(target, first, second)
+                differs = await self._differs(first, second)
                 if differs is None:
                     self.not_compared += 1
                 else:
-                    found.append(Compared(one["task_id"], one["hidden_tests"] == "pass", differs))
+                    is_right = await self._judge.judge_text(task, texts[0]) == PASSED
+                    found.append(Compared(task.id, is_right, differs))
         return found
 
-    async def _differs(self, target: Target, one: Candidate, other: Candidate) -> bool | None:
-        here, there = (partial(self._evaluator.observe, target, candidate=each) for each in (one, other))
+    async def close(self) -> None:
+        """End all processes."""
+        await self._judge.close()
+        await self._checks.close()
+
+    async def _passing(self, target: Target, text: str) -> Task | None:
+        """Return the task of the function in `text`, or None if its examples do not pass."""
         try:
-            return bool((await compare(target, here, there)).of_values)
+            there = locate(text, target.module.path, target.module.root, qualname=target.qualname)
+        except AdaCoderError:
+            return None
+        task = Task(there, self._settings, self._project)
+        outcome = await self._checks.check(task)
+        return task if outcome.status in (Status.VERIFIED, Status.UNVERIFIED) else None
+
+    async def _differs(self, one: Task, other: Task) -> bool | None:
+        try:
+            return bool((await self._checks.compare(one, other.target)).of_values)
         except AdaCoderError:
             return None
 
@@ -129,12 +151,11 @@ async def measure(replies: Path, data: Path, benchmark: str, most: int) -> dict[
         for row in replies_in(replies):
             if row["task_id"] in tasks:
                 rows[row["task_id"]].append(row)
-        host = Host(find(None, folder, folder), folder, least=Level.LSM)
-        measured = Agreement(host)
+        measured = Agreement(folder)
         try:
-            found = await asyncio.gather(*(measured.compared(tasks[task].target, its, most) for task, its in rows.items()))
+            found = await asyncio.gather(*(measured.compared(tasks[task], its, most) for task, its in rows.items()))
         finally:
-            await host.close()
+            await measured.close()
     pairs = [each for of_task in found for each in of_task]
     return {"benchmark": benchmark, **shares(pairs), "not_compared": measured.not_compared}
 

@@ -30,14 +30,6 @@ _WORKFLOWS_HEAD = (
 )
 OWN = ("adacoder.path", "adacoder.agentTools")
 """The client's own settings: how it finds the server, and whether agents in the editor may use it."""
-_OLD = "adacoder.onUnverified"
-"""A setting that is still read. It is declared so that no workspace can set it."""
-_OLD_PROPERTY = {
-    "type": ["string", "null"],
-    "default": None,
-    "scope": "machine",
-    "deprecationMessage": "Use adacoder.unverified instead.",
-}
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
@@ -60,10 +52,9 @@ def manifest(text: str) -> str:
     data["contributes"]["configuration"]["properties"] = {
         **{own: properties[own] for own in OWN},
         **{f"adacoder.{each.key}": _property(name, each) for name, each in offered.items()},
-        _OLD: _OLD_PROPERTY,
     }
     restricted = [f"adacoder.{each.key}" for each in offered.values() if each.by_project is not True]
-    data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [*OWN, *restricted, _OLD]
+    data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [*OWN, *restricted]
     return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
 
 

@@ -14,9 +14,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 _STDIO = ["--stdio"]
-"""An option that some language clients add. It changes nothing, because standard input and output are the only
-transport.
-"""
+"""An option that some clients add. It changes nothing, because the server only uses stdin and stdout."""
 _WHILE_IMPORTING = 5000
 """Threshold of the garbage collector while the server is imported. An editor waits for this import, so the collector
 runs only a fifth as often as usual. That takes no more memory. Without any collection, the server would take ten

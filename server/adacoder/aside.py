@@ -23,6 +23,8 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
+from adacoder.programs import starting
+
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
@@ -111,7 +113,7 @@ class _Helper:
 
 async def _started() -> Process:
     """Start the second process. If this is cancelled, wait until the process has started, then kill it."""
-    starting = asyncio.ensure_future(
+    start = starting(
         asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-c", _MAIN, *sys.path),
             stdin=asyncio.subprocess.PIPE,
@@ -120,9 +122,9 @@ async def _started() -> Process:
         )
     )
     try:
-        return await asyncio.shield(starting)
+        return await asyncio.shield(start)
     except asyncio.CancelledError:
-        process = await starting
+        process = await start
         process.kill()
         await process.wait()
         raise

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.conclusion import conclude_check
-from adacoder.domain import AdaCoderError, Attempt, Example, Module, Outcome, Status, Target
+from adacoder.domain import AdaCoderError, Attempt, BehaviourDiff, Example, Module, Outcome, Status, Target
 from adacoder.privacy.access import Access
 from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program, turns_for_all
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from adacoder.agents.behaviour import BehaviourDiff
     from adacoder.privacy.private_names import Wishes
     from adacoder.project import Project
     from adacoder.settings import Settings
@@ -54,9 +53,7 @@ class Checks:
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
-        """Files that were already found to be readable, each with its workspace and the user's wishes about private
-        files.
-        """
+        """Files that were found to be readable, each with its workspace and the user's wishes on private files."""
         self._preparing = asyncio.Lock()
         """Prepares checks in the order of their requests. So an earlier check never waits for a later check."""
 
@@ -168,10 +165,7 @@ class Checks:
         return await self._interpreter_for(task.target.module, task.settings, task.project)
 
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
-        """Return the interpreter that `find` finds.
-
-        `find` examines many files. So it runs in a thread, and its result is reused for a moment.
-        """
+        """Find the interpreter in a thread, because `find` examines many files. Reuse the result for a moment."""
         if not settings.trusted:
             raise AdaCoderError("This workspace is not trusted, so none of its code runs: trust it in the editor.")
         key = (settings.interpreter, module.path.parent, project.folder)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from adacoder.messages import AdaCoderError as AdaCoderError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
@@ -21,9 +21,7 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 
 
 class TargetError(AdaCoderError):
-    """The requested function was not found. The file may be missing or not Python, or have no such function or
-    docstring.
-    """
+    """The requested function was not found: no such file, function or docstring, or the file is not Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +222,7 @@ class Timing:
     load: float = 0.0
     """Time for loading the model."""
     prompt: float = 0.0
-    """Time for reading the prompt. If the server reports no separate times, this is all the time before the first
-    token.
-    """
+    """Time for reading the prompt, or all the time before the first token if the server reports no times."""
     generation: float = 0.0
     """Time for writing the reply."""
 
@@ -323,10 +319,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The lines and branches of the target's code that were reached.
-
-    Lines are 1-based in the module's text with the candidate in place.
-    """
+    """The reached lines and branches of the target's code. Lines are 1-based in the module with the candidate."""
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
@@ -442,10 +435,7 @@ class Verdict:
         return len(self.results) >= sum(not example.skipped for example in examples)
 
     def total(self, target: Target) -> int:
-        """Return the number of examples of `target` that show an output.
-
-        Examples that were found to run other code do not count.
-        """
+        """Return the number of examples of `target` that show an output, without those that ran other code."""
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
         return sum(example.has_want for example in target.examples) - not_counting
 
@@ -509,6 +499,48 @@ class Status(StrEnum):
         return self in (Status.VERIFIED, Status.UNVERIFIED)
 
 
+RAISES, ENDLESS = "raises ", "does not end"
+"""An output that begins with the first stands for an exception. The second is the output of a statement that ended its
+process, or was still running when its time was over.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An input for which two versions differ."""
+
+    call: str
+    """The statements, up to the one whose outputs differ."""
+    here: str
+    there: str
+
+
+@dataclass(frozen=True, slots=True)
+class BehaviourDiff:
+    """The result of a comparison."""
+
+    inputs: int
+    """Number of inputs that ran the function and whose outputs were compared."""
+    differs: tuple[Difference, ...]
+    """The differences, the shortest input first."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Number of inputs that were not compared, by the reason."""
+
+    @property
+    def of_values(self) -> tuple[Difference, ...]:
+        """The differences between two values. If a version refuses an input, its author may not have meant it."""
+        return tuple(each for each in self.differs if not any(map(_refuses, (each.here, each.there))))
+
+    @property
+    def agreed(self) -> int:
+        """Number of inputs with the same outputs."""
+        return self.inputs - len(self.differs)
+
+
+def _refuses(output: str) -> bool:
+    return output.startswith(RAISES) or output == ENDLESS
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The end of a request, with its candidate and evidence."""
@@ -529,6 +561,8 @@ class Outcome:
     """Duration of the request, in seconds."""
     notes: tuple[str, ...] = ()
     """Notes on the request, such as a model that could not be asked."""
+    behaviour: BehaviourDiff | None = None
+    """The difference from the function that was in the text before. None if the two were not compared."""
     trouble: AdaCoderError | None = None
     """The error that ended the request, or that stopped a model's replies."""
 

@@ -151,10 +151,7 @@ class Journal:
 
     @contextmanager
     def branch(self, *names: str) -> Iterator[None]:
-        """Record the steps in the `with` block as a branch of a search.
-
-        This includes the steps of tasks that are started in the block.
-        """
+        """Record the steps in the `with` block, and of tasks started in it, as a branch of a search."""
         token = _branch.set((*_branch.get(), *names))
         try:
             yield

@@ -239,10 +239,7 @@ def _depth(folder: Path, root: Path) -> int:
 
 
 def _levels(text: str, at_least: int) -> int:
-    """Return the number of packages that must enclose `text` for its relative imports to work.
-
-    The result is never less than `at_least`.
-    """
+    """Return the number of packages, at least `at_least`, that must enclose `text` for its relative imports."""
     imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
     deeper = (match for match in imports if len(match["dots"]) > at_least)
     # An import in a string does not start a logical line, so it does not count.

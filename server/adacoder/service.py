@@ -86,10 +86,7 @@ class Service(Checks):
         return _different(outcome, task.others) if mode is Mode.ANOTHER else outcome
 
     async def run(self, task: Task) -> Outcome:
-        """Run the strategy on the target. If there is a `task.start`, begin with it.
-
-        If there is a `start` and `max_iterations` is 0, no model is called.
-        """
+        """Run the strategy, from `task.start` if there is one. With that and `max_iterations` 0, no model is called."""
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
         return replace(outcome, strategy=task.settings.strategy)
@@ -112,10 +109,7 @@ class Service(Checks):
         )
 
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
-        """Do `work` on the target with the examples of its class.
-
-        An AdaCoderError becomes an Outcome. A cancellation is not caught.
-        """
+        """Do `work` with the examples of the target's class. An AdaCoderError becomes an Outcome."""
         try:
             await asyncio.to_thread(task.require_access)
             evaluator = await self._evaluator(task)
@@ -269,8 +263,5 @@ def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:
-    """Return a rank that says how far an Outcome got, for comparison.
-
-    For suggested examples, the rank only says whether there are any.
-    """
+    """Return a rank of how far an Outcome got. For suggested examples, it only says whether there are any."""
     return outcome.verdict.reach if outcome.verdict else (bool(outcome.edits),)

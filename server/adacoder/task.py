@@ -68,10 +68,7 @@ class Task:
         self.access().require(self.target.module.path)
 
     def overlays(self, *others: Path) -> Mapping[Path, str]:
-        """Return the texts of the open files that this task may read.
-
-        A private file stays private even while it is open in an editor.
-        """
+        """Return the texts of the open files that this task may read. An open private file stays private."""
         allowed = self.access(*others)
         return {path: text for path, text in self.project.overlays.items() if allowed.refusal(path) is None}
 

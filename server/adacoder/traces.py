@@ -14,9 +14,7 @@ from adacoder.domain import SourceLine
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """An entry of a trace: a line of the target just before it ran, or the way in which it ended or interrupted its
-    call.
-    """
+    """An entry of a trace: a line of the target just before it ran, or how it ended or interrupted its call."""
 
     call: int
     """1-based number of the call. The calls of the target's code are numbered in the order in which they began. Nested

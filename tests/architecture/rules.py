@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"messages", "visible", "domain", "conclusion", "traces", "journal", "settings", "project", "task"})
-    | {"private_files", "pytext", "privacy", "aside", "foreign_json", "thoughts"},
+    frozenset(
+        {"messages", "visible", "domain", "conclusion", "traces", "journal", "settings", "project", "task", "programs"}
+    )
+    | {"private_files", "pytext", "privacy", "aside", "programs", "foreign_json", "thoughts"},
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),
@@ -61,6 +63,7 @@ RUNNING = frozenset(
         "subprocess",
         "create_subprocess_exec",
         "create_subprocess_shell",
+        "output_of",
         "subprocess_exec",
         "subprocess_shell",
         "Popen",
@@ -82,12 +85,13 @@ RUNNING = frozenset(
 
 
 STARTING = {
-    "create_subprocess_exec": ("aside.py", "cli/revisions.py", "sandbox/probe.py", "sandbox/process.py"),
+    "create_subprocess_exec": ("aside.py", "programs.py", "sandbox/process.py"),
+    "output_of": ("cli/revisions.py", "sandbox/probe.py"),
     "execv": ("sandbox/child/launcher.py",),
     "which": ("sandbox/environment/choice.py", "sandbox/isolation/system_programs.py"),
 }
 """The files that may start or look for programs. The interpreter that they look for runs isolated. `aside.py` starts
-only AdaCoder itself, and `cli/revisions.py` only the system's git.
+only AdaCoder itself, and `output_of` only programs of the system.
 """
 
 ASIDE = frozenset(
@@ -337,7 +341,7 @@ def serving_is_light(package: Path) -> list[str]:
 
 def answering_needs_little(package: Path) -> list[str]:
     """Invariant 7: to answer `initialize`, the server imports only those of our modules that speak the protocol."""
-    early = {"messages", "visible", "aside", "lsp"}
+    early = {"messages", "visible", "aside", "programs", "lsp"}
     acting = ("handlers", "machine", "from_proto", "jobs", "showing", "snapshot")
     rooms = sorted(frozenset.union(*FLOORS) - early - {"__main__"})
     late = tuple(f"adacoder.{name}" for name in (*rooms, *(f"lsp.{name}" for name in acting)))

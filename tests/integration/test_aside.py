@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 
+from adacoder import programs
 from adacoder.aside import BrokenError, aside, in_a_process
 from adacoder.domain import TargetError
 from adacoder.source.examples import examples
@@ -144,3 +145,21 @@ async def test_what_is_printed_is_no_answer() -> None:
     async with in_a_process():
         assert await aside(print, "hello") is None
         assert await aside(int, "12") == 12
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_the_loop_ends_although_the_process_is_being_started(steps: int) -> None:
+    def run() -> None:
+        async def main() -> None:
+            async with in_a_process():
+                task = asyncio.create_task(aside(int, "12"))
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+            await asyncio.gather(task, return_exceptions=True)
+
+        programs.run(main())
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()

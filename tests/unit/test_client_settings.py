@@ -69,9 +69,7 @@ def test_the_measured_figures_are_those_of_the_rows(monkeypatch: pytest.MonkeyPa
 
 def test_every_setting_is_defined_but_the_recording() -> None:
     assert {each.name for each in fields(Settings)} - SETTINGS.keys() == {"record"}
-    former = {"onUnverified"}  # declared, so that no workspace can set it
-    assert PROPERTIES.keys() - former == {each.key for each in SETTINGS.values() if each.is_offered}
-    assert PROPERTIES["onUnverified"]["scope"] == "machine"
+    assert PROPERTIES.keys() == {each.key for each in SETTINGS.values() if each.is_offered}
 
 
 @pytest.mark.parametrize("key", PROPERTIES)

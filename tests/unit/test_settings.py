@@ -82,20 +82,6 @@ def test_a_value_that_cannot_be_used_is_left_out_with_one_notice(values: dict[st
     assert says in notices[0]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("ask", Unverified.KEEP), ("discard", Unverified.DISCARD), ("insert", Unverified.INSERT)]
-)
-def test_a_former_name_is_read_with_one_notice(old: str, new: Unverified, tmp_path: Path) -> None:
-    settings, notices = merged({"onUnverified": old})
-    assert settings.unverified is new
-    assert notices == [
-        f"adacoder.onUnverified = {old!r} is read as adacoder.unverified = {str(new)!r}: use the new name."
-    ]
-    settings, notices = project(tmp_path, f'[tool.adacoder]\nonUnverified = "{old}"\n')
-    assert settings == DEFAULTS, "no name lets a project say what it may not"
-    assert "may not set it" in notices[-1]
-
-
 def project(folder: Path, table: str) -> tuple[Settings, list[str]]:
     (folder / "pyproject.toml").write_text(table, encoding="utf-8")
     inner = folder / "src" / "pkg"

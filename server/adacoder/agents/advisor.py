@@ -48,10 +48,7 @@ def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[
 async def by_plan(
     request: Request, role: Role[Candidate], plan: str, about: Mapping[str, Field] = NO_FIELDS
 ) -> Candidate:
-    """Ask `role` to write by `plan`, and to repair the attempt in `about` if there is one.
-
-    An empty `plan` is left out.
-    """
+    """Ask `role` to write by `plan`, if it is not empty, and to repair the attempt in `about` if there is one."""
     if plan:
         return await request.ask(role, about, plan=plan)
     if about:

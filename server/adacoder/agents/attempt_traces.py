@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from adacoder.agents.failures import traced, traced_in_blocks
@@ -43,7 +44,7 @@ def shown(trace: Trace, *, in_blocks: bool = False) -> Field:
     """Describe a trace for a prompt. An empty trace gets a sentence of its own."""
     if not trace.executed:
         return "Nothing could be traced."
-    return traced_in_blocks(trace) if in_blocks else traced(trace)
+    return partial(traced_in_blocks if in_blocks else traced, trace)
 
 
 async def likeness(one: Trace, other: Trace) -> float:
@@ -56,10 +57,7 @@ async def likeness(one: Trace, other: Trace) -> float:
 
 
 async def complexity(attempt: Attempt) -> float:
-    """Return the complexity of a program (SEMAG, eq. 11).
-
-    The paper does not define complexity. Here, each branch or loop adds a tenth.
-    """
+    """Return a program's complexity (SEMAG, eq. 11). The paper does not define it. A branch or loop adds 0.1."""
     return await aside(_complexity, attempt.candidate.text)
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
 
-from adacoder.agents.code_evaluator import ENDLESS, RAISES, Seen
-from adacoder.domain import AdaCoderError, Target
+from adacoder.agents.code_evaluator import Seen
+from adacoder.domain import ENDLESS, AdaCoderError, BehaviourDiff, Difference, Target
 from adacoder.sandbox.literal_values import close_values
 from adacoder.source.inputs import Input, smaller, varied, written
 
@@ -31,38 +30,6 @@ NOT_RUN = "were not run, because too many others did not end"
 
 Observe = Callable[[Sequence[Input]], Awaitable[Sequence[Seen | None]]]
 """Runs inputs on one version, as `CodeEvaluator.observe` does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """An input for which two versions differ."""
-
-    call: str
-    """The statements, up to the one whose outputs differ."""
-    here: str
-    there: str
-
-
-@dataclass(frozen=True, slots=True)
-class BehaviourDiff:
-    """The result of a comparison."""
-
-    inputs: int
-    """Number of inputs that ran the function and whose outputs were compared."""
-    differs: tuple[Difference, ...]
-    """The differences, the shortest input first."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """Number of inputs that were not compared, by the reason."""
-
-    @property
-    def of_values(self) -> tuple[Difference, ...]:
-        """The differences between two values. If a version refuses an input, its author may not have meant it."""
-        return tuple(each for each in self.differs if not (_refuses(each.here) or _refuses(each.there)))
-
-    @property
-    def agreed(self) -> int:
-        """Number of inputs with the same outputs."""
-        return self.inputs - len(self.differs)
 
 
 async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 0) -> BehaviourDiff:
@@ -129,10 +96,6 @@ def _agree(one: Seen, other: Seen) -> bool:
 def _same(one: str, other: str) -> bool:
     """Return whether two outputs are equal, apart from addresses, the order of sets, and the last digits of floats."""
     return _ADDRESS.sub("", one) == _ADDRESS.sub("", other) or close_values(one, other)
-
-
-def _refuses(output: str) -> bool:
-    return output.startswith(RAISES) or output == ENDLESS
 
 
 def _told(one: Input, our: Seen, their: Seen) -> Difference:

@@ -1,7 +1,4 @@
-"""Limits of a request.
-
-The strategy has limits, and the user can set others. The first limit that is reached ends the request.
-"""
+"""Limits of a request, set by its strategy and by the user. The first that is reached ends the request."""
 
 from __future__ import annotations
 
@@ -34,10 +31,7 @@ class Budget:
 
 
 class BudgetSpent(Exception):
-    """A strategy needs more than its Budget or a user's limit allows.
-
-    The request ends with the best attempt so far.
-    """
+    """A strategy needs more than its Budget or a user's limit allows. The request ends with its best attempt."""
 
     def __init__(self, limit: Text | None = None) -> None:
         """`limit` describes the user's limit, if it was reached."""

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from adacoder.aside import aside
 from adacoder.domain import (
+    ENDLESS,
+    RAISES,
     AdaCoderError,
     Candidate,
     Example,
@@ -46,10 +48,6 @@ _MOST_CUT = 4
 """Maximum number of processes that observe the inputs of one version."""
 _OBSERVED_SECONDS = 5.0
 """Maximum seconds for the inputs in one process."""
-RAISES = "raises "
-"""Beginning of an output that stands for an exception."""
-ENDLESS = "does not end"
-"""Output of a statement that ended its process, or was still running when its time was over."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
 _SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
@@ -178,10 +176,8 @@ class CodeEvaluator:
             step.details = Traced(candidate.text, example.source, len(found.executed), found.is_complete)
             return found
 
-    async def observe(
-        self, target: Target, inputs: Sequence[Input], candidate: Candidate | None = None
-    ) -> Sequence[Seen | None]:
-        """Run `inputs` on `candidate`, or on the current function, in order and in one process.
+    async def observe(self, target: Target, inputs: Sequence[Input]) -> Sequence[Seen | None]:
+        """Run `inputs` on the current text of the module, in order and in one process.
 
         If an input does not end, the later ones run in a new process. After some such inputs, the rest is not run, and
         has None as its result.
@@ -190,7 +186,7 @@ class CodeEvaluator:
             AdaCoderError: the module cannot be imported, or does not define the function.
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
-        what = await self._observed(target, candidate)
+        what = self._program(target, _as_it_stands(target), None)
         found: list[Seen | None] = [None] * len(inputs)
         begin = 0
         for _ in range(_MOST_CUT):
@@ -215,14 +211,6 @@ class CodeEvaluator:
                 break
         return found
 
-    async def _observed(self, target: Target, candidate: Candidate | None) -> Program:
-        if candidate is None:
-            return self._program(target, _as_it_stands(target), None)
-        from adacoder.source.splice import splice  # a large import that `check` alone does not need
-
-        text = await aside(withheld, target)
-        return self._program(target, await aside(splice, target, candidate), text)
-
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """Run the examples of one docstring on the current text of the module.
 
@@ -246,10 +234,7 @@ class CodeEvaluator:
         return replace(await self._checked_by_line(verdict, target, placed, text), edits=placed.edits)
 
     async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
-        """Run the examples on a candidate.
-
-        Return the verdict, the splice if there is one, and the module's text that ran.
-        """
+        """Run the examples on a candidate. Return the verdict, the splice if any, and the module's text that ran."""
         if not candidate.function:
             message = " ".join(candidate.notes) or f"The reply holds no function '{target.name}'."
             return _not_run(FailureKind.NO_FUNCTION, message), None, None

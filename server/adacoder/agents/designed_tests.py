@@ -34,10 +34,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def designed_tests(text: str, target: Target) -> tuple[Example, ...]:
-    """Read the tests of `target` in a reply, in any form that this module can read.
-
-    Tests that need more than a call are skipped.
-    """
+    """Read the tests of `target` in a reply, in any known form. Tests that need more than a call are skipped."""
     text = normalize(answer(text))
     asserts = [*_asserts(text, target)]
     found = [*suggested(text), *asserts, *_rows(text, target)]
@@ -119,10 +116,7 @@ def _rows(text: str, target: Target) -> Iterator[Example]:
 
 
 def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> Example | None:
-    """Return the test in the cells `before` a result; None if there is none.
-
-    The cells must be one call, or arguments that the target accepts.
-    """
+    """Return the test in the cells `before` a result: one call, or arguments that the target accepts; else None."""
     is_call = f"{target.name}(" in before[0] and len(before) == 1
     call = before[0] if is_call else f"{target.qualname}({', '.join(before)})"
     tree = parsed(f"assert {call} == ({want})")

@@ -38,9 +38,6 @@ def usable(examples: tuple[Example, ...], target: Target) -> tuple[Example, ...]
 
 
 def _fits(example: Example) -> bool:
-    """Return whether the example fits into any docstring.
-
-    Raw docstrings are the hard case, because nothing can be escaped in them.
-    """
+    """Return whether the example fits into any docstring, even a raw one, where nothing can be escaped."""
     text = example.source + example.want
     return '"""' not in text and "'''" not in text and not text.rstrip().endswith("\\")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Failure, FailureKind, Verdict
 from adacoder.privacy.contents import without_secrets
+from adacoder.pytext import indent_of
 
 if TYPE_CHECKING:
     from adacoder.agents.role import Field
@@ -59,13 +60,11 @@ def describe(failure: Failure, most: int) -> str:
     return "\n".join(shortened(without_secrets(part).rstrip("\n"), most) for part in parts)
 
 
-def traced(trace: Trace) -> Field:
-    """Describe a trace for a prompt: each executed line, after a comment with the new values."""
-    return partial(_traced, trace)
+def traced(trace: Trace, most: int) -> str:
+    """Describe a trace for a prompt: each executed line, after a comment with the new values.
 
-
-def _traced(trace: Trace, most: int) -> str:
-    """Show `most` characters of each value. The whole text is also limited, and keys and tokens are removed."""
+    It shows `most` characters of each value. The whole text is also limited, and keys and tokens are removed.
+    """
     code = {line.number: without_secrets(line.text) for line in trace.code}
     shown = [line for each in trace.first for line in _executed(each, code, most)]
     shown += [f"[… {trace.left_out} steps …]"] if trace.left_out else []
@@ -73,15 +72,8 @@ def _traced(trace: Trace, most: int) -> str:
     return shortened("\n".join(shown), _SHOWN * most)
 
 
-def traced_in_blocks(trace: Trace) -> Field:
-    """Describe a trace for a prompt as `traced` does, but by blocks.
-
-    If there are many blocks, only the first and the last ones are shown.
-    """
-    return partial(_traced_in_blocks, trace)
-
-
-def _traced_in_blocks(trace: Trace, most: int) -> str:
+def traced_in_blocks(trace: Trace, most: int) -> str:
+    """Describe a trace as `traced` does, but by blocks. Of many blocks, only the first and the last are shown."""
     code = {line.number: without_secrets(line.text) for line in trace.code}
     blocks = [*_blocks(trace.first, code), *_blocks(trace.last, code)]
     half = _MOST_BLOCKS // 2
@@ -113,7 +105,7 @@ def _blocks(entries: Iterable[Executed], code: Mapping[int, str]) -> Iterator[li
 
 def _executed(entry: Executed, code: Mapping[int, str], most: int) -> Iterator[str]:
     line = code.get(entry.line, "")
-    indent = line[: len(line) - len(line.lstrip())]
+    indent = indent_of(line)
     values = [f"{name} = {shortened(without_secrets(value), most)}" for name, value in entry.values]
     if values:
         yield f"{indent}# {', '.join(values)}"

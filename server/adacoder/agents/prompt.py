@@ -36,9 +36,7 @@ NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 _LEAST_REPLY = 4
 """The window divided by this number is always kept free for the reply, however large the task is."""
 _NEARBY_TOKENS = 1024
-"""Maximum number of tokens for parts of the module that the target does not mention. Such parts cost time and distract
-small models.
-"""
+"""Maximum tokens for parts of the module that the target does not mention, which distract small models."""
 _QUOTED_CHARACTERS = 1500
 """Maximum characters of each value that an error quotes, even if there is room for more."""
 _CHANGING_TOKENS = (160, 1024)
@@ -77,10 +75,7 @@ class Briefing:
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
 
     def call(self, role: Role[Any], fields: Mapping[str, Field] = NO_FIELDS) -> RoleCall:
-        """Prepare a call in `role`, with `fields` in its prompt.
-
-        Fields are shortened to the room that the reply leaves; see `fitted`.
-        """
+        """Prepare a call in `role`. Its `fields` are shortened to the room that the reply leaves; see `fitted`."""
         taken = self.window.measure_chat(self.messages("")) + _rounding(self.window) + self._most(role)
         lengths = [len(field) if isinstance(field, str) else _QUOTED_CHARACTERS for field in fields.values()]
         worded = partial(_worded, role, self.name, fields)
@@ -149,10 +144,7 @@ def brief(
 
 
 def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
-    """Return the tokens that are kept free for a role's last paragraph.
-
-    It has a fixed text and some room for its fields.
-    """
+    """Return the tokens that are kept free for a role's last paragraph: its text, and some room for its fields."""
     fields = dict.fromkeys(_fields(role), "")
     least, most = _CHANGING_TOKENS
     variable = min(max(window.tokens // _CHANGING, least), most) if fields else 0
@@ -160,10 +152,7 @@ def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
 
 
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
-    """Pack the ranked `pieces` that fit into `room` tokens.
-
-    If a piece does not fit, less important ones may still fit.
-    """
+    """Pack the ranked `pieces` that fit into `room` tokens. Less important ones may fit where others do not."""
     frame = _fill("context", module=target.module.name, pieces="") + "\n"
     room -= window.measure(frame) + _rounding(window)
     nearby = _NEARBY_TOKENS
@@ -188,10 +177,7 @@ def _rounding(window: Window) -> int:
 
 
 def _worded(role: Role[Any], name: str, fields: Mapping[str, Field], most: int) -> str:
-    """Return the last paragraph of a role.
-
-    At most `most` characters are shown of each field, or of each quotation in it.
-    """
+    """Return the last paragraph of a role. At most `most` characters of each field or quotation are shown."""
     texts = {key: shortened(value, most) if isinstance(value, str) else value(most) for key, value in fields.items()}
     return _fill(role.prompt, name=name, **texts)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import Lines, error_line, indent_width, parsed, string_interiors
+from adacoder.pytext import Lines, error_line, indent_of, indent_width, parsed, string_interiors
 from adacoder.replies.laziness import is_lazy
 from adacoder.source.body import body_of, find_function
 from adacoder.source.indentation import DEFAULT_UNIT, WHITE
@@ -114,7 +114,7 @@ def realigned(candidate: Candidate, _: Target) -> Candidate:
         return candidate
     lines = candidate.function.split("\n")
     inside = string_interiors(candidate.function)
-    levels = [indent_width(line[: len(line) - len(line.lstrip(WHITE))]) // 4 for line in lines]
+    levels = [indent_width(indent_of(line)) // 4 for line in lines]
     for index in range(len(lines) - 1):
         if lines[index].endswith(":") and levels[index + 1] <= levels[index]:
             levels[index + 1] = levels[index] + 1

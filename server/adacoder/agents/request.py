@@ -92,10 +92,7 @@ class Request:
         return self.has_rounds and not any(each.verdict.final for each in self._attempts.values())
 
     def rounds(self, *, past_a_pass: bool = False) -> Iterator[int]:
-        """Count the rounds from 1 while the request `goes_on`.
-
-        With `past_a_pass`, rounds continue even after a candidate has passed.
-        """
+        """Count the rounds from 1 while the request `goes_on`; with `past_a_pass`, even after a pass."""
         while self.goes_on_past_a_pass if past_a_pass else self.goes_on:
             self._rounds += 1
             self._journal.begin_round()
@@ -103,10 +100,7 @@ class Request:
 
     @property
     def goes_on_past_a_pass(self) -> bool:
-        """True if there may be another round, even after a candidate has passed.
-
-        No failure may have a cause outside the candidates.
-        """
+        """True if another round may follow even a pass. No failure may have a cause outside the candidates."""
         outside = (each.verdict.final and not each.verdict.passed for each in self._attempts.values())
         return self.has_rounds and not any(outside)
 
@@ -120,10 +114,7 @@ class Request:
             step.details = Noted(message)
 
     def share(self, attempt: Attempt) -> float:
-        """Return the share of the docstring's Examples, from 0 to 1, that an attempt passed.
-
-        Hard-coded answers do not count as passed.
-        """
+        """Return the share of the docstring's Examples that an attempt passed. Hard-coded answers do not count."""
         total = attempt.verdict.total(self.target)
         return attempt.verdict.examples_proved / total if total else float(attempt.verdict.passed)
 

@@ -85,14 +85,10 @@ class Role(Generic[T]):
     has_found: Callable[[T], bool] = bool
     """Returns True if a value from `read` is a result. Without a result, a reply that is still thinking is an error."""
     otherwise: T | None = None
-    """The default result if a reply has none. It is for Roles that a request can continue without. The Journal notes
-    its use.
-    """
+    """The default result if a reply has none, for Roles that a request can do without. The Journal notes it."""
     tests: Callable[[T], tuple[Example, ...]] | None = None
     """Returns the tests in a result, if the Role designs tests. The Journal keeps them."""
     enough: Callable[[Target], Enough] = _never
     """Returns the function that decides whether a growing reply can end."""
     was_stopped_short: Callable[[str, Target], bool] | None = None
-    """Returns True if a stop sequence ended a reply too early. Then the reply is requested again without stop
-    sequences.
-    """
+    """Returns True if a stop sequence ended a reply too early. It is then requested again without them."""

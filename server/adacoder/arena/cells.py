@@ -272,10 +272,7 @@ def _short_digest(text: str) -> str:
 
 
 def _is_empty(code: str) -> bool:
-    """Return whether the last function of `code` does nothing.
-
-    Its body then has only docstrings, `pass`, `...` or `return`.
-    """
+    """Return whether the body of the last function has only docstrings, `pass`, `...` or `return`."""
     tree = parsed(code)
     functions = [] if tree is None else [each for each in tree.body if isinstance(each, ast.FunctionDef)]
     return bool(functions) and all(

@@ -301,10 +301,7 @@ class Cluster:
         return None
 
     async def _read(self, future: Future[Any]) -> CellAnswer:
-        """Wait for an answer.
-
-        Answers are read one at a time, because Dask would read them together, and a bad one would spoil the others.
-        """
+        """Wait for an answer. Each is read alone, because a bad one would spoil others that Dask reads with it."""
         await future.exception()  # type: ignore[no-untyped-call]  # Dask's
         async with self._reading:
             answer: CellAnswer = checked(CellAnswer, read_json(await future.result()))
@@ -364,9 +361,6 @@ class Cluster:
 
 
 def _slots(worker: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the slots that a worker offers.
-
-    A worker runs only as many tasks as it has threads, so more slots do not count.
-    """
+    """Return the slots that a worker offers. It runs no more tasks at a time than it has threads."""
     most = worker["nthreads"]
     return {name: int(min(amount, most)) for name, amount in worker["resources"].items() if amount >= 1}

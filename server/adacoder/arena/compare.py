@@ -47,10 +47,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def first_samples(rows: Iterable[Row]) -> Mapping[Task, Row]:
-    """Map each task to its first sample that counts.
-
-    Further samples of a task are left out, because they are not independent trials.
-    """
+    """Map each task to its first sample that counts. Further samples are not independent trials."""
     found: dict[Task, Row] = {}
     for row in rows:
         task = task_of(row)
@@ -87,10 +84,7 @@ def paired(one: Mapping[Task, Row], other: Mapping[Task, Row]) -> Pairs:
 
 
 def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
-    """For each set of columns, count the tasks that exactly these columns solve.
-
-    Tasks that a column lacks are left out.
-    """
+    """For each set of columns, count the tasks that exactly these solve, among the tasks that all have."""
     solved = {name: first_samples(rows) for name, rows in columns.items()}
     common = set.intersection(*(set(each) for each in solved.values())) if solved else set()
     return Counter(frozenset(name for name, each in solved.items() if each[task].right) for task in common)

@@ -217,15 +217,10 @@ def _candidate(solution: str, target: Target) -> Candidate:
 
 
 def _humaneval(told: Told, _: bool) -> _Raw:
-    function = told["entry_point"]
-    hidden = Statements(f"{told['test']}\ncheck({function})\n")
-    return _Raw(told["task_id"], told["prompt"], function, told["prompt"] + told["canonical_solution"], hidden)
-
-
-def _humaneval_et(told: Told, _: bool) -> _Raw:
-    hidden = Statements("\n".join(told["test_case_list"]) + "\n")
-    function = told["entry_point"]
-    return _Raw(told["task_id"], told["prompt"], function, told["prompt"] + told["canonical_solution"], hidden)
+    function, cases = told["entry_point"], told.get("test_case_list")
+    hidden = f"{told['test']}\ncheck({function})" if cases is None else "\n".join(cases)
+    solution = told["prompt"] + told["canonical_solution"]
+    return _Raw(told["task_id"], told["prompt"], function, solution, Statements(f"{hidden}\n"))
 
 
 def _plus(told: Told, shows: bool) -> _Raw:
@@ -382,9 +377,7 @@ def _arguments_and_result(case: Told) -> tuple[str, str]:
 
 _FORMATS = (
     _Format("plus", frozenset({"prompt", "entry_point", "canonical_solution", "base_input", "plus_input"}), _plus),
-    _Format(
-        "humaneval-et", frozenset({"prompt", "entry_point", "canonical_solution", "test_case_list"}), _humaneval_et
-    ),
+    _Format("humaneval-et", frozenset({"prompt", "entry_point", "canonical_solution", "test_case_list"}), _humaneval),
     _Format("humaneval", frozenset({"prompt", "entry_point", "canonical_solution", "test"}), _humaneval),
     _Format("mbpp-sanitized", frozenset({"prompt", "code", "test_list", "test_imports"}), _mbpp),
     _Format("mbpp", frozenset({"text", "code", "test_list"}), _mbpp),

@@ -203,10 +203,7 @@ def _word(verdict: Verdict) -> Judged:
 
 
 def _printed(verdict: Verdict) -> tuple[str, ...]:
-    """Read the results from the last printed line; empty if it is not a list of texts.
-
-    The code that printed it is hostile.
-    """
+    """Read the results from the last line, which hostile code printed; empty if it is not a list of texts."""
     lines = verdict.results[-1].got.splitlines() if verdict.results else []
     try:
         told = json.loads(lines[-1]) if lines else None

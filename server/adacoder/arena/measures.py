@@ -131,10 +131,7 @@ def pass_at(k: int) -> Measure:
 
 
 def _pass_at(k: int, is_right: Callable[[Row], bool | None], needs: str = "") -> Measure:
-    """Return the measure pass@k with `is_right` as the verdict on each row.
-
-    The measure is None if any verdict is unknown.
-    """
+    """Return the measure pass@k with `is_right` as each row's verdict. It is None if a verdict is unknown."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         tasks = [[is_right(row) for row in each] for each in by_task(rows).values() if len(each) >= k]
@@ -165,19 +162,14 @@ def by_plan(most: int) -> Measure:
 
     def is_right(row: Row) -> bool | None:
         plans = [*dict.fromkeys(each.branch for each in row.attempts if each.branch)]
-        if row.attempts and not plans:
-            return None  # older rows do not record plans
         later = frozenset(plans[most:])
         return _right_of(row, [each for each in row.attempts if each.branch not in later])
 
-    return _pass_at(1, is_right, "the judge's word and the plan of each attempt")
+    return _pass_at(1, is_right, _JUDGED)
 
 
 def by_program(most: int) -> Measure:
-    """Return the measure pass@1 after `most` programs.
-
-    A program that rules repaired does not count as another program.
-    """
+    """Return the measure pass@1 after `most` programs. A program that rules repaired is not another one."""
     return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)), _JUDGED)
 
 

@@ -179,10 +179,7 @@ def _proving(outcome: Outcome) -> tuple[Example, ...]:
 
 
 def _sources(found: Iterable[_PassingFunction]) -> set[str]:
-    """Return the sources of hidden examples without white space.
-
-    Sources that are too short to search for are left out.
-    """
+    """Return the sources of hidden examples that are long enough to search for, without white space."""
     bare = (_bare(example.source) for each in found for example in each.hidden)
     return {source for source in bare if len(source) >= _LEAST_TELLING}
 
@@ -220,10 +217,7 @@ def _said(example: Example) -> tuple[str, str]:
 
 
 def _without(module: _Read, sources: set[str], of: Target | None = None) -> list[Edit]:
-    """Return edits that blank `sources` in comments and docstrings.
-
-    The docstring of the function `of` is skipped.
-    """
+    """Return edits that blank `sources` in comments and docstrings, except in the docstring of `of`."""
     if not sources:
         return []
     edits: list[Edit] = []

@@ -133,10 +133,7 @@ async def observed(
 
 
 def _told(verdict: Verdict) -> list[list[tuple[int, str]]]:
-    """Read the tests of each function from the output, with the number of functions that each test runs.
-
-    The result is empty if no test could run.
-    """
+    """Read the tests of each function, and how many functions each test runs; empty if no test could run."""
     lines = verdict.results[-1].got.splitlines() if verdict.results else []
     try:
         told = json.loads(lines[-1]) if lines else None

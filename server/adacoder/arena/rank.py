@@ -189,10 +189,7 @@ def _rounds(arms: int) -> int:
 
 
 def _most(number: int, rounds: int, functions: int) -> int:
-    """Return the number of functions that an arm has tried by the end of a round.
-
-    The number doubles each round, up to all functions.
-    """
+    """Return the number of functions that an arm has tried after a round. It doubles, up to all functions."""
     return min(functions, max(_LEAST, functions >> (rounds - number - 1)))
 
 

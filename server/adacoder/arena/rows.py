@@ -163,10 +163,7 @@ class Row:
         )
 
     def value(self, name: str) -> str:
-        """Return the row's member or setting with this name, as text.
-
-        If the row does not have it, the text is empty.
-        """
+        """Return the row's member or setting with this name as text; empty if the row does not have it."""
         return str(getattr(self, name) if hasattr(self, name) else dict(self.values).get(name, ""))
 
     def line(self) -> str:

@@ -75,9 +75,7 @@ class Slice:
 
 
 Axis: TypeAlias = tuple[Slice, ...] | str
-"""The slices, or the name of a row's member. Each value of the member then gives a slice. Several names are joined by
-commas.
-"""
+"""The slices, or names of a row's members, joined by commas. Each of their values then gives a slice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +150,7 @@ class _Sorted:
         return [row for group in self._found(where) for row in group]
 
     def measured(self, measure: Measure, where: Where) -> Estimate | None:
-        """Return the measure of the rows with the values of `where`.
-
-        It is computed only once, because many cells may have the same base.
-        """
+        """Return the measure of the rows with the values of `where`. It is cached, because cells share bases."""
         asked = (measure, *where.items())
         if asked not in self._measured:
             self._measured[asked] = measure(self.matching(where))
@@ -207,7 +202,7 @@ class Grid(_Spec):
         shown = [TableLine(each.label, tuple(cells)) for each, cells in lines if any(cell.estimate for cell in cells)]
         if shown and self.average and self.base is not None:
             shown.append(_averages(shown, self.relative))
-        found = _table(self, used, columns, wanted, shown, self.corner)
+        found = _table(self, used, columns, wanted, shown)
         if not self.mean or not shown or self.measure is None:
             return found
         form = self.measure.form
@@ -254,7 +249,7 @@ class Tally(_Spec):
             TableLine(kind, tuple(_counted(each.get(kind, 0), of) for each, of in zip(found, totals, strict=True)))
             for kind in kinds
         ]
-        return _table(self, used, columns, (), lines if any(totals) else [], self.corner)
+        return _table(self, used, columns, (), lines if any(totals) else [])
 
 
 def _counted(count: float, of: float) -> TableCell:
@@ -270,7 +265,7 @@ def _mean(cells: Sequence[TableCell], form: FigureFormat) -> TableCell:
     return TableCell(_written(estimate, form, None, Relative.CHANGE), estimate)
 
 
-def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Table:
+def comparison(rows: Sequence[Row], base: Where) -> Table:
     """Return a table that compares each model and strategy with the base on the same tasks, by McNemar's exact test."""
     lines = []
     used = _Sorted(rows)
@@ -289,11 +284,11 @@ def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Ta
     if lines:
         note = "p: how likely chance makes a difference as large (McNemar, exact, two-sided), each line by itself."
     else:
-        note = f"{name}: there are no rows that share tasks with {told}."
-    return Table(name, f"On the same tasks against {told}", "Column", columns, tuple(lines), (note,))
+        note = f"Comparison: there are no rows that share tasks with {told}."
+    return Table("Comparison", f"On the same tasks against {told}", "Column", columns, tuple(lines), (note,))
 
 
-def equal_tokens(rows: Sequence[Row], base: Where, name: str = "Equal tokens") -> Table:
+def equal_tokens(rows: Sequence[Row], base: Where) -> Table:
     """Return a table that compares each model and strategy with the first programs of the base on the same tasks.
 
     The base gets as many programs as cost at least the same number of written tokens (see `at_equal_tokens`).
@@ -319,12 +314,12 @@ def equal_tokens(rows: Sequence[Row], base: Where, name: str = "Equal tokens") -
     if lines:
         notes.append(f"Each task gets the same number of programs by {told}, or all of them if they cost less.")
     elif not lacking:
-        notes.append(f"{name}: there are no rows that share tasks with {told}.")
+        notes.append(f"Equal tokens: there are no rows that share tasks with {told}.")
     if lacking:
         missing = f"the rows of {told} lack the tokens or the verdict of a program"
-        notes.append(f"{name}: left out are {', '.join(lacking)}, because {missing}. Run {told} again.")
+        notes.append(f"Equal tokens: left out are {', '.join(lacking)}, because {missing}. Run {told} again.")
     title = f"Against the programs by {told} for the same tokens"
-    return Table(name, title, "Column", columns, tuple(lines), tuple(notes))
+    return Table("Equal tokens", title, "Column", columns, tuple(lines), tuple(notes))
 
 
 def _side_by_side(mine: Mapping[Task, Row], theirs: Mapping[Task, Row]) -> Iterator[TableCell]:
@@ -347,12 +342,7 @@ def _chance(pairs: Pairs) -> TableCell:
 
 
 def _table(
-    spec: Grid | Tally,
-    used: _Sorted,
-    columns: Sequence[Slice],
-    lines: Sequence[Slice],
-    shown: Sequence[TableLine],
-    corner: str,
+    spec: Grid | Tally, used: _Sorted, columns: Sequence[Slice], lines: Sequence[Slice], shown: Sequence[TableLine]
 ) -> Table:
     labels = tuple(column.label for column in columns)
     base = spec.base if isinstance(spec, Grid) and spec.base else {}
@@ -366,7 +356,7 @@ def _table(
         notes.append(f"{spec.name}: {lacking if used.has({}) else 'there are no rows'}.")
     if shown:
         notes += _doubts(used.matching({}))
-    return Table(spec.name, spec.title, corner, labels, tuple(shown), tuple(notes), spec.plot, spec.across)
+    return Table(spec.name, spec.title, spec.corner, labels, tuple(shown), tuple(notes), spec.plot, spec.across)
 
 
 def _absent(rows: _Sorted, wheres: Iterable[Where], options: str) -> str:

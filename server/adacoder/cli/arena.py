@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from adacoder import programs
 from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.cluster import Cluster, connected, require_trusted
 from adacoder.arena.formats import load
@@ -59,7 +60,7 @@ def compare(wanted: Wanted, values: Mapping[str, object]) -> int:
     """Run the comparison. Return the exit code."""
     comparison = _Comparison(wanted, Choices(values, Told()).settings(Path.cwd()))
     try:
-        return asyncio.run(comparison.carry_out())
+        return programs.run(comparison.carry_out())
     except KeyboardInterrupt:
         complain(f"Interrupted. {comparison.kept}")
         return INTERRUPTED

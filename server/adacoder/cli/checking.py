@@ -94,10 +94,7 @@ class Checking:
         """The texts of files in which no example runs, by workspace and path. These files must still parse."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
-        """Check all docstrings at `places`. If there are none, check the workspace around the current folder.
-
-        Return the exit code.
-        """
+        """Check all docstrings at `places`, else in the workspace around the current folder. Return the exit code."""
         sys.setswitchinterval(_SWITCH_SECONDS)
         here = Path.cwd()
         places = places or [Place(project_around(here) or here)]

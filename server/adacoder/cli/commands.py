@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import io
 import os
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from adacoder import programs
 from adacoder.cli import COULD_NOT_RUN, INTERRUPTED
 from adacoder.cli.terminal import complain
 from adacoder.domain import AdaCoderError
@@ -62,7 +62,7 @@ def _one_line(message: str) -> str:
 def _await(work: Coroutine[object, object, int], written: Callable[[], int] = lambda: 0) -> int:
     """Run `work` and return its exit code. After an interruption, report the number of functions from `written`."""
     try:
-        return asyncio.run(work)
+        return programs.run(work)
     except KeyboardInterrupt:
         count = written()
         done = f"functions already written: {count}" if count else "nothing was written"

@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from adacoder.agents.behaviour import BehaviourDiff
 from adacoder.checks import Checks
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
@@ -15,9 +14,10 @@ from adacoder.cli.output import shown_path
 from adacoder.cli.place import Place, chosen
 from adacoder.cli.revisions import read_at
 from adacoder.cli.terminal import complain, console
-from adacoder.domain import AdaCoderError, Target, TargetError
+from adacoder.domain import AdaCoderError, BehaviourDiff, Target, TargetError
 from adacoder.privacy.access import Access
 from adacoder.project import Project, folder_of
+from adacoder.report.differences import brief, differences_json, same_on
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
 from adacoder.source.text import SourceFile, read
@@ -27,8 +27,6 @@ DIFFERENT = 1
 """Exit code if a function differs."""
 _MOST_SHOWN = 5
 """Maximum number of differences of a function that are printed."""
-_LONGEST = 120
-"""Maximum characters of a printed call or output."""
 
 
 class Comparing:
@@ -99,16 +97,16 @@ class Comparing:
             return
         name = f"{shown_path(target.module.path)}::{target.qualname}"
         if self._as_json:
-            print(json.dumps({"function": name, **_json(found)}))
+            print(json.dumps({"function": name, **differences_json(found)}))
         else:
             self._show(found, name)
         self._codes.append(DIFFERENT if found.differs else 0)
 
     def _show(self, found: BehaviourDiff, name: str) -> None:
-        same = f"same as in {self._against} on {found.agreed} of {found.inputs} inputs"
-        self._out.print(f"{name}: {same}.", style="bold yellow" if found.differs else "bold green")
+        style = "bold yellow" if found.differs else "bold green"
+        self._out.print(f"{name}: same as in {self._against} {same_on(found)}.", style=style)
         for each in found.differs[:_MOST_SHOWN]:
-            for line in (_brief(each.call), f"  was {_brief(each.there)}", f"  now {_brief(each.here)}"):
+            for line in (brief(each.call), f"  was {brief(each.there)}", f"  now {brief(each.here)}"):
                 self._out.print(f"  {line}")
         if more := len(found.differs[_MOST_SHOWN:]):
             self._out.print(f"  {more} more differ: --json lists all.")
@@ -119,13 +117,3 @@ class Comparing:
 def _file(against: str) -> Path | None:
     path = Path(os.path.abspath(against))  # noqa: PTH100  # resolve() would follow the links
     return path if os.path.isfile(path) else None  # noqa: PTH113  # Path.is_file() may raise
-
-
-def _brief(text: str) -> str:
-    line = " ".join(text.split("\n"))
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
-
-
-def _json(found: BehaviourDiff) -> dict[str, object]:
-    differs = [{"call": each.call, "here": each.here, "there": each.there} for each in found.differs]
-    return {"inputs": found.inputs, "agreed": found.agreed, "differs": differs, "leftOut": dict(found.left_out)}

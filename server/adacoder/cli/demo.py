@@ -1,7 +1,4 @@
-"""`adacoder demo`: run the whole loop on a small project in a temporary folder.
-
-By default, the model's replies come from a recording.
-"""
+"""`adacoder demo`: run the whole loop on a small project in a temporary folder, by default with recorded replies."""
 
 from __future__ import annotations
 
@@ -126,10 +123,7 @@ class Demo:
 
 
 async def _model_at_hand(host: str | None) -> str | None:
-    """Return the best model of the Ollama server.
-
-    Return None if no server answers soon, or if it has no suitable model.
-    """
+    """Return the best model of the Ollama server; None if no server answers soon or no model is suitable."""
     try:
         async with asyncio.timeout(_PATIENCE):
             found = await best(host)

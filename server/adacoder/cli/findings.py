@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from adacoder import report
 from adacoder.cli.output import STYLES, print_object, shown_path
@@ -44,8 +43,8 @@ class NotChecked:
     """True if the file or folder was skipped on purpose. False if there was an error."""
 
 
-class View(Protocol):
-    """Shows the Outcomes of a check, one docstring after the other. Errors are reported by the caller."""
+class View:
+    """Shows the Outcomes of a check, one docstring after the other. Errors are reported by the caller, to stderr."""
 
     def waits_for(self, target: Target) -> None:
         """Show that the run waits for the result of `target`."""
@@ -66,11 +65,8 @@ class View(Protocol):
         """End the display. This is called even after an interruption."""
 
 
-class CheckedObjects:
+class CheckedObjects(View):
     """`--json`: prints only objects to stdout, one in each line."""
-
-    def waits_for(self, target: Target) -> None:
-        """Implement `View.waits_for`."""
 
     def show(self, found: Checked) -> None:
         """Implement `View.show`."""
@@ -81,14 +77,8 @@ class CheckedObjects:
         status = "skipped" if left.is_skipped else "error"
         print(json.dumps(report.path_json(left.path, Path.cwd(), status, left.reason)), flush=True)
 
-    def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
-        """Implement `View.end`."""
 
-    def close(self) -> None:
-        """Implement `View.close`."""
-
-
-class Findings:
+class Findings(View):
     """Prints failures and a summary line to stdout. On a terminal, a moving line shows the progress."""
 
     def __init__(self, *, verbose: bool) -> None:
@@ -116,9 +106,6 @@ class Findings:
             self._out.print(line)
         if self._verbose:
             self._print_summary(found)
-
-    def leave_out(self, left: NotChecked) -> None:
-        """Implement `View.leave_out`. Nothing is printed to stdout, because the reason is already on stderr."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
         """Implement `View.end`."""
@@ -193,10 +180,7 @@ def _place(target: Target, line: int) -> Iterator[str]:
 
 
 def _own_line(target: Target, failure: Failure) -> int:
-    """Return the 0-based line in the file at which a failure without an example occurred.
-
-    If the line is not known, return the first line of the target.
-    """
+    """Return the 0-based line of a failure without an example, or else the first line of the target."""
     return Lines(target.text).line_at(target.definition.start) + (failure.line or 1) - 1
 
 

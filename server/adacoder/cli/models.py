@@ -1,7 +1,4 @@
-"""`adacoder models`: list installed models, or rank them.
-
-With `--rank`, find the model and the workflow that write the user's own functions correctly most often.
-"""
+"""`adacoder models`: list installed models, or rank models and workflows on the user's own functions."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from adacoder.arena.cells import Bench, Cell, Plan, ServerTrouble
@@ -141,7 +139,7 @@ class _RankingRun:
         judge, service = HiddenJudge(settings), Service()
         try:
             tasks = await fit(await wanted_tasks(contest.tasks or Path.cwd(), "*", settings, self._folder), judge)
-            models, strategies = (tuple(dict.fromkeys(each)) for each in zip(*map(_parts, arms), strict=True))
+            models, strategies = (tuple(dict.fromkeys(map(attrgetter(name), arms))) for name in ("model", "strategy"))
             plan = Plan(tasks, models, strategies, 1, settings)
             cells = {(cell.model, cell.strategy, cell.task.id): cell for cell in plan.cells(models)}
             bench = Bench(service, judge, settings)
@@ -172,10 +170,6 @@ class _RankingRun:
     def _tell(self, message: str) -> None:
         self._line.hide()
         complain(message)
-
-
-def _parts(arm: Arm) -> tuple[str, str]:
-    return arm.model, arm.strategy
 
 
 def _shuffled(name: str) -> str:

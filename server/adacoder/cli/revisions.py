@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from adacoder.domain import TargetError
+from adacoder.programs import output_of
 from adacoder.sandbox.isolation.system_programs import environment, program_of_system
 from adacoder.source.text import LONGEST, SourceFile, decoded, must_be_short
 
@@ -52,21 +52,9 @@ async def read_at(revision: str, path: Path) -> SourceFile:
 
 async def _run(git: Path, folder: Path, *arguments: str) -> tuple[bytes, int]:
     """Run git in `folder`. Return its output and exit code."""
-    process = await asyncio.create_subprocess_exec(
-        *(str(git), "--no-replace-objects", *_SAFE, *arguments),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={**environment(), **_ENVIRONMENT},
-        cwd=folder,
-    )
     try:
         async with asyncio.timeout(_SECONDS):
-            output, _ = await process.communicate()
+            command = (str(git), "--no-replace-objects", *_SAFE, *arguments)
+            return await output_of(*command, env={**environment(), **_ENVIRONMENT}, cwd=folder)
     except TimeoutError:
         raise TargetError(f"git did not answer within {_SECONDS:g} s: name a file with --against.") from None
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-    return output, process.returncode or 0

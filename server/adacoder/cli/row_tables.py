@@ -114,7 +114,7 @@ def _drawn(table: Table, numbers: Sequence[int], width: int, *, is_first: bool) 
 
 def _parts(table: Table, width: int) -> list[list[int]]:
     """Return the numbers of the table's columns, split into parts that fit into `width`."""
-    first, *widths = _widths(table)
+    first, *widths = map(_least, _texts(table))  # in these widths, only very long words are broken
     parts: list[list[int]] = [[]]
     left = room = width - first - _EDGES
     for number, each in enumerate(widths):
@@ -140,11 +140,6 @@ def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
         rooms[number] += more
         left -= more
     return rooms
-
-
-def _widths(table: Table) -> list[int]:
-    """Return the minimum widths of the labels and of each column. In these widths, only very long words are broken."""
-    return list(map(_least, _texts(table)))
 
 
 def _texts(table: Table) -> list[tuple[str, ...]]:

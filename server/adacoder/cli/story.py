@@ -1,7 +1,4 @@
-"""Show a request as a story: the work of each Agent, with its code, plan or error.
-
-On a terminal, the story has a layout and colours. Elsewhere, it is plain text.
-"""
+"""Show a request as a story: the work of each Agent, with its code, plan or error. Only terminals get colours."""
 
 from __future__ import annotations
 

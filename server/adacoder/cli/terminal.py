@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from adacoder.journal import Listener, OpenStep, Waiting
@@ -130,9 +129,7 @@ class Progress:
         self._line.show(self._name)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._line.hide()
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from adacoder.journal import Journal
 from adacoder.project import Project, folder_of
 from adacoder.service import Service, from_reply
 from adacoder.source.dependence import by_dependence
-from adacoder.source.locate import Documented
+from adacoder.source.locate import Documented, locate
 from adacoder.source.text import SourceFile, apply_edits, read
 from adacoder.task import Mode, Task
 
@@ -65,9 +66,7 @@ class Work:
         self._codes = [0]
         self._shown = 0
         self._proposed: SourceFile | None = None
-        """The latest file, with its data as on disk. Its text also contains the verified functions that were only
-        proposed.
-        """
+        """The latest file, as on disk except for verified functions in its text that were only proposed."""
 
     async def carry_out(self, place: Place) -> int:
         """Work on all functions at `place`, in order. Return the exit code.
@@ -86,10 +85,7 @@ class Work:
         return max(self._codes)
 
     def _places(self, place: Place) -> Sequence[Place]:
-        """Return the functions at `place`.
-
-        If there is nothing to work on, report the reason and return an empty sequence.
-        """
+        """Return the functions at `place`. If there is nothing to work on, report the reason and return none."""
         if not place.is_whole_file:
             return [place]
         try:
@@ -122,6 +118,8 @@ class Work:
             start = None if reply is None else from_reply(reply, target)
             task = Task(target, settings, Project(folder), Journal(*([listener] if listener else [])), start)
             outcome = await service.perform(mode, task)
+        if outcome.status is Status.VERIFIED and outcome.edits and not target.is_stub:
+            outcome = await _compared(outcome, task, service)
         if not (passes_over and not outcome.edits and outcome.status in (Status.VERIFIED, Status.UNVERIFIED)):
             self._shown += 1
             self._show(outcome, file, folder)
@@ -137,3 +135,13 @@ class Work:
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)
         self._tell(message)
+
+
+async def _compared(outcome: Outcome, task: Task, service: Service) -> Outcome:
+    """Add where the new body behaves differently from the body before, if the two can be compared."""
+    text, module = apply_edits(outcome.target.text, outcome.edits), outcome.target.module
+    with suppress(AdaCoderError):
+        now = locate(text, module.path, task.project.folder, qualname=outcome.target.qualname)
+        found = await service.compare(replace(task, target=now), outcome.target)
+        return replace(outcome, behaviour=found)
+    return outcome

@@ -247,9 +247,7 @@ def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
 
 
 def _listed(snapshot: Snapshot) -> list[Listed]:
-    """Return the docstrings of a document. If several have the same name, the ids of all but the first contain a
-    number.
-    """
+    """Return the docstrings of a document. Of several with the same name, all but the first get numbered ids."""
     count: Counter[str] = Counter()
     found: list[Listed] = []
     for one in documented(snapshot.text, snapshot.path, snapshot.folder):

@@ -203,9 +203,7 @@ def add_request(server: AdaCoderServer, method: str, handler: str) -> None:
 
 
 async def _answer(ls: AdaCoderServer, handler: str, params: object) -> Any:
-    """Return the answer of a handler. An answer of AdaCoder's own gets its version. Unreadable parameters cause an
-    error.
-    """
+    """Return the answer of a handler, AdaCoder's own with its version. Unreadable parameters cause an error."""
     from adacoder.lsp.from_proto import ParametersError
     from adacoder.report import VERSION
 

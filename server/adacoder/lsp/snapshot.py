@@ -50,9 +50,7 @@ class Document(TextDocument):
     """
 
     _cut: list[str] | None = None
-    """The text as lines with their terminators. The last line has none and may be empty.
-
-    None if the text is not split yet."""
+    """The text as lines with terminators, the last without one and perhaps empty; None before it is split."""
 
     @property
     def source(self) -> str:

@@ -18,6 +18,7 @@ from pygls.io_ import StdinAsyncReader
 
 from adacoder.aside import in_a_process
 from adacoder.lsp.language_server import AdaCoderServer, register
+from adacoder.programs import run
 
 if TYPE_CHECKING:
     from pygls.io_ import AsyncReader
@@ -73,7 +74,7 @@ def serve_stdio(server: AdaCoderServer) -> int:
     gc.freeze()
     sys.setswitchinterval(_SLICE)
     try:
-        asyncio.run(_serve(server, stdin, must_block=must_block))
+        run(_serve(server, stdin, must_block=must_block))
     except KeyboardInterrupt:
         log.warning("Ended by a signal.")
     return 0 if server.protocol.was_shut_down else 1
@@ -85,9 +86,7 @@ def _is_null_device(descriptor: int) -> bool:
 
 
 class _Writer:
-    """Writes to a client that may be gone. Its errors are ignored, because the end of the client's messages shows the
-    same.
-    """
+    """Writes to a client that may be gone. Errors are ignored: the end of the client's messages shows the same."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

@@ -1,7 +1,4 @@
-"""The ChatModel protocol, which every model implements, and the lease of a model.
-
-Agents depend only on `Answering`, `window.py` and `errors.py`.
-"""
+"""The ChatModel protocol and the lease of a model. Agents depend only on `Answering`, `window.py` and `errors.py`."""
 
 from __future__ import annotations
 

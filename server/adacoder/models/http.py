@@ -124,10 +124,7 @@ def translated_failures(url: str, kind: Kind) -> Iterator[None]:
 
 
 def _waited_for_tls(error: BaseException) -> bool:
-    """Return whether a server took the connection but did not answer TLS.
-
-    A llama-server without TLS does this: it waits for the rest of a request.
-    """
+    """Return whether a server took the connection but did not answer TLS, as llama-server without TLS does."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(cause)

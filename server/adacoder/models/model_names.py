@@ -22,10 +22,7 @@ def is_cloud(model: str) -> bool:
 
 
 def canonical(model: str) -> str:
-    """Return Ollama's canonical form of a name.
-
-    This form is in lower case, always has a tag (`latest` by default), and has no prefix for Ollama's library.
-    """
+    """Return Ollama's form of a name: in lower case, with a tag (or `latest`), without its library's prefix."""
     name = model.strip().lower()
     for beginning in _OLLAMAS_OWN:
         name = name.removeprefix(beginning)

@@ -28,9 +28,7 @@ class Deadlines:
 
     connect: float = 10.0
     first: float = 300.0
-    """Timeout for the first token. It includes the time for loading the model, serving other clients and reading the
-    prompt.
-    """
+    """Timeout for the first token, which includes loading, serving other clients and reading the prompt."""
     loaded: float = 1.5
     """Time for the first token of a loaded model, in addition to the time for reading the prompt. If the token takes
     longer, AdaCoder looks for the cause of the delay.
@@ -187,10 +185,7 @@ class Server(Protocol):
         ...
 
     async def loaded(self, model: str) -> Running | None:
-        """Return the state of `model`, or None if the model is not loaded.
-
-        If the server does not report the state, the result has only the name.
-        """
+        """Return the state of `model`, or only its name if the server reports no more; None if it is not loaded."""
         ...
 
     async def unload(self, model: str) -> None:

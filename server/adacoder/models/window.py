@@ -64,19 +64,13 @@ def estimate_chat(messages: Sequence[Message]) -> int:
 
 
 def _usual_chat(messages: Sequence[Message]) -> int:
-    """Estimate tokens like `estimate_chat`, but count each non-ASCII character as one.
-
-    Most models have a token for each common character.
-    """
+    """Estimate tokens like `estimate_chat`, but count each non-ASCII character as one, as most models do."""
     pieces = (len(_PIECE.findall(message.content.encode("ascii", "replace"))) for message in messages)
     return sum(count + _ROLE_TOKENS for count in pieces)
 
 
 def lower_estimate(messages: Sequence[Message]) -> int:
-    """Return the minimum number of tokens of `messages`.
-
-    No tokenizer joins letters or digits across white space, or letters across a sign.
-    """
+    """Return the minimum of tokens. No tokenizer joins letters or digits across white space, or letters at a sign."""
     words = (word for message in messages for word in message.content.split())
     return sum(sum(map(_has_letter, _LETTERS.findall(word))) or not _NO_DIGIT.fullmatch(word) for word in words)
 

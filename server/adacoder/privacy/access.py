@@ -43,10 +43,7 @@ class Access:
 
     @classmethod
     def around(cls, module: Module, workspace: Path, wishes: Wishes = NO_WISHES, *others: Path) -> Access:
-        """Return the Access to `workspace` and `others`.
-
-        If the package of `module` is outside the workspace, it is included.
-        """
+        """Return the Access to `workspace`, `others`, and the package of `module` if it is outside the workspace."""
         package = module.root / module.name.partition(".")[0]
         own = (workspace,) if package.is_relative_to(workspace) else (workspace, package)
         return cls((*own, *others), wishes)

@@ -251,10 +251,7 @@ def secrecy_of(name: str) -> bool | None:
 
 
 def found_in(data: bytes) -> str | None:
-    """Return the kind of secret in `data`; None if it has no secret.
-
-    `data` is the beginning of a file in any encoding.
-    """
+    """Return the kind of secret in `data`, the beginning of a file in any encoding; None if it has none."""
     if b"\0" in data:
         data = data.replace(b"\0", b"")  # UTF-16 has NUL bytes
     text = data.decode("latin-1")

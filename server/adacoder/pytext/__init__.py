@@ -17,6 +17,7 @@ from adacoder.pytext.enclosing import functions_around, starts_logical_line
 from adacoder.pytext.lines import (
     TAB_SIZE,
     Lines,
+    indent_of,
     indent_width,
     line_ending,
     line_number,
@@ -39,6 +40,7 @@ __all__ = [
     "docstring_at",
     "error_line",
     "functions_around",
+    "indent_of",
     "indent_width",
     "indented",
     "leaves_string_open",

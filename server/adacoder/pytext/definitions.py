@@ -51,6 +51,10 @@ class Definition:
         """The logical line of `def` or `class`. It includes a body on the same line."""
         return self.lines[self.header_index]
 
+    def has_decorator(self, pattern: re.Pattern[str]) -> bool:
+        """Return whether any decorator begins with `pattern`."""
+        return any(pattern.match(self.text, line.start) for line in self.lines[: self.header_index])
+
     @cached_property
     def span(self) -> Span:
         """The span from the first decorator or the header to the end of the body. It starts at the start of a line.
@@ -62,10 +66,7 @@ class Definition:
 
     @property
     def header(self) -> Span:
-        """The span from `def` or `class` to the colon, inclusive.
-
-        If there is no colon, the span goes to the end of the line.
-        """
+        """The span from `def` or `class` to the colon, inclusive, or to the line's end if there is no colon."""
         line = self.header_line
         return Span(line.start, line.code_end if line.colon is None else line.colon + 1)
 

@@ -194,10 +194,7 @@ class _Above:
         return None
 
     def _above_decorators(self, header_start: int) -> int:
-        """Return the start of a logical line at or above a header's decorators.
-
-        If there are no decorators, return the start of the header itself.
-        """
+        """Return the start of a logical line at or above a header's decorators, or else of the header itself."""
         above, has_decorator = header_start, False
         for above in islice(self._upward(header_start), 1, None):
             if self._is_decorator(above):

@@ -67,11 +67,13 @@ def line_start(text: str, line: int) -> int | None:
     return starts[line] if 0 <= line < len(starts) else None
 
 
-def indent_width(white_space: str) -> int:
-    """Return the column after leading `white_space`.
+def indent_of(line: str) -> str:
+    """Return the white space at the beginning of a line."""
+    return line[: len(line) - len(line.lstrip(" \t\f"))]
 
-    A form feed resets the column to 0. A tab advances it to the next tab stop.
-    """
+
+def indent_width(white_space: str) -> int:
+    """Return the column after leading `white_space`. A form feed resets it to 0. A tab goes to the next stop."""
     if not white_space.strip(" "):
         return len(white_space)
     column = 0

@@ -49,10 +49,7 @@ class LogicalLine:
 
 
 def logical_lines(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[LogicalLine]:
-    """Yield the logical lines of `text` that start between two offsets.
-
-    `start` must be the start of a line outside any string or bracket.
-    """
+    """Yield the logical lines between two offsets. `start` must begin a line outside any string or bracket."""
     position = start
     while head := _HEAD.match(text, position, end):
         line = _scan(text, *head.span("indent"))
@@ -152,10 +149,7 @@ def indented(text: str, indent: str) -> str:
 
 
 def string_interiors(text: str) -> frozenset[int]:
-    """Return the 0-based lines of `text` that begin inside a string literal.
-
-    White space at their start is content of the string.
-    """
+    """Return the 0-based lines that begin inside a string literal. Their indentation belongs to the string."""
     lines = Lines(text)
     inside: set[int] = set()
     for literal in string_literals(text, 0, len(text)):

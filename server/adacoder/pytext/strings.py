@@ -66,10 +66,7 @@ def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
 
 
 def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the string literals that begin between two offsets, without prefixes.
-
-    `start` must be outside strings and comments.
-    """
+    """Yield the string literals between two offsets, without prefixes. `start` must not be in one or a comment."""
     position = start
     while match := _QUOTE_OR_COMMENT.search(text, position, end):
         if match.group() == "#":
@@ -164,10 +161,7 @@ def _closings(text: str, closing: str) -> tuple[int, ...]:
 
 
 def _short_stop(text: str, quote_at: int, limit: int = sys.maxsize) -> int:
-    """Return the offset of the closing quote of a single-quoted string.
-
-    If it is unclosed, return the end of its line.
-    """
+    """Return the offset of a single-quoted string's closing quote, or of its line's end if it is unclosed."""
     match = _SHORT[text[quote_at]].match(text, quote_at, limit)
     return match.end() if match else quote_at + 1
 

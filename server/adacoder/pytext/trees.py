@@ -40,10 +40,7 @@ def parsed(text: str) -> ast.Module | None:
 
 @lru_cache(maxsize=64)  # all repair rules check the same text
 def error_line(text: str) -> int | None:
-    """Return the 1-based line of the first syntax error for our own Python; None if there is none.
-
-    This compiles `text` but does not run it.
-    """
+    """Return the 1-based line of our own Python's first syntax error in `text`, which is not run; else None."""
     try:
         with _reading(text):
             compile(text, "<text>", "exec", dont_inherit=True)

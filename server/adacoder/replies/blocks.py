@@ -146,10 +146,7 @@ _UP_TO = {triple: re.compile(rf"(?:\\.|(?!{triple}).)*{triple}") for triple in (
 
 
 def _triple_after(line: str, triple: str) -> str:
-    """Return the triple quote that is open at the end of `line`; empty if there is none.
-
-    `triple` is the triple quote that is open at the start of the line.
-    """
+    """Return the triple quote that is open at the end of `line`, or an empty text. `triple` is open at its start."""
     position = 0
     while True:
         if triple:
@@ -166,10 +163,7 @@ def _triple_after(line: str, triple: str) -> str:
 
 
 def _moved_left(lines: list[str], opening: re.Match[str]) -> str:
-    """Return the text of a block.
-
-    If the fence and all lines are indented, as under a list, the indentation is removed.
-    """
+    """Return the text of a block, without its indentation if the fence and all lines have it, as in a list."""
     width = len(opening["indent"])
     if width and not any(line[:width].strip() for line in lines):
         lines = [line[width:] for line in lines]

@@ -43,10 +43,7 @@ class Dependency:
 
 
 def dependencies(text: str) -> list[Dependency]:
-    """Return the imports and definitions at the top level of `text`.
-
-    Other statements, such as calls and tests, are left out.
-    """
+    """Return the imports and definitions at the top level of `text`, without calls, tests and the like."""
     tops = {each.span.start: each for each in definitions(text) if not each.parents}
     found: list[Dependency] = []
     for place in statements(text):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import dedent, definitions, normalize
+from adacoder.pytext import dedent, definitions, indent_of, normalize
 from adacoder.replies.laziness import leaves_out
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) ->
         if line.strip() and line in there:
             return there.index(line) if there.count(line) == 1 and _are_new(written[:index], there) else None
     first = next((line for line in written if line.strip()), "")
-    if first.strip().startswith(_LEAVES) and there and _indent(there[-1]) == _indent(first):
+    if first.strip().startswith(_LEAVES) and there and indent_of(there[-1]) == indent_of(first):
         return len(there) - 1 if is_last and there[-1].strip().startswith(_LEAVES) else None
     ends_open = not there or not there[-1].strip().startswith(_LEAVES)
     return len(there) if is_last and (not first or (ends_open and _are_new(written, there))) else None
@@ -105,7 +105,3 @@ def _are_new(written: Sequence[str], there: Sequence[str]) -> bool:
         for other in there
         if one.strip() and other.strip()
     )
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]

@@ -177,10 +177,7 @@ def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list
 
 
 def _offered(text: str, found: Found, target: Target) -> list[Dependency]:
-    """Return the dependencies in a passage.
-
-    Other versions of the function, and definitions that the module already has, are left out.
-    """
+    """Return the dependencies in a passage, without other versions and definitions that the module has."""
     ours = (found.name, target.name)
     return [
         each

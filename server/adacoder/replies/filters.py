@@ -27,10 +27,7 @@ def answer(text: str) -> str:
 
 
 def unwrapped(text: str) -> str:
-    """Remove the wrapping that a server or a model put around a reply. Line endings become `\\n`.
-
-    Prose and code fences stay.
-    """
+    """Remove wrapping by servers and models, but no prose and no code fences. Line endings become `\\n`."""
     text = text if len(text) <= LONGEST_ANSWER else answer(text)
     text = normalize(text.replace("\r\r\n", "\r\n"))  # some line endings were converted twice
     return filtered(without_byte_order_mark(text), UNWRAPPING)

@@ -21,10 +21,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def free_names(text: str) -> frozenset[str]:
-    """Return the names that `text`, as a module, uses but does not bind.
-
-    If our own Python cannot parse the text, return all its words.
-    """
+    """Return the names that `text`, as a module, uses but does not bind; all its words if it cannot be parsed."""
     module = symbols(text)
     if module is None:
         return words(text)

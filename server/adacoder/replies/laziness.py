@@ -39,10 +39,7 @@ _MAY_DO_NOTHING = re.compile(r"except\b|finally\b|class\b|(?:async[ \t]+)?def\b|
 
 
 def is_lazy(function: Definition, target: Target) -> bool:
-    """Return whether `function` omits its body or a part of it.
-
-    Examples are `pass`, `# your code here` and `# rest of code`.
-    """
+    """Return whether `function` omits code, for example by `pass`, `# your code here` or `# rest of code`."""
     statements = _statements(function)
     comments = _comments(function)
     if any(_LEFT_OUT.fullmatch(comment) for comment in comments):
@@ -63,10 +60,7 @@ def leaves_out(line: str) -> bool:
 
 
 def _statements(function: Definition) -> list[str]:
-    """Return the statements of the body, without docstring and comments.
-
-    A compound statement gives only its first line.
-    """
+    """Return the body's statements without docstring and comments. Of a compound one, return the first line."""
     text = function.text
     docstring = function.docstring
     begin = function.header.end if docstring is None else docstring.end

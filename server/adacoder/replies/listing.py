@@ -17,10 +17,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$\n?", re.MULTILINE)
 
 
 def items(text: str, most: int) -> tuple[str, ...]:
-    """Read at most `most` items of a list.
-
-    The list is a JSON array, or else a numbered or bulleted list, or else all lines except for headings.
-    """
+    """Read at most `most` items: a JSON array, else a numbered or bulleted list, else lines except headings."""
     text = _FENCE.sub("", answer(text)).strip()
     found = _of_json(text) or _of_list(text) or [line for line in text.splitlines() if not _announces(line)]
     stripped = (item.strip().strip("*").strip()[:_LONGEST] for item in found)
@@ -76,16 +73,3 @@ def sections(text: str, tag: str) -> tuple[str, ...]:
         closes = closing.search(text, start.end(), end)
         found.append(text[start.end() : closes.start() if closes else end].strip())
     return tuple(filter(None, found))
-
-
-def section(text: str, tag: str, others: tuple[str, ...] = ()) -> str:
-    """Read the text after the first `<tag>`; empty if there is no such tag.
-
-    The text ends at its end tag, at another `<tag>`, or at the first tag of `others`.
-    """
-    found = sections(text, tag)
-    if not found:
-        return ""
-    ends = re.compile("|".join(rf"</?{other}\b" for other in others), re.IGNORECASE) if others else None
-    stops = ends.search(found[0]) if ends else None
-    return (found[0][: stops.start()] if stops else found[0]).strip()

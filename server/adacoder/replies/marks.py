@@ -15,10 +15,7 @@ _LIST = re.compile(r"(?<![\d,])\d{1,3}(?:[ \t]*,[ \t]*\d{1,3}){2,}(?![\d,])")
 
 
 def marks(text: str, most: int) -> Mapping[int, float]:
-    """Return the mark of each thing, from 0 to `most`. Things are numbered from 1.
-
-    Unnumbered marks are numbered in order.
-    """
+    """Return the mark of each thing, from 0 to `most`, by number from 1. Without numbers, the order counts."""
     text = answer(text)
     if listed := _LIST.search(text):
         return {number: min(float(each), most) for number, each in enumerate(listed[0].split(","), 1)}

@@ -84,10 +84,7 @@ def _moved_left(text: str) -> str:
 
 
 def without_echo(text: str, target: Target) -> str:
-    """If `text` begins with the end of the target's signature and docstring, return the text after that.
-
-    Some models repeat the end of the prompt before they continue.
-    """
+    """Return `text` after the end of the target's signature and docstring, if a model repeated it at the start."""
     head = Span(target.header.start, target.docstring_span.end).of(target.text)
     first, *others = (line.strip() for line in head.splitlines())
     lines = {first, *others}
@@ -109,10 +106,7 @@ def _is_use(statement: str, target: Target) -> bool:
 
 
 def goes_on(text: str, target: Target) -> bool:
-    """Return whether `text` begins inside the target's body.
-
-    It must be indented, and contain more than definitions and strings.
-    """
+    """Return whether `text` begins inside the target's body: indented, and not only definitions and strings."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:

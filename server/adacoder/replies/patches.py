@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import Lines, dedent, definitions, normalize, statements
+from adacoder.pytext import Lines, dedent, definitions, indent_of, normalize, statements
 from adacoder.replies.blocks import Block
 from adacoder.replies.companions import dependencies
 
@@ -182,7 +182,7 @@ def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | N
     if start is None:
         return None
     first = next(index for index, line in enumerate(old) if line.strip())
-    before, theirs = _indent(lines[start + first]), _indent(old[first])
+    before, theirs = indent_of(lines[start + first]), indent_of(old[first])
     moved: list[str] = []
     at = start
     for mark, text in hunk.lines:
@@ -197,7 +197,8 @@ def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | N
 def _place(hunk: _Hunk, old: Sequence[str], lines: Sequence[str], target: Target) -> int | None:
     """Find the only place of `old`. If there are several, the line number, the anchor and the target decide."""
     module, bare = [line.strip() for line in lines], [line.strip() for line in old]
-    places = [at for at in range(len(module) - len(bare) + 1) if module[at] == bare[0] and _stands(bare, module, at)]
+    starts = [at for at, line in enumerate(module) if line == bare[0]]
+    places = [at for at in starts if module[at : at + len(bare)] == bare]
     anchored = [at for at in places if hunk.anchor and any(hunk.anchor in line for line in module[:at])]
     where = Lines(normalize(target.text))
     own = range(where.line_at(target.definition.start), where.line_at(target.definition.end) + 1)
@@ -211,14 +212,6 @@ def _place(hunk: _Hunk, old: Sequence[str], lines: Sequence[str], target: Target
     return places[0] if len(places) == 1 else None
 
 
-def _stands(bare: Sequence[str], module: Sequence[str], at: int) -> bool:
-    return all(one == other for one, other in zip(bare, module[at : at + len(bare)], strict=True))
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
-
-
 def _moved(line: str, theirs: str, ours: str) -> str:
     if theirs == ours or not line.strip():
         return line if theirs == ours else ""
@@ -226,10 +219,7 @@ def _moved(line: str, theirs: str, ours: str) -> str:
 
 
 def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
-    """Return a block with the target and the new imports and definitions of a patched module.
-
-    Return None if the target is unchanged.
-    """
+    """Return a block with the target and all new imports and definitions; None if the target is unchanged."""
     text, before = "\n".join(lines), normalize(target.text)
     function = next((each for each in definitions(text) if each.qualname == target.qualname), None)
     if function is None or function.span.of(text) == normalize(target.source):

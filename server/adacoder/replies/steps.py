@@ -70,20 +70,14 @@ class _Steps:
 
 
 def steps(text: str) -> str:
-    """Return the numbered steps in a reply, without thoughts and surrounding text.
-
-    If there are too few steps, return the whole answer.
-    """
+    """Return the numbered steps in a reply without thoughts and other text; the whole answer if too few."""
     text = answer(text)
     found, _ = _find(text)
     return (text if found is None else text[found.start : found.end]).strip()
 
 
 def concluding_steps(text: str) -> str:
-    """Return the steps below the last line that announces a plan.
-
-    Without such a line, return the steps in the whole reply.
-    """
+    """Return the steps below the last line that announces a plan, or else the steps in the whole reply."""
     text = answer(text)
     begins = [each.end() for each in _CONCLUDES.finditer(text)]
     return steps(text[begins[-1] :] if begins else text)

@@ -24,10 +24,7 @@ _PROMPTED = re.compile(rf"^[ \t]*{_PROMPT}(?: (?P<code>.*))?$", re.MULTILINE)
 
 
 def without_prompts(code: str) -> str:
-    """Return the statements of an interactive session, without prompts and output. Other text stays unchanged.
-
-    The session must define a function or class.
-    """
+    """Return a session's statements, without prompts and output, if it defines a function or class; else `code`."""
     if not _PROMPTED_DEFINITION.search(code) or _DEFINES.search(code):
         return code
     return "\n".join(match["code"] or "" for match in _PROMPTED.finditer(code))
@@ -38,10 +35,7 @@ _NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+(?:[ \t]*[|│:.)→])?[ \t]*(?:
 
 
 def without_line_numbers(code: str) -> str:
-    """Remove the line numbers of a listing.
-
-    The numbers must count up by one, and the listing must define a function. Other text stays unchanged.
-    """
+    """Remove the numbers of a listing that defines a function, if they count up by one."""
     if not _NUMBERED_DEFINITION.search(code):
         return code
     lines: list[str] = []

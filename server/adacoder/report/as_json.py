@@ -19,6 +19,7 @@ from adacoder.domain import (
 )
 from adacoder.journal import Asked, Evaluated, Noted, Repaired, Traced
 from adacoder.project import below
+from adacoder.report.differences import differences_json
 from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
 
@@ -46,6 +47,7 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
             "total": outcome.total,
         },
         "coverage": None if verdict is None or verdict.coverage is None else _coverage(verdict.coverage),
+        "behaviour": None if outcome.behaviour is None else differences_json(outcome.behaviour),
         "rounds": outcome.rounds,
         "modelCalls": sum(isinstance(step.details, Asked) for step in outcome.steps),
         "tokens": _tokens(total_tokens(outcome)),
@@ -80,6 +82,7 @@ def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict
         "target": None if path is None else below(folder, path).as_posix(),
         "examples": {"passed": 0, "total": 0},
         "coverage": None,
+        "behaviour": None,
         "rounds": 0,
         "modelCalls": 0,
         "tokens": _tokens(Tokens()),

@@ -8,6 +8,7 @@ from pathlib import Path
 from adacoder.domain import Outcome, Status, Target, Tokens
 from adacoder.messages import Text, counted, joined
 from adacoder.project import below
+from adacoder.report.differences import since_before
 from adacoder.report.step_words import score
 from adacoder.report.unreached import unreached
 
@@ -28,8 +29,9 @@ def exit_code(outcomes: Sequence[Outcome]) -> int:
 
 
 def summary(outcome: Outcome) -> str:
-    """Return one line with the result, the evidence for it, and notes on that evidence."""
-    return joined(" ", [_ending(outcome), *notes(outcome)])
+    """Return one line with the result, the evidence for it, what has changed, and notes on the evidence."""
+    compared = [] if outcome.behaviour is None else [since_before(outcome.behaviour)]
+    return joined(" ", [_ending(outcome), *compared, *notes(outcome)])
 
 
 def notes(outcome: Outcome) -> list[str]:

@@ -12,10 +12,7 @@ _QUOTED, _LISTED = 60, 3
 
 
 def unreached(outcome: Outcome) -> str:
-    """Describe lines and branches that no example reached; empty if there are none.
-
-    The text is like "no example reaches line 14: `except KeyError`".
-    """
+    """Describe unreached lines and branches, as in "no example reaches line 14: `except KeyError`"; else empty."""
     coverage = None if outcome.verdict is None else outcome.verdict.coverage
     if coverage is None:
         return ""

@@ -21,10 +21,7 @@ _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULT
 
 
 def shares_memory(pid: int) -> bool | None:
-    """Return whether a process shares a writable mapping with its forks; None if unknown.
-
-    A mapping that the process could make writable also counts.
-    """
+    """Return whether a process shares, or could share, a writable mapping with its forks; None if unknown."""
     with suppress(OSError):
         if not _SHARED.search(_read(pid, "maps")):
             return False

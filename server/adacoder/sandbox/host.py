@@ -284,10 +284,7 @@ class Host:
         *,
         is_standing: bool = False,
     ) -> Recipe:
-        """Return the recipe of the template for the program.
-
-        If `is_standing` is True, the template is for the import of the unchanged module.
-        """
+        """Return the recipe of the program's template; with `is_standing`, of one to import the unchanged module."""
         if not self._has_looked:  # The first search is by far the slowest, so it runs in a thread.
             await asyncio.to_thread(self._visible, program)
             self._has_looked = True
@@ -304,10 +301,7 @@ class Host:
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
-        """Return whether the program may still see the same files as in `recipe`.
-
-        Evaluations that end at about the same time share the result of one search.
-        """
+        """Return whether the program may still see just the files of `recipe`. Concurrent searches are shared."""
         look = self._looks.get(recipe)
         if look is None:
             look = self._looks[recipe] = asyncio.create_task(self._look(recipe, program))

@@ -45,10 +45,7 @@ _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the cu
 
 
 class Apart(Exception):
-    """A module cannot be imported once for all of its docstrings. Each needs a process of its own.
-
-    The message is a note for the user, or empty.
-    """
+    """Each docstring of a module needs a process of its own. The message is a note for the user, or empty."""
 
 
 class Importers:

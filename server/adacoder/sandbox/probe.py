@@ -12,12 +12,13 @@ import os
 import socket
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.domain import JSON, Isolation, Level, Module
+from adacoder.programs import output_of
 from adacoder.sandbox import probe_record
 from adacoder.sandbox.environment.interpreter import described
 from adacoder.sandbox.environment.visible_paths import VisiblePaths
@@ -278,24 +279,6 @@ def _proof(
     return Proof(mechanism.isolation, mechanism, reason, remedy, is_recorded)
 
 
-async def _help(program: Path) -> str:
-    process = await asyncio.create_subprocess_exec(
-        *(str(program), "--help"),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env=environment(),
-        cwd="/",
-    )
-    try:
-        return (await process.communicate())[0].decode(errors="replace")
-    except asyncio.CancelledError:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.communicate()  # This leaves nothing of the process for the garbage collector.
-        raise
-
-
 async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> AsyncIterator[Mechanism | str]:
     """Yield the mechanisms to test, the strictest first. For one that cannot be tested, yield the reason instead."""
     if sys.platform == "darwin":
@@ -314,7 +297,8 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
         else:
             # The help lists the features of this version, but the machine may forbid some. So several sets are tried.
             try:
-                described = await _help(bwrap)
+                printed, _ = await output_of(str(bwrap), "--help", env=environment(), cwd=Path("/"), errors=True)
+                described = printed.decode(errors="replace")
             except OSError as error:
                 described = ""
                 yield f"bubblewrap does not start: {error}"

@@ -122,10 +122,7 @@ def _text(path: str) -> str:
 
 
 def _identity(place: Path) -> list[int]:
-    """Return numbers that change when a file or folder is changed or replaced.
-
-    For `/` they change only when it is replaced.
-    """
+    """Return numbers that change when a file or folder is changed or replaced; for `/`, only when replaced."""
     try:
         found = place.lstat()
     except OSError:

@@ -12,6 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from adacoder.programs import starting
 from adacoder.sandbox.child.launcher import children
 from adacoder.sandbox.environment.imports_ahead import Ahead
 from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
@@ -158,10 +159,7 @@ class Evaluation:
             os.killpg(self.line.channel.sender, signal.SIGKILL)
 
     def close(self) -> None:
-        """Close the connection to a process that was killed.
-
-        This is separate from `kill`, because closing takes some time.
-        """
+        """Close the connection to a killed process. `kill` does not do it, because closing takes some time."""
         self._connection.close()
         if self._handle is not None:
             os.close(self._handle)
@@ -257,10 +255,7 @@ class TemplateProcess:
 
     @property
     def scratch_on_disk(self) -> Path | None:
-        """The scratch folder if it is on disk. Subfolder N belongs to slot N.
-
-        None if scratch space is in memory, where its size is limited.
-        """
+        """The scratch folder, with subfolder N for slot N. None if it is in memory, where its size is limited."""
         return Path(self._stage.scratch) if self._stage.on_disk else None
 
     def resident(self) -> int:
@@ -399,7 +394,7 @@ class TemplateProcess:
 
     async def _start(self, far_end: socket.socket) -> None:
         """Start the launcher. Then close this process's copies of the descriptors that the launcher inherited."""
-        spawning = asyncio.ensure_future(self._spawn(far_end))
+        spawning = starting(self._spawn(far_end))
         try:
             self._process = await asyncio.shield(spawning)
         except asyncio.CancelledError:

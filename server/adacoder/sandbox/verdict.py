@@ -368,10 +368,7 @@ def _is_value(display: str, want: str) -> bool:
 
 
 def _matches(example: Example, got: str, answer: Answer) -> bool:
-    """Return whether an example gave the wanted result.
-
-    The rules are those of `doctest.DocTestRunner`. An informal example is compared by value.
-    """
+    """Return whether an example gave the wanted result, by doctest's rules, or by value if it is informal."""
     raised = answer.raised
     if raised is None and example.informal:
         # An example whose value is None must print nothing.
@@ -430,10 +427,7 @@ def _takes_fence_for_output(example: Example, got: str) -> bool:
 
 
 def _exception_name(message: str) -> str:
-    """Return the name of an exception class without its module and message.
-
-    With IGNORE_EXCEPTION_DETAIL, only these names are compared.
-    """
+    """Return the name of an exception's class alone, as IGNORE_EXCEPTION_DETAIL compares it."""
     return message.partition("\n")[0].partition(":")[0].rpartition(".")[2]
 
 

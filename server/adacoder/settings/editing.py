@@ -1,7 +1,4 @@
-"""Write settings into the text of a pyproject.toml without other changes.
-
-This needs tomlkit, an optional dependency.
-"""
+"""Write settings into a pyproject.toml without other changes. This needs tomlkit, an optional dependency."""
 
 from __future__ import annotations
 

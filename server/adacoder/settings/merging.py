@@ -1,6 +1,4 @@
-"""Merge settings from editors, command-line options and projects. An unusable value is ignored, and one notice is
-shown.
-"""
+"""Merge settings from editors, options and projects. An unusable value is ignored, and one notice is shown."""
 
 from __future__ import annotations
 
@@ -8,15 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from adacoder.messages import snake_case
 from adacoder.project import pyproject_file
 from adacoder.settings.definition import SETTINGS, Settings, field_name
 from adacoder.settings.pyproject import tables
 
 _MOST_KEYS = 100
 """Maximum number of keys in a project's table. There is a limit because each unusable key gets a notice."""
-_RENAMED: Mapping[str, tuple[str, Mapping[object, str]]] = {"on_unverified": ("unverified", {"ask": "keep"})}
-"""Former keys, in snake case. Each has its current key, and the current words for its former values."""
 _LONGEST_SHOWN = 80
 """Maximum length of a key or a value in a notice."""
 
@@ -29,7 +24,7 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
     Each unusable value is ignored, and `notice` receives one message. None means that a value is not set.
     """
     settings = base
-    for key, value in _flatten(values, notice):
+    for key, value in _flatten(values):
         name = field_name(key)
         if name is None:
             notice(f"adacoder.{_brief(key)} is not a setting of AdaCoder; it is ignored.")
@@ -68,7 +63,7 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
     if not isinstance(table, dict):
         notice(f"[tool.adacoder] in {path} is not a table; it is ignored.")
         return base
-    values = _flatten(table, notice)
+    values = _flatten(table)
     if len(values) > _MOST_KEYS:
         notice(f"[tool.adacoder] in {path} has more than {_MOST_KEYS} keys; it is ignored.")
         return base
@@ -94,31 +89,12 @@ def _brief(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 
 
-def _flatten(values: Mapping[str, object], notice: Callable[[str], None]) -> list[tuple[str, object]]:
-    """Return all keys with their values, without nesting and under their current names."""
+def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
+    """Return all keys with their values, without nesting."""
     flat: list[tuple[str, object]] = []
     for key, value in values.items():
         if isinstance(value, Mapping):
             flat.extend((f"{key}.{inner}", inner_value) for inner, inner_value in value.items())
         else:
             flat.append((key, value))
-    former = [(key, value) for key, value in flat if snake_case(key) in _RENAMED]
-    given = {snake_case(key): value for key, value in flat}
-    present = [(key, value) for key, value in flat if snake_case(key) not in _RENAMED]
-    return present + [_renamed(key, value, notice) for key, value in former if not _is_replaced(key, value, given)]
-
-
-def _is_replaced(key: str, value: object, given: Mapping[str, object]) -> bool:
-    """Return whether a former key can be ignored, because it is unset or its current key has a non-default value.
-
-    A default value of the current key does not count, because editors also send default values.
-    """
-    name = _RENAMED[snake_case(key)][0]
-    return value is None or given.get(name) not in (None, getattr(Settings(), name))
-
-
-def _renamed(key: str, value: object, notice: Callable[[str], None]) -> tuple[str, object]:
-    new, words = _RENAMED[snake_case(key)]
-    now = words.get(value, value) if isinstance(value, str) else value
-    notice(f"adacoder.{key} = {_shown(value)} is read as adacoder.{new} = {_shown(now)}: use the new name.")
-    return new, now
+    return flat

@@ -42,9 +42,7 @@ class Setting:
     about: str
     """The description, in Markdown."""
     unset: str
-    """Description of the default if the default is not a value itself, such as None. An empty text then counts as
-    unset.
-    """
+    """Description of the default if the default is no value itself, such as None. Empty text then means unset."""
     key: str
     """The key in section `adacoder`. If it is empty, the key is the field's name in camel case."""
     option: str | None

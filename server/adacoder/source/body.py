@@ -35,10 +35,7 @@ def body_of(function: Definition) -> str:
 
 
 def _body_start(function: Definition) -> tuple[int, str]:
-    """Return the offset of the body, and the indentation to put before it.
-
-    The body begins on its own line, or after the header or docstring on the same line.
-    """
+    """Return the offset of the body, on its own line or after header or docstring, and the indentation before it."""
     text, docstring, line = function.text, function.docstring, function.header_line
     begin = function.header.end
     if docstring is not None:

@@ -20,7 +20,7 @@ from functools import lru_cache
 from adacoder.domain import Example, ExampleResult, Module, Target
 from adacoder.pytext import Definition, Lines, parsed
 from adacoder.source.examples import UnreadableExample, examples
-from adacoder.source.names import Bindings, bindings, used_names
+from adacoder.source.names import bindings, used_names
 from adacoder.source.stubs import is_special, unwritten
 
 _LONGEST = 20_000
@@ -75,10 +75,8 @@ def _defines(text: str, module: Module, names: Iterable[str]) -> bool:
     return bool(found.stars) or all(name in found.origins or is_special(name) for name in names)
 
 
-@lru_cache(maxsize=1)
-def _bindings(text: str, module: Module) -> Bindings:
-    """Return the bindings of a module's text. They are computed once for all of its methods."""
-    return bindings(text, module)
+_bindings = lru_cache(maxsize=1)(bindings)
+"""The bindings of a module's text. They are computed once for all of its methods."""
 
 
 def _words(example: Example) -> set[str]:

@@ -77,10 +77,7 @@ def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | N
 
 
 def call_at(text: str, start: int) -> tuple[ast.Call, int] | None:
-    """Read the call that begins at `start` and return it with its end.
-
-    Return None unless all arguments are literals or operations on literals.
-    """
+    """Read the call at `start` and its end; None unless all arguments are literals or operations on literals."""
     end = _closing(text, text.find("(", start))
     node = None if end is None else _expression(text[start:end])
     if end is None or not isinstance(node, ast.Call):

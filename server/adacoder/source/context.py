@@ -269,9 +269,7 @@ class _Surroundings:
         name = re.escape(self._own.name)
         if self._owner is None:
             return re.compile(rf"(?<!def )(?<![\w.@]){name}\(")
-        decorators = self._own.lines[: self._own.header_index]
-        is_property = any(_PROPERTY.match(self._own.text, line.start) for line in decorators)
-        after = r"\b(?!\w|[ \t]*=[^=]|\()" if is_property else r"\("
+        after = r"\b(?!\w|[ \t]*=[^=]|\()" if self._own.has_decorator(_PROPERTY) else r"\("
         return re.compile(rf"\b(?:self|cls|{re.escape(self._owner.name)})\.{name}{after}")
 
     def _nearby(self) -> Iterator[_Entry]:
@@ -398,10 +396,7 @@ class _Reading:
     def get_module_info(
         self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
     ) -> tuple[object, bool | None]:
-        """Find the file of the module `string` in the folders `path`, or else `sys_path`.
-
-        Also return whether the module is a package.
-        """
+        """Find the file of the module `string` in `path` or `sys_path`, and whether the module is a package."""
         for folder in sys_path if path is None else path:
             file = self._near_files.file(Path(folder), string)
             if file is not None:

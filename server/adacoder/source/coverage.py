@@ -15,10 +15,7 @@ from adacoder.source.placed import Splice
 
 
 def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
-    """Compute coverage from a run that was observed by line; None if it was not observed.
-
-    Line numbers refer to `placed.text`, the file with the candidate in place.
-    """
+    """Compute coverage from a run observed by line, with lines of `placed.text`; None if it was not observed."""
     lines, function = Lines(placed.text), placed.function
     first = lines.line_at(function.start)
     tree = parsed(dedent(normalize(function.of(placed.text)))) or ast.Module([], [])

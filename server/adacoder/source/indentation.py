@@ -110,10 +110,7 @@ def _step(logical: list[LogicalLine]) -> int:
 
 
 def _shifted(columns: int, old_unit: int, unit: str) -> str:
-    """Return the indentation of a continuation line relative to its statement.
-
-    Whole levels use the new unit. Other widths use spaces.
-    """
+    """Return the indentation of a continuation line: whole levels in the new unit, other widths in spaces."""
     if columns <= 0:
         return ""
     levels, rest = divmod(columns, old_unit)

@@ -88,10 +88,7 @@ def undocumented(text: str, path: Path, *, line: int | None = None, qualname: st
 
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
-    """Find `target` in a later text of its file; None if its source has changed.
-
-    If several functions match, return the nearest.
-    """
+    """Find `target` in a later text of its file, the nearest of several; None if its source has changed."""
     same = [
         each.span.start
         for each in definitions(text)
@@ -188,9 +185,9 @@ def _named(found: Sequence[Definition], qualname: str, path: Path) -> Definition
     matches = [each for each in found if each.qualname == wanted and not each.is_class]
     if not matches:
         raise TargetError(f"There is no function '{qualname}' in {path}: {_hint(found, wanted)}")
-    defined = [each for each in matches if not _is_decorated(each, _OVERLOAD)]
+    defined = [each for each in matches if not each.has_decorator(_OVERLOAD)]
     documented = [each for each in defined if each.docstring is not None]
-    getters = [each for each in documented if not _is_decorated(each, _ACCESSOR)]
+    getters = [each for each in documented if not each.has_decorator(_ACCESSOR)]
     return (getters or documented or defined or matches)[-1]
 
 
@@ -231,11 +228,6 @@ def _functions_at(text: str, line: int) -> list[Definition]:
     return [each for each in ended if is_right_below or each.header_line.width < width]
 
 
-def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
-    decorators = definition.lines[: definition.header_index]
-    return any(decorator.match(definition.text, line.start) for line in decorators)
-
-
 def _can_be_found(definition: Definition) -> bool:
     """Return whether an example can run a function or class."""
     return _obstacle(definition) is None
@@ -248,7 +240,7 @@ def _obstacle(definition: Definition) -> str | None:
         return f"'{definition.qualname}' is inside a function, where no example can reach it: move it out."
     if definition.header_line.colon is None:
         return f"The signature of '{name}' does not end with a colon yet: complete it."
-    if _is_decorated(definition, _OVERLOAD):
+    if definition.has_decorator(_OVERLOAD):
         return f"'{name}' is only declared here, as an overload: choose the function after the overloads."
     return None
 

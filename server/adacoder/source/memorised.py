@@ -33,10 +33,7 @@ _GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
-    """Explain why passing these Examples proves nothing; None if it proves something.
-
-    If no lines were observed, every line counts as reached.
-    """
+    """Explain why passing proves nothing; None if it proves something. Without observed lines, all count."""
     try:
         count = _from_memory(target, _Code(placed), results)
     except RecursionError:
@@ -127,10 +124,7 @@ def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[as
 
 
 def _computed(tree: ast.AST) -> frozenset[ast.AST]:
-    """Return all nodes that contain arithmetic, or a name bound to the result of arithmetic.
-
-    Such a value is not the input itself. An example is a remainder.
-    """
+    """Return all nodes with arithmetic, or a name for its result, such as a remainder. They are not the input."""
     sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
     bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
     names = set[str]().union(*(_names(node, ast.Store) for node in bound))
@@ -266,10 +260,7 @@ def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
 
 
 def _answer(want: str) -> tuple[str, ...]:
-    """Return the words of the constants in a `want`.
-
-    If it is not an expression with constants, return all its words.
-    """
+    """Return the words of the constants in a `want`, or all its words if it is no expression with constants."""
     tree = parsed(want[:_LONGEST])
     return tuple(_words_in([tree])) if tree is not None and len(tree.body) == 1 and _words_in([tree]) else _words(want)
 

@@ -1,7 +1,4 @@
-"""Comments in the body of a stub.
-
-They are the author's notes on how to write the function, and stay above the new body.
-"""
+"""Comments in the body of a stub. They are notes on how to write the function, and stay above the new body."""
 
 from __future__ import annotations
 

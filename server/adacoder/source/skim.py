@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
-from adacoder.pytext import Definition, definitions, line_number, long_strings
+from adacoder.pytext import definitions, line_number, long_strings
 from adacoder.source.stubs import is_stub
 
 _AT_MARGIN = re.compile(r"^(?:@|(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
@@ -64,12 +64,7 @@ def _cuts(text: str) -> list[int]:
 @lru_cache(maxsize=_PIECES)
 def _read(piece: str) -> tuple[Skimmed, ...]:
     return tuple(
-        Skimmed(each.qualname, line_number(piece, each.span.start), is_stub(each) and not _is_abstract(each))
+        Skimmed(each.qualname, line_number(piece, each.span.start), is_stub(each) and not each.has_decorator(_ABSTRACT))
         for each in definitions(piece)
         if not each.is_class and not each.in_function and each.docstring is not None and each.header_line.colon
     )
-
-
-def _is_abstract(definition: Definition) -> bool:
-    decorators = definition.lines[: definition.header_index]
-    return any(_ABSTRACT.match(definition.text, line.start) for line in decorators)

@@ -173,10 +173,7 @@ class _BodyPlace:
         return [Edit(start, start, self.in_file(text))] if text else []
 
     def edits(self, body: str) -> list[Edit]:
-        """Replace the old body by `body`, below the comments of a stub.
-
-        Return no edits if the function already has it.
-        """
+        """Replace the old body by `body`, below a stub's comments. Return none if the function already has it."""
         if self.has(body):
             return []
         body = without(body, {*remarks(self.target)})

@@ -217,10 +217,7 @@ def range_of(edit: Edit, text: str, encoding: PositionEncoding) -> tuple[tuple[i
 
 
 def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
-    """Return the 0-based line and character of `offset`.
-
-    An offset inside a line terminator counts as the end of the line.
-    """
+    """Return the 0-based line and character of `offset`. Inside a line terminator, the line's end counts."""
     inside_terminator = text.startswith("\r\n", offset - 1) and offset > 0
     end = offset - inside_terminator
     start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1

@@ -63,10 +63,7 @@ def shows_wants(target: Target) -> bool:
 
 
 def _shows(line: str, example: Example) -> bool:
-    """Return whether a statement contains an example's source, and its output outside the source.
-
-    The statement has no white space.
-    """
+    """Return whether a statement, without white space, has an example's source, and its output elsewhere."""
     source, want = _condensed(example.source), _condensed(example.want)
     if not want or source not in line:
         return False

@@ -47,9 +47,6 @@ def strategy_named(name: str) -> Strategy:
     """
     if name in STRATEGIES:
         return STRATEGIES[name]
-    renamed = next((each for each in STRATEGIES if ":" in each and each.replace(":", "-") == name), None)
-    if renamed is not None:
-        raise AdaCoderError(f"The strategy '{name}' is now called '{renamed}'.")
     raise AdaCoderError(f"There is no strategy '{name}': choose from {LISTED}.")
 
 

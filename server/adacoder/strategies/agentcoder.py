@@ -125,10 +125,7 @@ class AgentCoder:
 
 
 async def _nothing_run(request: Request) -> None:
-    """Design tests and write the function.
-
-    The programmer then refines it by the tests. Only the refined program runs.
-    """
+    """Design tests and write the function. Then refine it by the tests. Only the refined program runs."""
     started = await request.try_start()
     for _ in request.rounds():
         tests = await request.ask(DESIGNER)

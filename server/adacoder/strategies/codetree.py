@@ -77,10 +77,7 @@ default answer is yes."""
 
 
 def _feedback(attempt: Attempt, reason: str) -> dict[str, Field]:
-    """Return the prompt fields with the collective feedback F (eq. 3 and 4).
-
-    The feedback consists of the results of the examples and the critic's reason.
-    """
+    """Return the prompt fields with the feedback F (eq. 3 and 4): example results and the critic's reason."""
     return told(attempt, _REJECTED, more=f"A critic says: {reason}" if reason else "")
 
 
@@ -103,10 +100,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class CodeTree:
-    """The tree search.
-
-    The variants `:bfs` and `:dfs` (section 4.3) have no critic. Table 4 ablates the critic's tasks one by one.
-    """
+    """The tree search, in `:bfs` and `:dfs` without a critic (section 4.3). Table 4 ablates the critic's tasks."""
 
     programs: int = 20
     """The budget: the number of programs that run (section 4.1)."""
@@ -143,10 +137,7 @@ class CodeTree:
                 pending.extendleft(reversed(children))
 
     async def _expanded(self, request: Request, node: _Node) -> list[_Node] | None:
-        """Run a node's program and return the node's children; None if the search ends.
-
-        The search ends if the program is accepted, or if no other program can help.
-        """
+        """Run a node's program. Return its children; None if it is accepted, or if no program can help."""
         attempt = await request.evaluate(await self._program(request, node))
         if attempt.verdict.final and not attempt.verdict.passed:
             return None

@@ -55,10 +55,7 @@ FIXES = 12
 
 
 async def _run(request: Request) -> None:
-    """Plan until the verification succeeds, and write by the plan.
-
-    Then compare runs with the verification and revise.
-    """
+    """Plan until the verification succeeds, and write. Then compare runs with the verification and revise."""
     await request.try_start()
     if not request.goes_on:
         return

@@ -68,10 +68,7 @@ class MapCoder:
     recalled: int = RECALLED
 
     async def run(self, request: Request) -> None:
-        """Recall problems, and make a plan from each.
-
-        Then code and repair by each plan, beginning with the most trusted one.
-        """
+        """Recall problems and plan from each. Then code and repair by each plan, the most trusted one first."""
         await request.try_start()
         if not request.goes_on:
             return

@@ -25,10 +25,7 @@ ROUNDS = 1
 
 
 async def _run(request: Request) -> None:
-    """Let the analyst plan and the coder write.
-
-    The coder then revises by the results of the Examples and of the tester's tests.
-    """
+    """Let the analyst plan and the coder write. Then revise by the Examples and by the tester's tests."""
     plan = ""
     candidate = request.start
     if candidate is None:

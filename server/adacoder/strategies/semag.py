@@ -120,10 +120,7 @@ def _numbered(proposals: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Semag:
-    """The four levels.
-
-    The first level is always used. If all others are off, the strategy only writes directly (Table 4).
-    """
+    """The four levels. The first is always used. With it alone, the strategy only writes directly (Table 4)."""
 
     verifies: bool = True
     """Level 2: a plan and its verification."""
@@ -185,10 +182,7 @@ class _Climb:
     """L of eq. 4: the plan verifier's log of its work through the examples."""
 
     async def run(self) -> None:
-        """Climb from direct writing to a plan, then to debugging by a trace, and then to a discussion.
-
-        A level is used only if the previous level failed.
-        """
+        """Climb from direct writing to a plan, debugging by a trace, and a discussion, each if the last one failed."""
         request, which = self.request, self.which
         if not (which.verifies or which.rounds_of_a_pass):
             await Direct().run(request)
@@ -216,10 +210,7 @@ class _Climb:
         return plan
 
     async def _pass(self, attempt: Attempt) -> Attempt:
-        """Run one pass of Algorithm 1's outer loop.
-
-        Level 3 repeats until a change hardly alters an example's trace. Level 4 follows.
-        """
+        """Run a pass of Algorithm 1's outer loop. Level 3 repeats until traces hardly change. Level 4 follows."""
         request, which = self.request, self.which
         seen = await observed(request, attempt)
         for step, _ in zip(range(1, which.debugs * which.suggests + 1), self.rounds, strict=False):

@@ -65,3 +65,26 @@ def test_each_next_step_begins_at_the_failed_program() -> None:
         first, *steps = _lines("next_step", str(Path(str(DATA), "HumanEval.jsonl.gz")), *options)
     assert (first["tried"], first["passed"], first["left_out"]) == (1, 0, 0)
     assert [(each["tried"], each["passed"], each["same"]) for each in steps] == [(1, 0, 1), *[(1, 1, 0)] * 5]
+
+
+def test_two_programs_that_agree_and_two_that_differ_are_counted(tmp_path: Path) -> None:
+    """The third program passes the examples, but not the hidden tests."""
+    bodies = {
+        "a": "return any(abs(a - b) < threshold for i, a in enumerate(numbers) for b in numbers[:i])",
+        "b": "pairs = ((a, b) for i, a in enumerate(numbers) for b in numbers[:i])\n"
+        "    return any(abs(a - b) < threshold for a, b in pairs)",
+        "c": "return len(numbers) > 3 and threshold < 1",
+    }
+    replies = tmp_path / "replies.jsonl"
+    rows = [
+        {
+            "task_id": "HumanEval/0",
+            "model": name,
+            "reply": f"def has_close_elements(numbers, threshold):\n    {body}\n",
+        }
+        for name, body in bodies.items()
+    ]
+    replies.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (found,) = _lines("agreement", "--replies", str(replies), "--data", str(DATA), "--pairs", "6")
+    assert (found["pairs"], found["wrong"]) == (6, 2)
+    assert (found["wrong_flagged"], found["right_flagged"], found["right_if_agreed"]) == (1.0, 0.5, 1.0)

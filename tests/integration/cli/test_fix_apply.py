@@ -40,6 +40,20 @@ def test_fix_plans_from_the_error_of_what_stands_there(desk: Desk) -> None:
     assert path.read_text("utf-8") == SOLVED
 
 
+def test_what_a_new_body_changes_is_told(desk: Desk) -> None:
+    """Nothing is compared with a stub, and nothing that is not verified is compared."""
+    replies = {name: desk.write(text, name) for name, text in (("good", GOOD_REPLY), ("wrong", WRONG_REPLY))}
+    desk.write(WRONG)
+    (found,) = desk.run("apply", "shapes.py::hypotenuse", "--reply", replies["good"], "--json").objects
+    assert {"call": "hypotenuse(3, 4)", "here": "5.0", "there": "7.0"} in found["behaviour"]["differs"]
+    assert " and now gives " in found["summary"]
+    (found,) = desk.run("apply", "shapes.py::hypotenuse", "--reply", replies["wrong"], "--json").objects
+    assert (found["status"], found["behaviour"]) == ("failed", None)
+    desk.write(STUB)
+    (found,) = desk.run("apply", "shapes.py::hypotenuse", "--reply", replies["good"], "--json").objects
+    assert (found["status"], found["behaviour"]) == ("verified", None)
+
+
 def test_fix_of_a_file_takes_only_what_fails(desk: Desk) -> None:
     renamed = WRONG.partition("\n\n\n")[2].replace("hypotenuse", "longest")
     desk.write(f"{SOLVED}\n\n{renamed}")

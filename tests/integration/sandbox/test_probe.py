@@ -7,11 +7,13 @@ import os
 import shutil
 import stat
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
+from adacoder import programs
 from adacoder.domain import Level
 from adacoder.sandbox.environment.interpreter import describe
 from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
@@ -207,3 +209,19 @@ def test_the_profile_for_macos_denies_secrets_after_it_allowed_what_holds_them(t
     assert denied == f'(deny file-read* (subpath "{quoted}/.env"))'
     assert rules.index(allowed) < rules.index(denied)
     assert written == f'(allow file-write* (subpath "{Path(stage.scratch).resolve()}"))'
+
+
+@pytest.mark.parametrize("steps", range(1, 8))
+def test_the_loop_ends_although_a_program_is_being_started(steps: int) -> None:
+    """So Ctrl-C ends a command while its isolation is being proved. `asyncio.run` alone would wait forever."""
+
+    async def main() -> None:
+        asking = asyncio.create_task(probe(anew=True))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        asking.cancel()
+
+    thread = threading.Thread(target=programs.run, args=(main(),), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()

@@ -258,16 +258,6 @@ async def test_an_unknown_strategy_names_those_there_are(desk: Desk) -> None:
     assert "adacoder, auto, direct" in outcome.reason
 
 
-async def test_an_old_name_of_an_ablation_is_answered_with_the_new_one(desk: Desk) -> None:
-    for name, status in (("semag-no-discussion", Status.ERROR), ("semag:no-discussion", Status.VERIFIED)):
-        desk.settings = replace(desk.settings, strategy=name)
-        outcome, _ = await desk.run(desk.target(), GOOD)
-        assert outcome.status is status
-        assert (outcome.reason == "The strategy 'semag-no-discussion' is now called 'semag:no-discussion'.") is (
-            status is Status.ERROR
-        )
-
-
 async def test_requests_to_one_model_take_turns(desk: Desk) -> None:
     busy = 0
     most = 0

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adacoder import report
+from adacoder.agents.attempt_traces import shown
 from adacoder.agents.budget import Budget
 from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.agents.example_designer import DESIGNER
-from adacoder.agents.failures import traced
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.request import Request
 from adacoder.agents.role import Limits, Role
@@ -295,7 +295,7 @@ def test_a_trace_in_a_prompt_is_bounded() -> None:
     step = Executed(1, 2, (("x", "1" * 200),))
     code = (SourceLine(2, "    return x"),)
     few, many = Trace((step,), code=code), Trace((step,) * 100, (step,) * 100, left_out=7, code=code)
-    words = traced(few), traced(many)
+    words = shown(few), shown(many)
     assert not any(isinstance(each, str) for each in words)
     short, long = (each(100) for each in words if not isinstance(each, str))
     assert short == f"    # x = {'1' * 50}\n[… 100 characters …]\n{'1' * 50}\n    return x"
@@ -315,7 +315,7 @@ async def test_a_trace_tells_what_a_failing_example_executed_and_decides_nothing
         assert failure is not None
         assert failure.example is not None
         traces.append(await request.trace(attempt.candidate, failure.example))
-        await request.evaluate(await request.ask(WRITER_BY_PLAN, plan=traced(traces[0])))
+        await request.evaluate(await request.ask(WRITER_BY_PLAN, plan=shown(traces[0])))
 
     key = f"ghp_{'a1B2' * 9}"
     steps = Candidate(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.agents.behaviour import CUT, ELSEWHERE, NOT_RUN, REFUSED, UNSTEADY, BehaviourDiff, Difference, compare
-from adacoder.agents.code_evaluator import ENDLESS, Seen
-from adacoder.domain import AdaCoderError
+from adacoder.agents.behaviour import CUT, ELSEWHERE, NOT_RUN, REFUSED, UNSTEADY, compare
+from adacoder.agents.code_evaluator import Seen
+from adacoder.domain import ENDLESS, AdaCoderError, BehaviourDiff, Difference
 from adacoder.source.inputs import Input
 from adacoder.source.locate import locate
 

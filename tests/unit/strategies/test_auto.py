@@ -11,7 +11,9 @@ TEMPERATURES = [None, 0.4, 0.6, 0.8]
 
 def temperatures(team: Team) -> list[float | None]:
     """Return the temperature of each request that is not by a plan or for one."""
-    return [asked.sampling and asked.sampling.temperature for asked in team.asked if not asked.words.get("plan")]
+    return [
+        asked.sampling.temperature if asked.sampling else None for asked in team.asked if not asked.words.get("plan")
+    ]
 
 
 async def test_auto_writes_ever_more_freely_and_then_plans_from_its_best_attempt() -> None:

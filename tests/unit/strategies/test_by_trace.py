@@ -26,8 +26,7 @@ def loop(times: int, *, kept: int | None = None) -> Trace:
 
 
 def worded(trace: Trace) -> str:
-    found = traced_in_blocks(trace)
-    return found if isinstance(found, str) else found(1000)
+    return traced_in_blocks(trace, 1000)
 
 
 def test_a_trace_is_told_in_blocks_that_end_where_the_code_branches_or_goes_back() -> None:

@@ -1,6 +1,4 @@
-"""The client as the rest of the server sees it: its capabilities, habits and settings, and the functions that show
-something.
-"""
+"""The client as the rest of the server sees it: capabilities, habits, settings, and functions that show something."""
 
 from __future__ import annotations
 
@@ -58,9 +56,7 @@ _READS_LATE = ("eglot", "emacs", "")
 arrives. Old versions of eglot do not send their name.
 """
 _AFTER_ANSWER = 0.15
-"""Seconds to wait after an answer. In a test without this pause, 3 of 10 requests stayed unread. With the pause, none
-did.
-"""
+"""Seconds to wait after an answer. Without it, 3 of 10 requests stayed unread in a test; with it, none."""
 
 
 @dataclass(frozen=True, slots=True)

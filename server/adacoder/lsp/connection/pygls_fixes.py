@@ -117,9 +117,7 @@ class Protocol(LanguageServerProtocol):
         return None
 
     def _is_awaited(self, data: dict[str, Any]) -> bool:
-        """Return whether `data` answers a request of the server. pygls also accepts an answer to the client's own
-        request.
-        """
+        """Return whether `data` answers a request of the server. pygls also accepts answers to the client's own."""
         waiting = self._request_futures.get(data.get("id"))  # type: ignore[arg-type]  # None is never a key
         return data.get("id") in self._result_types and waiting is not None and not waiting.done()
 
@@ -156,9 +154,7 @@ class Protocol(LanguageServerProtocol):
     # Messages that people read
 
     def _serialize_message(self, data: Any) -> dict[str, Any]:
-        """Convert a message to JSON. Its texts then cannot trigger actions in an editor or hide characters from the
-        user.
-        """
+        """Convert a message to JSON whose texts cannot trigger actions in an editor or hide characters."""
         return displayed(super()._serialize_message(data))
 
     def prepare(self) -> None:
@@ -241,9 +237,7 @@ class Protocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Run a handler, and free its Future afterwards. pygls keeps the Future of every notification, one for each
-        keystroke.
-        """
+        """Run a handler, and free its Future. pygls keeps that of every notification, one for each keystroke."""
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:
@@ -323,9 +317,7 @@ class Workspace(workspace.Workspace):
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
     ) -> None:
-        """Apply a change if the document is open. VS Code also reports one after closing an unsaved file, and pygls
-        fails then.
-        """
+        """Apply a change if the document is open. VS Code also reports one after it closed an unsaved file."""
         from adacoder.lsp.snapshot import Uri
 
         if self.text_documents.get(Uri(text_doc.uri)) is not None:

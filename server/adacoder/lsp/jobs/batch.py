@@ -55,9 +55,7 @@ class Batch(Activity):
 
     @property
     def summary(self) -> Text:
-        """Summary for the user. It has the number of written stubs and their evidence, then the summaries of the other
-        jobs.
-        """
+        """Summary for the user: the number of written stubs, their evidence, and summaries of the other jobs."""
         written = [f"'{name}' {_passed(answer)}" for name, answer in self.answers.items() if answer["applied"]]
         others = [answer["summary"] for answer in self.answers.values() if not answer["applied"]]
         head = f"Generated {len(written)} of {self.stubs} stubs in {self.snapshot.path.name}"

@@ -21,9 +21,7 @@ class Ending:
     applied: bool = False
     """True if the edit was made. For a client that does not answer, it is enough that the edit was sent."""
     obstacle: str | None = None
-    """The reason why an edit was not made. It is a clause that follows "Not inserted: ", such as `'f' was edited
-    meanwhile`.
-    """
+    """The clause after "Not inserted: " if an edit was not made, such as `'f' was edited meanwhile`."""
     kept: bool = False
     """True if the result is kept, so that it can still be inserted."""
     is_wanted: bool = False

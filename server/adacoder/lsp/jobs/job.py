@@ -93,9 +93,7 @@ class Job(Activity):
     apply: bool
     """True to make the edit in the editor."""
     announced: bool
-    """True if the server shows the progress and the result. If False, the client waits for the job with a request and
-    shows both.
-    """
+    """True if the server shows progress and result. If False, a client's request waits for the job and shows both."""
     token: types.ProgressToken | None = None
     """The progress token that the client sent with its request, if any."""
     reply: str | None = None

@@ -21,11 +21,12 @@ from typing import TypeVar
 from pygls.uris import to_fs_path
 
 from adacoder.domain import JSON, Candidate, Edit
-from adacoder.lsp.jobs.results import MOST_KEPT, KeptResult, edited
+from adacoder.lsp.jobs.results import MOST_KEPT, KeptResult
 from adacoder.lsp.snapshot import Uri
 from adacoder.private_files import PrivateFolder
 from adacoder.project import home
 from adacoder.pytext import dedent, normalize, parsed
+from adacoder.source.text import apply_edits
 
 T = TypeVar("T")
 
@@ -150,7 +151,7 @@ def _result(value: object, name: str) -> KeptResult:
     _require(all(part.isidentifier() for part in qualname.split(".")))
     candidate = None if members["candidate"] is None else _candidate(members["candidate"])
     edits = tuple(_edit(each, len(source)) for each in _of(members["edits"], list))
-    written = edited(source, edits)
+    written = apply_edits(source, edits)
     _require(candidate is not None or _differs_in_docstring_only(source, written))
     return KeptResult(
         job_id,
@@ -207,10 +208,7 @@ def _require(holds: bool) -> None:
 
 
 def _differs_in_docstring_only(before: str, after: str) -> bool:
-    """Return whether two texts of a function are different but have the same code.
-
-    Suggested examples must not add code, because they are inserted without a run.
-    """
+    """Return whether two texts differ but have the same code. Suggested examples are inserted without a run."""
     one, other = map(_code, (before, after))
     return before != after and one is not None and one == other
 

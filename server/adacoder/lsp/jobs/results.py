@@ -114,9 +114,7 @@ class Results:
         return self._ended.get(job_id or "")
 
     def last(self, uri: Uri | None = None, qualname: str | None = None) -> str | None:
-        """Return the id of the last job that inserted no kept result. The arguments limit it to a document or a
-        function.
-        """
+        """Return the id of the last job, of this document or function, that inserted no kept result."""
         for job in reversed([*self._jobs()]):
             is_of_document = uri in (None, job.uri)
             if job.mode and is_of_document and qualname in (None, job.outcome.target.qualname):
@@ -225,7 +223,9 @@ class KeptResult:
             return None
         start = target.definition.start
         inside = tuple(
-            Edit(edit.start - start, edit.end - start, edit.text) for edit in edits if edit.end >= target.header.end
+            Edit(edit.start - start, edit.end - start, edit.text)
+            for edit in edits
+            if target.header.end <= edit.end <= target.definition.end
         )
         return cls(
             job_id,
@@ -234,7 +234,7 @@ class KeptResult:
             target.qualname,
             target.signature,
             target.source,
-            edited(target.source, inside),
+            apply_edits(target.source, inside),
             outcome.candidate,
             inside,
             score_of(outcome),
@@ -336,16 +336,7 @@ def score_of(outcome: Outcome) -> str:
 
 
 def reach_of(outcome: Outcome) -> tuple[int, ...]:
-    """Return a rank of an Outcome, for comparison: that of its status. A partial one adds the number of passed
-    examples.
-    """
+    """Return a rank of an Outcome by its status, for comparison. Passed examples count in a partial one."""
     if outcome.status is Status.PARTIAL:
         return (0, outcome.passed)
     return (2 if outcome.status is Status.VERIFIED else 1,)
-
-
-def edited(text: str, edits: Sequence[Edit]) -> str:
-    """Return `text` with `edits` applied. The edits must not overlap."""
-    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text

@@ -144,9 +144,7 @@ def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
 
 
 def _has_more_stubs(text: str) -> bool:
-    """Return whether several functions of `text` are stubs with a docstring. For a long text, the answer is always
-    True.
-    """
+    """Return whether several functions of `text` are stubs with a docstring; always True for a long text."""
     if len(text) > _LOOKED_THROUGH:
         return True
     from adacoder.source.stubs import documented_stubs

@@ -88,9 +88,7 @@ def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) 
 
 
 def place_of(example: Example, placed: Placed, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the first and the last line of an example's statement, or the function's header if it is not there any
-    more.
-    """
+    """Return the first and the last line of an example's statement, or else of the function's header."""
     statement = example.source.rstrip("\n").split("\n")
     first = placed.line_of_example(example.line)
     last = first + len(statement) - 1

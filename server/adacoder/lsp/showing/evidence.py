@@ -22,7 +22,7 @@ from lsprotocol import types
 
 from adacoder import report
 from adacoder.domain import JSON, Coverage, Example, ExampleResult, Failure, Outcome, Status, Verdict
-from adacoder.pytext import Lines, indent_width
+from adacoder.pytext import Lines, indent_of, indent_width
 from adacoder.source.text import apply_edits
 from adacoder.task import current
 
@@ -383,17 +383,13 @@ def _stands_at(evidence: Evidence, first: int, lines: Sequence[str]) -> bool:
         return False
     if first and lines[first - 1].lstrip().startswith("@"):
         return False  # the function has a decorator now
-    depth = _depth(own[0])
+    depth = indent_width(indent_of(own[0]))
     after = next((line for line in _between(lines, end, len(lines)) if line.strip()), "")
-    return not after or _depth(after) <= depth  # otherwise the body of the function is longer now
+    return not after or indent_width(indent_of(after)) <= depth  # otherwise the body of the function is longer now
 
 
 def _between(lines: Sequence[str], start: int, end: int) -> Iterator[str]:
     return (lines[number] for number in range(start, end))
-
-
-def _depth(line: str) -> int:
-    return indent_width(line[: len(line) - len(line.lstrip(" \t\f"))])
 
 
 def _cut(text: str) -> tuple[str, ...]:

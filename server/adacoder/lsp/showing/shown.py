@@ -58,9 +58,7 @@ class Publisher:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._sent: dict[Uri, list[Any]] = {}
-        """The data from which the last diagnostics of each document were made. Documents without diagnostics have no
-        entry.
-        """
+        """The data of the last diagnostics of each document. Documents without diagnostics have no entry."""
 
     def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
         """Send the current diagnostics of a document. `lines` are its lines; none if the document is closed."""

@@ -223,10 +223,7 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 
 
 class Barrier:
-    """Keeps modules that are not installed out of the template.
-
-    They are the project's own modules, and modules with the same names.
-    """
+    """Keeps modules that are not installed out of the template: the project's own, and others of their names."""
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
         self._own = frozenset(own)
@@ -296,10 +293,7 @@ class InstalledFiles:
 
 
 class KeptOut(BaseException):
-    """Ends an import in the template.
-
-    It is not an ImportError, because many modules catch an ImportError and go on without the missing module.
-    """
+    """Ends an import in the template. It is no ImportError, which many modules catch to go on without a module."""
 
 
 def file_of(module: object) -> str | None:

@@ -267,10 +267,7 @@ def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]
 
 
 def _lines(code: CodeType) -> Iterator[tuple[int, int]]:
-    """Yield the offset of each instruction, with its line.
-
-    Instructions that only end a loop get the line after the loop.
-    """
+    """Yield each instruction's offset and line. One that only ends a loop gets the line after the loop."""
     import dis
 
     starts = dict(dis.findlinestarts(code))

@@ -172,10 +172,7 @@ class Parent:
         return [join(self._scratch, str(int(slot) + number)) for number in range(self._group)]
 
     def _warm(self, statement: str) -> bool:
-        """Run an import. Return True if evaluations can share all its effects.
-
-        If the import fails, the evaluation gets the same error and reports it.
-        """
+        """Run an import. Return True if evaluations can share its effects. If it fails, they report the error."""
         before = self._surroundings()
         sys.meta_path.insert(0, self._barrier)
         try:

@@ -126,10 +126,7 @@ class Tracer:
 
 
 class _Call:
-    """The trace function of one frame.
-
-    It keeps no reference to the frame. So the frame does not live longer than without tracing.
-    """
+    """The trace function of one frame. It keeps no reference to the frame, so it does not prolong its life."""
 
     def __init__(self, tracer: Tracer, number: int) -> None:
         self.tracer = tracer

@@ -162,10 +162,7 @@ def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
 
 
 def _in_pyenv(root: Path, version: str) -> Path | None:
-    """Return the Python of an installed pyenv version, or of the newest version that starts with `version`.
-
-    Return None if there is none.
-    """
+    """Return the Python of an installed pyenv version, or of the newest that starts with `version`; else None."""
     if not _VERSION.fullmatch(version):
         return None
     folders = sorted((root / "versions").glob(f"{version}.*"), key=_numbers, reverse=True)

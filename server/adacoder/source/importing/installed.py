@@ -71,10 +71,7 @@ _STARS = 4
 
 
 class InstalledModules:
-    """The modules that can be imported from an interpreter's folders.
-
-    Files are read on demand. Without folders, no module counts as installed.
-    """
+    """The modules that can be imported from an interpreter's folders; none without folders. Read on demand."""
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._folders = folders
@@ -100,10 +97,7 @@ class InstalledModules:
         return {normalised(path.stem.partition("-")[0]): path for path in found}
 
     def modules_of(self, metadata: Path, most: int = _TEXT_BYTES) -> frozenset[str]:
-        """Return the top-level modules of a distribution.
-
-        Return an empty set if the metadata does not list them, or if RECORD has more than `most` bytes.
-        """
+        """Return a distribution's top-level modules; empty if unlisted, or if RECORD has more than `most` bytes."""
         listed = _top_level(metadata, self._access)
         record = None if listed else text_of(metadata / "RECORD", self._access, most=most)
         return frozenset(listed or _RECORDED.findall(record or ""))
@@ -147,10 +141,7 @@ class InstalledModules:
         return all(name in names or self.has(f"{module}.{name}") for name in first)
 
     def _needed(self, name: str, taken: frozenset[str]) -> list[str]:
-        """Return the submodules in `taken` that the module does not import itself.
-
-        If there are none, return the module.
-        """
+        """Return the submodules in `taken` that the module does not import itself, or else the module."""
         inside = {self._deepest(name, path) for path in taken if not self.offers(name, path.partition(".")[0])}
         inside = {each for each in inside if not any(other.startswith(f"{each}.") for other in inside)}
         return sorted(inside - {name}) or [name]
@@ -164,10 +155,7 @@ class InstalledModules:
         return module
 
     def _names(self, module: str, depth: int = _STARS) -> frozenset[str] | None:
-        """Return the names that the text of a module binds; None if it cannot be read.
-
-        If the result contains `__getattr__`, the module may have other names.
-        """
+        """Return the names that a module's text binds; None if unreadable. With `__getattr__`, there may be others."""
         if module not in self._read:
             self._read[module] = None  # ends circular imports
             self._read[module] = self._names_in_text(module, depth)

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Module
-from adacoder.pytext import Lines, indent_width, parsed, string_interiors
+from adacoder.pytext import Lines, indent_of, indent_width, parsed, string_interiors
 from adacoder.source.importing.project_files import project_files
 from adacoder.source.names import ImportedName, absolute, imported
 
@@ -130,10 +130,7 @@ class ProjectImports:
                 yield module, text
 
     def _is_near(self, module: Module) -> bool:
-        """Return whether a module is in the target's top-level package.
-
-        If the target has no package, the module must be in the same folder.
-        """
+        """Return whether a module is in the target's top-level package or, if it has none, in its folder."""
         own = self._target.module
         if "." in own.name or own.is_package:
             return module.name.partition(".")[0] == own.name.partition(".")[0]
@@ -190,16 +187,12 @@ def _is_in_string(text: str, offset: int) -> bool:
 
 def _above(text: str, match: re.Match[str]) -> Iterator[str]:
     """Yield the first line of each enclosing statement, innermost first."""
-    width = _width(match[0])
+    width = indent_width(indent_of(match[0]))
     end = match.start()
     while width and end > 0:
         start = text.rfind("\n", 0, end - 1) + 1
         line = text[start:end]
-        if line.strip() and _width(line) < width:
-            width = _width(line)
+        if line.strip() and (outer := indent_width(indent_of(line))) < width:
+            width = outer
             yield line
         end = start
-
-
-def _width(line: str) -> int:
-    return indent_width(line[: len(line) - len(line.lstrip(" \t\f"))])

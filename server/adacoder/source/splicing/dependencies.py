@@ -75,10 +75,7 @@ class _Needed:
 
 
 def dependencies(target: Target, candidate: Candidate, function: str) -> Dependencies:
-    """Choose the imports and definitions of `candidate` that `function` needs.
-
-    `function` is the target with its new body, at column 0.
-    """
+    """Choose the parts of `candidate` that `function`, the target with its new body at column 0, needs."""
     if not candidate.imports and not candidate.definitions:
         return Dependencies()
     module = module_names(target)
@@ -110,10 +107,7 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
 
 
 def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool:
-    """Return whether the module already has this definition.
-
-    The result is also True for a definition of the target, because the target never depends on itself.
-    """
+    """Return whether the module, or the target, which never depends on itself, already has this definition."""
     names = offered.binds & module.bound.origins.keys()
     return target.qualname in offered.binds or any(
         module.has_same(name, node) for name in names for node in offered.statements
@@ -186,10 +180,7 @@ def _offered(target: Target, candidate: Candidate, module: ModuleNames) -> list[
 
 
 def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
-    """Yield the names that no later import rebinds, last first.
-
-    `import a.b` and `import a.c` do not rebind each other.
-    """
+    """Yield the names that no later import rebinds, last first. `import a.b` does not rebind `import a.c`."""
     later: set[tuple[str, bool]] = set()
     for name in reversed(names):
         is_whole = name.name is None and name.alias is None
@@ -264,10 +255,7 @@ def _futures(
 
 
 def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the annotations that are evaluated when `statement`, or a function that it defines, runs.
-
-    Annotations of local variables are not evaluated.
-    """
+    """Yield the annotations that running `statement`, or a function that it defines, evaluates; no local ones."""
     for node in ast.walk(statement):
         match node:
             case ast.FunctionDef(args=args, returns=returns) | ast.AsyncFunctionDef(args=args, returns=returns):

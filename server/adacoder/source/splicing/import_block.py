@@ -94,10 +94,7 @@ class ImportBlock:
         return sorted(edits, key=lambda edit: edit.start), left
 
     def new_lines(self, names: Iterable[ImportedName], head: int) -> list[NewLine]:
-        """Place new statements for `names`, in the order of the text.
-
-        In a module without imports, the new statements go before the line `head`.
-        """
+        """Place new statements for `names`, in the text's order; before the line `head` if there are no imports."""
         apart: dict[int, list[_Names]] = {}
         within: dict[int, list[_Names]] = {}
         for statement in self._together(names):

@@ -18,10 +18,7 @@ _Key = tuple[int, str, str]
 
 @dataclass(frozen=True, slots=True)
 class ImportStyle:
-    """The options of ruff and isort that affect the place of an import.
-
-    They have isort's names, and their defaults follow PEP 8.
-    """
+    """Options of ruff and isort that affect the place of an import, with isort's names and PEP 8's defaults."""
 
     line_length: int = 79
     order_by_type: bool = True

@@ -116,10 +116,7 @@ class Layout:
         return list(statements_at(self._text, (span for span in before if _IMPORT.match(self._text, span.start))))
 
     def _head_line(self) -> int:
-        """Return the line after the docstring.
-
-        Without a docstring, return the line after the comments that are not directly above code.
-        """
+        """Return the line after the docstring, or else after the comments that are not directly above code."""
         if self._statements[1:] and _STRING.match(self._text, self._statements[0].start):
             return self._lines.line_at(self._statements[0].end) + 1
         head = line = 0

@@ -49,10 +49,7 @@ class NearFiles:
     def __init__(
         self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
     ) -> None:
-        """`root` is the folder that `module` is imported from.
-
-        `overlays` has the texts of open files that `access` allows.
-        """
+        """`root` is the folder that `module` is imported from. `overlays` are open files that `access` allows."""
         self.root = root
         self._follow = follow
         self._access = access
@@ -105,10 +102,7 @@ class NearFiles:
         return self._modules[place.path]
 
     def file(self, folder: Path, name: str) -> Path | None:
-        """Find the file of the module `name` in `folder`.
-
-        For a folder without `__init__.py`, return the path that this file would have.
-        """
+        """Find the file of the module `name` in `folder`; for one without `__init__.py`, the path it would have."""
         package = folder / name / "__init__.py"
         try:
             for path in (package, folder / f"{name}.py", folder / f"{name}.pyi"):

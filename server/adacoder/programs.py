@@ -1,0 +1,73 @@
+"""Start programs, and wait for them.
+
+asyncio connects a new process in a task of its own. `asyncio.run` cancels all tasks at its end, and this one too. Then
+the start of the process, which was cancelled as well, waits for it forever. So `run` first lets every start finish.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_starting: set[asyncio.Task[Process]] = set()
+"""Starts that are under way, in any event loop."""
+
+
+def run(work: Coroutine[object, object, T]) -> T:
+    """Do `work` as `asyncio.run` does, and end even if a program is just being started.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+
+    async def whole() -> T:
+        try:
+            return await work
+        finally:
+            loop = asyncio.get_running_loop()
+            while here := [task for task in _starting if task.get_loop() is loop]:
+                await asyncio.wait(here)
+
+    return asyncio.run(whole())
+
+
+def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]:
+    """Return a task for `start`, a call of `create_subprocess_exec`. The task must be shielded from cancellation."""
+    task = asyncio.ensure_future(start)
+    _starting.add(task)
+    task.add_done_callback(_starting.discard)
+    return task
+
+
+async def output_of(*command: str, env: Mapping[str, str], cwd: Path, errors: bool = False) -> tuple[bytes, int]:
+    """Run a program without input. Return what it printed, and its exit code. A cancellation kills the program.
+
+    With `errors`, the output contains standard error as well.
+
+    Raises:
+        OSError: the program cannot be started.
+    """
+    import tempfile  # not needed to answer `initialize`
+
+    with tempfile.TemporaryFile() as printed:
+        start = starting(
+            asyncio.create_subprocess_exec(
+                *command, stdin=DEVNULL, stdout=printed, stderr=printed if errors else DEVNULL, env=env, cwd=cwd
+            )
+        )
+        try:
+            code = await (await asyncio.shield(start)).wait()
+        except asyncio.CancelledError:
+            process = await start
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            raise
+        printed.seek(0)
+        return printed.read(), code

@@ -1,0 +1,33 @@
+"""Describe the difference between two versions of a function."""
+
+from __future__ import annotations
+
+from adacoder.domain import JSON, BehaviourDiff
+
+_LONGEST = 120
+"""Maximum characters of a call or an output."""
+
+
+def same_on(found: BehaviourDiff) -> str:
+    """Return on how many inputs both versions do the same."""
+    return f"on {found.agreed} of {found.inputs} inputs"
+
+
+def since_before(found: BehaviourDiff) -> str:
+    """Return a sentence that compares a new body with the body before, with the shortest difference."""
+    told = f"Same as before {same_on(found)}"
+    for first in found.differs[:1]:
+        told += f"; {brief(first.call)} gave {brief(first.there)}, and now gives {brief(first.here)}"
+    return f"{told}."
+
+
+def brief(text: str) -> str:
+    """Return a call or an output in one line of limited length."""
+    line = " ".join(text.split("\n"))
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def differences_json(found: BehaviourDiff) -> dict[str, JSON]:
+    """Return the members of `compare --json` that have the result."""
+    differs: list[JSON] = [{"call": each.call, "here": each.here, "there": each.there} for each in found.differs]
+    return {"inputs": found.inputs, "agreed": found.agreed, "differs": differs, "leftOut": dict(found.left_out)}
