@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from adacoder.arena.papers import tables
 from adacoder.arena.rows import RowsReader
@@ -14,6 +15,9 @@ from adacoder.messages import Named, Text
 from adacoder.settings import SETTINGS, Settings
 from adacoder.settings.values import LONG_TEXT, Setting
 from adacoder.strategies import COLUMNS, FAMILIES, STRATEGIES, rows
+from adacoder.strategies.strategy import Strategy
+
+Definitions: TypeAlias = Mapping[str, Setting]
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / "client" / "package.json"
@@ -30,25 +34,26 @@ _WORKFLOWS_HEAD = (
 )
 OWN = ("adacoder.path", "adacoder.agentTools")
 """The client's own settings: how it finds the server, and whether agents in the editor may use it."""
+_FAMILIES = {name: STRATEGIES[name] for name in FAMILIES}
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
-def definitions() -> dict[str, Setting]:
+def definitions(settings: Definitions = SETTINGS, families: Mapping[str, Strategy] = _FAMILIES) -> Definitions:
     """Return all settings by their fields.
 
     The families come from their registry, because the definition may not import it.
     """
-    words = {name: STRATEGIES[name].summary for name in FAMILIES}
+    words = {name: family.summary for name, family in families.items()}
     summaries = {name: f"{text[0].upper()}{text[1:]}." for name, text in words.items()}
-    strategy = SETTINGS["strategy"]
-    return {**SETTINGS, "strategy": replace(strategy, values=replace(strategy.values, words=summaries))}
+    strategy = settings["strategy"]
+    return {**settings, "strategy": replace(strategy, values=replace(strategy.values, words=summaries))}
 
 
-def manifest(text: str) -> str:
-    """Return the client's manifest with the current settings."""
+def manifest(text: str, settings: Definitions) -> str:
+    """Return the client's manifest with these settings."""
     data = json.loads(text)
     properties = data["contributes"]["configuration"]["properties"]
-    offered = {name: each for name, each in definitions().items() if each.is_offered}
+    offered = {name: each for name, each in settings.items() if each.is_offered}
     data["contributes"]["configuration"]["properties"] = {
         **{own: properties[own] for own in OWN},
         **{f"adacoder.{each.key}": _property(name, each) for name, each in offered.items()},
@@ -91,30 +96,28 @@ def _json(default: object, setting: Setting) -> object:
     return list(default) if isinstance(default, tuple) else default
 
 
-def table(text: str) -> str:
-    """Return the page on the protocol with the current settings in its table."""
+def table(text: str, settings: Definitions) -> str:
+    """Return the page on the protocol with these settings in its table."""
     before, _, rest = text.partition(_HEAD)
-    return before + _HEAD + "".join(map(_row, definitions(), definitions().values())) + rest[rest.index("\n\n") + 1 :]
+    return before + _HEAD + "".join(map(_row, settings, settings.values())) + rest[rest.index("\n\n") + 1 :]
 
 
-def workflows(text: str) -> str:
-    """Return the page on strategies with the current registry in its table."""
+def workflows(text: str, registry: Iterable[Mapping[str, str]]) -> str:
+    """Return the page on strategies with the rows of a registry in its table."""
     before, _, rest = text.partition(_WORKFLOWS_HEAD)
-    lines = (
-        " | ".join([f"`{row['name']}`", *(row[column] for column in COLUMNS[1:])]) for row in rows(has_ablations=True)
-    )
+    lines = (" | ".join([f"`{row['name']}`", *(row[column] for column in COLUMNS[1:])]) for row in registry)
     return before + _WORKFLOWS_HEAD + "".join(f"| {line} |\n" for line in lines) + rest[rest.index("\n## ") :]
 
 
-def measured(text: str) -> str:
-    """Return the page on measurements with the tables of the rows in `ROWS`.
+def measured(text: str, folder: Path) -> str:
+    """Return the page on measurements with the tables of the rows in a folder.
 
     Raises:
         ValueError: a line is not a row.
     """
     before, _, _ = text.partition("\n### ")
     reader = RowsReader()
-    found = {row.key: row for path in sorted(ROWS.glob("*.gz")) for row in reader.rows(path)}
+    found = {row.key: row for path in sorted(folder.glob("*.gz")) for row in reader.rows(path)}
     if reader.troubles:
         raise ValueError(reader.troubles)
     return "\n".join([before, *map(markdown, tables([*found.values()], ["own"]))])
@@ -138,8 +141,14 @@ def _spelled(about: str, form: str) -> str:
 
 def main() -> None:
     """Renew the files."""
-    for path, renewed in ((MANIFEST, manifest), (TABLE, table), (WORKFLOWS, workflows), (MEASURED, measured)):
-        path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    settings = definitions()
+    for path, renewed, source in (
+        (MANIFEST, manifest, settings),
+        (TABLE, table, settings),
+        (WORKFLOWS, workflows, [*rows(has_ablations=True)]),
+        (MEASURED, measured, ROWS),
+    ):
+        path.write_text(renewed(path.read_text(encoding="utf-8"), source), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -38,33 +38,29 @@ PROPERTIES = {
 
 
 @pytest.mark.parametrize("which", ["manifest", "table"])
-def test_what_is_made_of_the_definition_is_up_to_date(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_made_of_the_definition_is_up_to_date(which: str) -> None:
     path = {"manifest": RENEWING.MANIFEST, "table": RENEWING.TABLE}[which]
     text = path.read_text(encoding="utf-8")
     renew = getattr(RENEWING, which)
-    assert renew(text) == text, "run `nox -s settings`"
+    assert renew(text, RENEWING.definitions()) == text, "run `nox -s settings`"
     for change in ({"about": "Something else."}, {"key": "hurry"}, {"by_project": False}):
         changed = {**SETTINGS, "max_iterations": replace(SETTINGS["max_iterations"], **change)}
-        monkeypatch.setattr(RENEWING, "SETTINGS", changed)
-        assert renew(text) != text
-    monkeypatch.setattr(RENEWING, "SETTINGS", SETTINGS)
-    monkeypatch.setattr(RENEWING, "STRATEGIES", {**STRATEGIES, "other": STRATEGIES["direct"]})
-    monkeypatch.setattr(RENEWING, "FAMILIES", (*FAMILIES, "other"))
-    assert "other" in renew(text)
+        assert renew(text, RENEWING.definitions(changed)) != text
+    families = {name: STRATEGIES[name] for name in FAMILIES}
+    assert "other" in renew(text, RENEWING.definitions(families={**families, "other": STRATEGIES["direct"]}))
 
 
-def test_the_page_on_strategies_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_on_strategies_is_up_to_date() -> None:
     text = RENEWING.WORKFLOWS.read_text(encoding="utf-8")
-    assert RENEWING.workflows(text) == text, "run `nox -s settings`"
-    monkeypatch.setattr(RENEWING, "rows", lambda **asked: [{**row, "calls": "none"} for row in rows(**asked)])
-    assert RENEWING.workflows(text) != text
+    registry = list(rows(has_ablations=True))
+    assert RENEWING.workflows(text, registry) == text, "run `nox -s settings`"
+    assert RENEWING.workflows(text, [{**row, "calls": "none"} for row in registry]) != text
 
 
-def test_the_measured_figures_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_measured_figures_are_those_of_the_rows(tmp_path: Path) -> None:
     text = RENEWING.MEASURED.read_text(encoding="utf-8")
-    assert RENEWING.measured(text) == text, "run `nox -s settings`"
-    monkeypatch.setattr(RENEWING, "ROWS", tmp_path)
-    assert RENEWING.measured(text) != text
+    assert RENEWING.measured(text, RENEWING.ROWS) == text, "run `nox -s settings`"
+    assert RENEWING.measured(text, tmp_path) != text
 
 
 def test_every_setting_is_defined_but_the_recording() -> None:
