@@ -41,14 +41,6 @@ rarely contain secrets."""
 _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
 _OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
-MOST_ENTRIES = 200_000
-"""Maximum number of entries in a tree. The first search of a tree of this size takes less than a second."""
-MOST_IN_FOLDER = 5_000
-"""Maximum number of entries in a folder. A folder with more entries is hidden completely."""
-MOST_READ = 3_000
-"""Maximum number of files that are read in a tree. Files near the top are read first."""
-LOOK_AGAIN_SECONDS = 10.0
-"""Seconds between two checks of the contents of files, if their folder does not change."""
 _UNSETTLED_NS = 2_000_000_000
 """A listing is not kept if the folder changed this shortly before. The folder may have changed again in the same tick
 of its clock."""
@@ -60,11 +52,30 @@ _DATA = "it is too large to search"
 _STORED = "it lies in a folder of secrets"
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of a search."""
+
+    entries: int = 200_000
+    """Maximum number of entries in a tree. The first search of a tree of this size takes less than a second."""
+    in_folder: int = 5_000
+    """Maximum number of entries in a folder. A folder with more entries is hidden completely."""
+    read: int = 3_000
+    """Maximum number of files that are read in a tree. Files near the top are read first."""
+    pause: float = 10.0
+    """Seconds between two checks of the contents of files, if their folder does not change."""
+
+
+LIMITS = Limits()
+
+
 class TooLargeError(Exception):
     """A tree has too many entries to search."""
 
 
-def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None) -> Mapping[Path, str]:
+def hidden(
+    folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None, limits: Limits = LIMITS
+) -> Mapping[Path, str]:
     """Return the sorted paths to hide in `folder` and below it, each with the reason.
 
     For a link to a private file elsewhere, the path is the link's target.
@@ -76,7 +87,7 @@ def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = Non
     Raises:
         TooLargeError: the tree is too large to search.
     """
-    return _Tree(str(folder), wishes, levels).hidden()
+    return _Tree(str(folder), wishes, levels, limits).hidden()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +111,11 @@ class _FolderEntries:
 class _Tree:
     """A folder tree with its latest listings."""
 
-    def __init__(self, folder: str, wishes: Wishes, levels: int | None) -> None:
+    def __init__(self, folder: str, wishes: Wishes, levels: int | None, limits: Limits) -> None:
         self._folder = folder
         self._wishes = wishes
         self._levels = levels
+        self._limits = limits
         self._listings: dict[str, _FolderEntries] = {}
         self._held: dict[str, dict[str, str]] = {}
         """For each folder, its files that contain secrets, each with the reason."""
@@ -122,8 +134,8 @@ class _Tree:
             path, parts, within = waiting.popleft()
             listing = listings[path] = self._listing(path, parts, within)
             entries += listing.size
-            is_data = listing.size > MOST_IN_FOLDER
-            if entries > MOST_ENTRIES or (is_data and not parts):
+            is_data = listing.size > self._limits.in_folder
+            if entries > self._limits.entries or (is_data and not parts):
                 raise TooLargeError
             if is_data:
                 found |= {path: _DATA} if self._levels is None else {}
@@ -133,7 +145,7 @@ class _Tree:
                 found[path] = _NAMED if secrecy(parts[-1]) is not Secrecy.OPEN else _STORED
                 targets = {target: why for target, why in targets.items() if os.path.dirname(target) != path}  # noqa: PTH120  # many
             found |= targets
-            readable = listing.readable[: MOST_READ - read] if self._levels is None else ()
+            readable = listing.readable[: self._limits.read - read] if self._levels is None else ()
             read += len(readable)
             if path not in known or listing is not self._listings.get(path):
                 files = (os.path.join(path, name) for name in readable)  # noqa: PTH118  # many
@@ -148,7 +160,7 @@ class _Tree:
                 for name, inside in listing.folders.items()
             ]
         self._listings, self._held = listings, held
-        self._due = self._due if known else now + LOOK_AGAIN_SECONDS
+        self._due = self._due if known else now + self._limits.pause
         return {Path(path): found[path] for path in sorted(found)}
 
     def _listing(self, path: str, parts: tuple[str, ...], within: Secrecy) -> _FolderEntries:
@@ -167,7 +179,7 @@ class _Tree:
         with os.scandir(path) as entries:
             for entry in entries:
                 kinds[entry.name] = _kind(entry)
-                if len(kinds) > MOST_IN_FOLDER:
+                if len(kinds) > self._limits.in_folder:
                     return _FolderEntries(settled, len(kinds))
         if _OF_AN_ENVIRONMENT in kinds:
             within = Secrecy.OPEN

@@ -22,7 +22,7 @@ from adacoder.privacy.private_names import NO_WISHES, Wishes
 from adacoder.sandbox.child.worker import OUT_OF_MEMORY
 from adacoder.sandbox.environment.imports_ahead import NOTHING_AHEAD, ImportsAhead
 from adacoder.sandbox.environment.startup_code import note
-from adacoder.sandbox.environment.visible_paths import VisiblePaths, files_of, find_visible
+from adacoder.sandbox.environment.visible_paths import RECHECK_SECONDS, VisiblePaths, files_of, find_visible
 from adacoder.sandbox.importers import Apart, Importers
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import remove_left
@@ -198,7 +198,7 @@ class Host:
             taken = await self._templates.take(recipe)
             try:
                 await self._follow(taken, judge, program, seconds)
-                holds = taken.holds and recipe.visible == self._visible(program, after=True)
+                holds = taken.holds and recipe.visible == self._visible(program, recheck=0.0)
                 if holds and not (left and judge.cut_short and taken.gone):
                     return judge
             finally:
@@ -293,9 +293,9 @@ class Host:
         group = self._importers.group if is_standing else 1
         return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, group)
 
-    def _visible(self, program: Program, *, after: bool = False) -> VisiblePaths:
-        """Return the files that the program may see. `after` is as in `find_visible`."""
-        view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, after=after)
+    def _visible(self, program: Program, *, recheck: float = RECHECK_SECONDS) -> VisiblePaths:
+        """Return the files that the program may see. `recheck` is as in `find_visible`."""
+        view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, recheck=recheck)
         if not program.is_withheld:
             return view
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
@@ -311,7 +311,7 @@ class Host:
         await asyncio.sleep(max(0.0, self._looked + self._pause - time.monotonic()))
         del self._looks[recipe]  # Evaluations that end from now on wait for the next search.
         began = time.monotonic()
-        shows = recipe.visible == self._visible(program, after=True)
+        shows = recipe.visible == self._visible(program, recheck=0.0)
         self._looked = time.monotonic()
         self._pause = max(_LOOKED_SECONDS, _SHARE * (self._looked - began))
         return shows
@@ -405,7 +405,7 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
 
 
 @asynccontextmanager
-async def _timeout(evaluation: Evaluation, seconds: float) -> AsyncIterator[None]:
+async def _timeout(evaluation: Evaluation, seconds: float, most_times: int = _MOST_TIMES) -> AsyncIterator[None]:
     """Raise TimeoutError after `seconds`.
 
     Time spent waiting for a processor does not count, because it only shows how busy the machine is.
@@ -420,7 +420,7 @@ async def _timeout(evaluation: Evaluation, seconds: float) -> AsyncIterator[None
     def expire() -> None:
         nonlocal timer
         now = loop.time()
-        end = began + min(seconds + _UNFINISHED * evaluation.waited(), _MOST_TIMES * seconds)
+        end = began + min(seconds + _UNFINISHED * evaluation.waited(), most_times * seconds)
         if now < end and evaluation.computed() < seconds:
             timer = loop.call_at(min(end, now + _EXPIRING_SECONDS), expire)
         else:

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adacoder.privacy import tree as tree_module
 from adacoder.privacy.contents import _forms, found_in, without_secrets
 from adacoder.privacy.private_names import NO_WISHES, Wishes
-from adacoder.privacy.tree import hidden
+from adacoder.privacy.tree import Limits, hidden
 
 _parser = vars(re)["_parser"]  # typeshed leaves it out
 
@@ -67,11 +66,6 @@ HARMLESS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _look_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_module, "LOOK_AGAIN_SECONDS", 0.0)
-
-
 def fill(folder: Path, *names: str, text: str = "x") -> None:
     for name in names:
         path = folder / name
@@ -79,8 +73,9 @@ def fill(folder: Path, *names: str, text: str = "x") -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def found(folder: Path, wishes: Wishes = NO_WISHES) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): why for path, why in hidden(folder, wishes).items()}
+def found(folder: Path, wishes: Wishes = NO_WISHES, **limits: int) -> dict[str, str]:
+    hiding = hidden(folder, wishes, limits=Limits(pause=0.0, **limits))
+    return {path.relative_to(folder).as_posix(): why for path, why in hiding.items()}
 
 
 @pytest.mark.parametrize("what", HOLDING)
@@ -161,14 +156,13 @@ def test_what_a_file_holds_is_noticed_when_it_changes(tmp_path: Path) -> None:
     assert found(tmp_path) == {}
 
 
-def test_so_many_files_are_looked_into_and_of_each_so_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_module, "MOST_READ", 3)
+def test_so_many_files_are_looked_into_and_of_each_so_much(tmp_path: Path) -> None:
     fill(tmp_path, *(f"{number}.txt" for number in range(2)), *(f"deep/{number}.txt" for number in range(3)))
     for number in range(3):
         fill(tmp_path, f"deep/{number}.txt", text=HOLDING["GitHub"])
-    assert len(found(tmp_path)) == 1
+    assert len(found(tmp_path, read=3)) == 1
     fill(tmp_path, "long.txt", text="x" * 70_000 + HOLDING["GitHub"])
-    assert "long.txt" not in found(tmp_path)
+    assert "long.txt" not in found(tmp_path, read=3)
 
 
 def test_wishes(tmp_path: Path) -> None:
@@ -190,11 +184,8 @@ def test_what_is_hidden_does_not_depend_on_when_it_was_looked_at(tmp_path: Path)
     assert found(tmp_path) == first == {".env": "its name", "a/b/notes.txt": "it holds a token of Slack"}
 
 
-def test_of_what_is_installed_some_levels_are_looked_at_and_only_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tree_module, "MOST_IN_FOLDER", 4)
+def test_of_what_is_installed_some_levels_are_looked_at_and_only_names(tmp_path: Path) -> None:
     fill(tmp_path, "a/.env", "a/b/.env", "a/b/c/.env", *(f"many/{number}" for number in range(5)))
     fill(tmp_path, "a/notes.txt", text=HOLDING["GitHub"])
-    assert set(hidden(tmp_path, levels=3)) == {tmp_path / "a/.env", tmp_path / "a/b/.env"}
-    assert set(found(tmp_path)) == {"a/.env", "a/b/.env", "a/b/c/.env", "a/notes.txt", "many"}
+    assert set(hidden(tmp_path, levels=3, limits=Limits(in_folder=4))) == {tmp_path / "a/.env", tmp_path / "a/b/.env"}
+    assert set(found(tmp_path, in_folder=4)) == {"a/.env", "a/b/.env", "a/b/c/.env", "a/notes.txt", "many"}

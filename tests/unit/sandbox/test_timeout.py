@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, cast
 
-import pytest
-
-from adacoder.sandbox import host
 from adacoder.sandbox.host import _timeout
 
 if TYPE_CHECKING:
@@ -29,28 +26,25 @@ class Counted:
         return self._computed
 
 
-async def works(counted: Counted, seconds: float = 4 * SECONDS) -> bool:
+async def works(counted: Counted, seconds: float = 4 * SECONDS, most_times: int = 10_000) -> bool:
     """Return whether work that takes `seconds` ends before the timeout."""
     try:
-        async with _timeout(cast("Evaluation", counted), SECONDS):
+        async with _timeout(cast("Evaluation", counted), SECONDS, most_times):
             await asyncio.sleep(seconds)
     except TimeoutError:
         return False
     return True
 
 
-async def test_waits_for_a_processor_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "_MOST_TIMES", 10_000)
+async def test_waits_for_a_processor_do_not_count() -> None:
     assert await works(Counted(waited=600))
     assert not await works(Counted(waited=0), 60)
 
 
-async def test_waits_count_after_most_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "_MOST_TIMES", 2)
-    assert not await works(Counted(waited=600), 60)
+async def test_waits_count_after_most_timeouts() -> None:
+    assert not await works(Counted(waited=600), 60, most_times=2)
 
 
-async def test_code_that_used_its_time_gets_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "_MOST_TIMES", 10_000)
+async def test_code_that_used_its_time_gets_no_more() -> None:
     assert not await works(Counted(waited=600, computed=SECONDS), 60)
     assert await works(Counted(waited=600, computed=SECONDS / 2))

@@ -78,23 +78,27 @@ class VisiblePaths:
 
 
 def find_visible(
-    interpreter: Interpreter, workspace: Path, module: Module, wishes: Wishes = NO_WISHES, *, after: bool = False
+    interpreter: Interpreter,
+    workspace: Path,
+    module: Module,
+    wishes: Wishes = NO_WISHES,
+    *,
+    recheck: float = RECHECK_SECONDS,
 ) -> VisiblePaths:
     """Return the files that `module` of `workspace` may see when `interpreter` runs it.
 
     As long as nothing changed, the results are equal, so a process that was started with an earlier result can be used.
-    `after` is True for a check after a run. If this check finds that the run may have seen too much, the results of the
-    run must be discarded.
+    `recheck` is as in `_Search.found`; 0 for a check after a run. If this check finds that the run may have seen too
+    much, the results of the run must be discarded.
 
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
     """
-    moment = 0.0 if after else RECHECK_SECONDS
     found = [_installed(interpreter, wishes).found()]
     for root in dict.fromkeys((workspace, module.root)):
-        whole = _project(root, wishes).found(moment)
+        whole = _project(root, wishes).found(recheck)
         own = (module.root, module.name.partition(".")[0], wishes)
-        found.append(whole if whole.shown else _part(*own).found(moment))
+        found.append(whole if whole.shown else _part(*own).found(recheck))
     return _visible_paths(interpreter, tuple(found))
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from adacoder.domain import Module
-from adacoder.privacy import tree as secrets_module
+from adacoder.privacy import tree
 from adacoder.project import is_wide
 from adacoder.sandbox.environment import visible_paths
 from adacoder.sandbox.environment.interpreter import Interpreter, describe
@@ -30,12 +31,18 @@ HARMLESS = (
     *("secrets.py", "pkg/credentials.py", "x/config.json", "x/id_rsa.pub", "x/keys.txt", "x/monkey", "x/cacert.pem"),
     *("node_modules/left/.npmrc", "lib/python3.11/site-packages/certifi/ca.pem", ".venv/lib/python3.11/test/k.pem"),
 )
+LONG = 1000.0
+"""Seconds that no test takes."""
 
 
-@pytest.fixture(autouse=True)
-def _look_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget all earlier findings."""
-    monkeypatch.setattr(visible_paths, "RECHECK_SECONDS", 0.0)
+@pytest.fixture
+def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that sets limits of the search for private files."""
+
+    def set_limits(**limits: int) -> None:
+        monkeypatch.setattr(visible_paths, "hidden", partial(tree.hidden, limits=tree.Limits(**limits)))
+
+    return set_limits
 
 
 @pytest.fixture
@@ -50,13 +57,12 @@ def fill(folder: Path, *names: str) -> None:
         path.write_text("x", encoding="utf-8")
 
 
-def view(here: Interpreter, folder: Path, root: Path | None = None) -> VisiblePaths:
-    root = root or folder
-    return find_visible(here, folder, Module(root / "mod.py", "mod", root))
+def view(here: Interpreter, folder: Path, recheck: float = 0.0) -> VisiblePaths:
+    return find_visible(here, folder, Module(folder / "mod.py", "mod", folder), recheck=recheck)
 
 
-def hidden(here: Interpreter, folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in view(here, folder).hidden}
+def hidden(here: Interpreter, folder: Path, recheck: float = 0.0) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in view(here, folder, recheck).hidden}
 
 
 def test_secrets_are_found_at_any_depth_and_nothing_else_is(tmp_path: Path, here: Interpreter) -> None:
@@ -83,27 +89,21 @@ def test_a_secret_that_comes_or_goes_is_noticed_and_no_other_change_matters(tmp_
     assert view(here, tmp_path).hidden == (tmp_path / "moved/.git",)
 
 
-def test_for_a_moment_it_is_not_looked_for_again_below_the_top(
-    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(visible_paths, "RECHECK_SECONDS", 1000.0)
+def test_for_a_moment_it_is_not_looked_for_again_below_the_top(tmp_path: Path, here: Interpreter) -> None:
     fill(tmp_path, "sub/mod.py")
-    view(here, tmp_path)  # new findings are checked once more
-    first = view(here, tmp_path)
+    view(here, tmp_path, LONG)  # new findings are checked once more
+    first = view(here, tmp_path, LONG)
     fill(tmp_path, "sub/.env")
-    assert view(here, tmp_path) is first
+    assert view(here, tmp_path, LONG) is first
     os.utime(tmp_path)  # as a new entry at the top does
-    assert view(here, tmp_path).hidden == (tmp_path / "sub/.env",)
+    assert view(here, tmp_path, LONG).hidden == (tmp_path / "sub/.env",)
 
 
-def test_what_is_gone_is_not_hidden_any_more_not_even_for_a_moment(
-    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(visible_paths, "RECHECK_SECONDS", 1000.0)
+def test_what_is_gone_is_not_hidden_any_more_not_even_for_a_moment(tmp_path: Path, here: Interpreter) -> None:
     fill(tmp_path, "sub/.env", "sub/.netrc")
-    assert hidden(here, tmp_path) == {"sub/.env", "sub/.netrc"}
+    assert hidden(here, tmp_path, LONG) == {"sub/.env", "sub/.netrc"}
     (tmp_path / "sub/.env").unlink()
-    assert hidden(here, tmp_path) == {"sub/.netrc"}
+    assert hidden(here, tmp_path, LONG) == {"sub/.netrc"}
 
 
 def test_a_link_hides_what_it_leads_to(tmp_path: Path, here: Interpreter) -> None:
@@ -149,39 +149,35 @@ def test_other_projects_of_an_editable_install_are_searched_too(tmp_path: Path, 
     assert view(with_sibling, folder).hidden == (sibling / "pkg/.env",)
 
 
-def test_a_folder_of_data_is_hidden_as_a_whole(
-    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(secrets_module, "MOST_IN_FOLDER", 5)
+def test_a_folder_of_data_is_hidden_as_a_whole(tmp_path: Path, here: Interpreter, limit: Callable[..., None]) -> None:
+    limit(in_folder=5)
     fill(tmp_path, *(f"few/{number}" for number in range(5)), *(f"data/{number}" for number in range(6)))
     assert hidden(here, tmp_path) == {"data"}
 
 
 def test_of_what_is_too_large_to_search_only_the_module_s_own_is_shown(
-    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, here: Interpreter, limit: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(secrets_module, "MOST_ENTRIES", 10)
+    limit(entries=10)
     fill(tmp_path, "pkg/__init__.py", "pkg/sub/.env", *(f"many/{number}/x" for number in range(10)))
     module = Module(tmp_path / "pkg/__init__.py", "pkg", tmp_path)
-    found = find_visible(here, tmp_path, module)
+    found = find_visible(here, tmp_path, module, recheck=0.0)
     assert found.shown == (tmp_path / "pkg",)
     assert found.hidden == (tmp_path / "pkg/sub/.env",)
-    monkeypatch.setattr(secrets_module, "MOST_ENTRIES", 2)
+    limit(entries=2)
     with pytest.raises(SandboxError, match=r"pkg is too large to search"):
-        find_visible(here, tmp_path, module)
+        find_visible(here, tmp_path, module, recheck=0.0)
 
 
-def test_of_what_is_too_large_no_link_is_shown(
-    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(secrets_module, "MOST_ENTRIES", 3)
+def test_of_what_is_too_large_no_link_is_shown(tmp_path: Path, here: Interpreter, limit: Callable[..., None]) -> None:
+    limit(entries=3)
     folder = tmp_path / "ws"
     fill(folder, "mod.py", "own.py", *(f"many/{number}" for number in range(5)))
     fill(tmp_path, "elsewhere/key.txt")
     (folder / "linked.py").symlink_to(tmp_path / "elsewhere/key.txt")
     (folder / "linked").symlink_to(tmp_path / "elsewhere")
     for name in ("mod", "linked"):
-        found = find_visible(here, folder, Module(folder / "mod.py", name, folder))
+        found = find_visible(here, folder, Module(folder / "mod.py", name, folder), recheck=0.0)
         assert found.shown == (folder / "mod.py", folder / "own.py")
 
 
