@@ -60,7 +60,13 @@ REPLAY = ("generate", "mod.py::f", "--model", "replay:talk.txt", "--isolation", 
 
 
 @pytest.fixture
-def home(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Path:
+def node() -> str:
+    """Return the name of the machine."""
+    return "thirlmere.lakes.example"
+
+
+@pytest.fixture
+def home(desk: Desk, node: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make the home folder of a user with a known name and key."""
     folder = desk.folder / "home" / "zelda"
     folder.mkdir(parents=True)
@@ -70,7 +76,7 @@ def home(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Path:
         "ACME_API_KEY": KEYS["of the environment"],
     }.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("platform.node", lambda: "thirlmere.lakes.example")
+    monkeypatch.setattr("platform.node", lambda: node)
     return folder
 
 
@@ -115,9 +121,9 @@ def test_nobody_is_named_and_the_same_is_masked_in_the_same_way(desk: Desk) -> N
 
 
 @pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("node", ["localhost"])
 def test_a_word_that_is_the_name_of_no_one_stays(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "root")
-    monkeypatch.setattr("platform.node", lambda: "localhost")
     reply, _ = PLACES["the reply"]
     _, text = recorded(desk, reply.format(key="root of localhost, and max"))
     assert "root of localhost, and max" in text

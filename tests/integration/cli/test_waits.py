@@ -15,9 +15,15 @@ LOADING = f"hypotenuse · loading {MODEL}"
 SLOW = Script(GOOD_REPLY, load=0.5)
 
 
+@pytest.fixture
+def long() -> float:
+    """Return the seconds from which on a step is reported. By default, nearly all are."""
+    return 0.01
+
+
 @pytest.fixture(autouse=True)
-def _everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "_LONG", 0.01)
+def _is_long(long: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "_LONG", long)
 
 
 def generate(desk: Desk, *options: str, reply: Script = SLOW, is_loaded: bool = False) -> Ran:
@@ -40,8 +46,8 @@ def test_with_json_it_is_told_beside_the_object(desk: Desk) -> None:
     assert ran.error_lines == [LOADING]
 
 
-def test_what_does_not_take_long_is_not_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "_LONG", 600.0)
+@pytest.mark.parametrize("long", [600.0])
+def test_what_does_not_take_long_is_not_told(desk: Desk) -> None:
     assert generate(desk, "--json", reply=Script(GOOD_REPLY)).err == ""
     assert not any("loading" in line for line in generate(desk, reply=Script(GOOD_REPLY)).error_lines)
 

@@ -186,7 +186,7 @@ def left_alone(project: Project) -> None:
 
 def test_nothing_of_the_project_is_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = hostile(project)
-    monkeypatch.setattr("sys.path", [*sys.path, str(project.folder)])
+    monkeypatch.syspath_prepend(project.folder)
     assert "class Order" in whole(project.pieces("f", HOSTILE))
     assert not mark.exists()
     with warnings.catch_warnings():
