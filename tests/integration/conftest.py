@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from adacoder.models import catalog
 from support.scripted import Desk
 
 
@@ -17,6 +18,18 @@ async def one_desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[De
     desk = Desk(tmp_path_factory.mktemp("desk"))
     yield desk
     await desk.service.close()
+
+
+@pytest.fixture
+def memory() -> int | None:
+    """Return the bytes of memory of the machine that `machine` simulates."""
+    return 16 * 10**9
+
+
+@pytest.fixture
+def machine(memory: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate a machine with this memory."""
+    monkeypatch.setattr(catalog, "memory", lambda: memory)
 
 
 @pytest.fixture

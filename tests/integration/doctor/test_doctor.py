@@ -16,7 +16,7 @@ from adacoder.cli.demo import RECORDING, fixture
 from adacoder.doctor import Finding, examine
 from adacoder.domain import Level
 from adacoder.models import address as addresses
-from adacoder.models import backend, catalog
+from adacoder.models import backend
 from adacoder.settings import Settings
 from support.commandline import MODEL
 from support.examining import UNREACHABLE, examined, finding
@@ -28,11 +28,7 @@ from support.standins.openai import StandIn as OpenAIStandIn
 
 NUMBERS = ", ".join(map(str, range(61, 201)))
 GIGABYTE = 10**9
-
-
-@pytest.fixture(autouse=True)
-def memory_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "memory", lambda: 16 * GIGABYTE)
+pytestmark = pytest.mark.usefixtures("machine")
 
 
 def answers(_: object) -> str:

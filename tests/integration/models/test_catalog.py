@@ -79,10 +79,8 @@ async def test_the_best_code_model_is_chosen(names: list[str], chosen: str | Non
         ([("llama3.3:70b", 42.5), ("qwen2.5-coder:32b", 19.9)], "qwen2.5-coder:32b"),
     ],
 )
-async def test_what_fits_into_memory_comes_first(
-    models: list[tuple[str, float]], chosen: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(catalog, "memory", lambda: 16 * GIGABYTE)
+@pytest.mark.usefixtures("machine")
+async def test_what_fits_into_memory_comes_first(models: list[tuple[str, float]], chosen: str) -> None:
     named = [Model(name) for name, _ in models]
     async with StandIn(models=named, instead={"/api/tags": tags(*models)}) as server:
         found = await best(server.host)
@@ -94,10 +92,10 @@ async def test_what_fits_into_memory_comes_first(
     ("elsewhere", "memory", "is_too_large"),
     [(False, 16 * GIGABYTE, True), (True, 16 * GIGABYTE, False), (False, None, False)],
 )
+@pytest.mark.usefixtures("machine")
 async def test_only_this_machines_memory_counts_for_what_runs_on_it(
-    elsewhere: bool, memory: int | None, is_too_large: bool, monkeypatch: pytest.MonkeyPatch
+    elsewhere: bool, is_too_large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalog, "memory", lambda: memory)
     async with StandIn(instead={"/api/tags": tags(("qwen2.5-coder:32b", 19.9))}) as server:
         monkeypatch.setenv("HTTP_PROXY", server.host)
         (model,) = await installed("http://gpu.example:11434" if elsewhere else server.host)

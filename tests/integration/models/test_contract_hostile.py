@@ -7,11 +7,12 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, repeat
+from typing import TypeAlias
 
 import pytest
 
 from adacoder.domain import Ended, Reply
-from adacoder.models import served, waiting
+from adacoder.models import waiting
 from adacoder.models.base import Ask
 from adacoder.models.errors import BadReply, CannotConnect, ModelError, ModelMissing, Stalled, TooSlow
 from adacoder.models.served import ServedModel
@@ -20,6 +21,13 @@ from support.serving import CODE, CODER, MESSAGES, ServerKind, ask, every_kind, 
 from support.standins.server import Script
 
 pytestmark = every_kind
+Limit: TypeAlias = Callable[..., None]
+
+
+@pytest.fixture
+def limit_part(monkeypatch: pytest.MonkeyPatch) -> Limit:
+    """Return a function that limits the bytes of a part."""
+    return lambda most: monkeypatch.setattr("adacoder.models.response_guard._LARGEST_PART", most)
 
 
 def head(kind: ServerKind, *lines: str, status: str = "200 OK") -> bytes:
@@ -91,10 +99,8 @@ NO_REPLY: Mapping[str, Callable[[ServerKind], Script]] = {
 
 
 @pytest.mark.parametrize("script", NO_REPLY.values(), ids=NO_REPLY.keys())
-async def test_what_is_no_reply(
-    kind: ServerKind, script: Callable[[ServerKind], Script], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("adacoder.models.response_guard._LARGEST_PART", 50_000)
+async def test_what_is_no_reply(kind: ServerKind, script: Callable[[ServerKind], Script], limit_part: Limit) -> None:
+    limit_part(50_000)
     async with talking(kind, [script(kind), CODE]) as (server, model):
         with pytest.raises(BadReply) as caught:
             await ask(model)
@@ -151,8 +157,8 @@ async def test_parts_without_text_or_thought_are_no_progress(
 
 
 @pytest.mark.parametrize("text", ["\n", " ", "\u200b", "x"])
-async def test_a_reply_that_drips_ends(kind: ServerKind, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served, "_LONGEST_WRITING", 1)
+async def test_a_reply_that_drips_ends(kind: ServerKind, text: str, limit: Limit) -> None:
+    limit(longest_writing=1)
     async with talking(kind, [Script(text * 60, token=1, pause=0.1)] * 2, deadlines=Deadlines(next=0.5)) as (_, model):
         with pytest.raises(TooSlow, match=r"was not complete after 0\.5 s"):
             await ask(model)
@@ -161,10 +167,8 @@ async def test_a_reply_that_drips_ends(kind: ServerKind, text: str, monkeypatch:
         assert (await ask(model)).text == "xy" * 4
 
 
-async def test_a_reply_of_more_parts_than_tokens_were_asked_for_ends(
-    kind: ServerKind, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(served, "_MORE_PARTS", 10)
+async def test_a_reply_of_more_parts_than_tokens_were_asked_for_ends(kind: ServerKind, limit: Limit) -> None:
+    limit(more_parts=10)
     for name in ("content", "thought"):
         endless = raw(head(kind), then=(part(kind, f"{number % 10}", name) for number in range(10**6)))
         async with talking(kind, [endless]) as (_, model):
@@ -173,8 +177,8 @@ async def test_a_reply_of_more_parts_than_tokens_were_asked_for_ends(
 
 
 @pytest.mark.parametrize("kind_of_answer", ["application/json", "application/x-ndjson", "text/event-stream"])
-async def test_facts_without_end(kind: ServerKind, kind_of_answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adacoder.models.response_guard._LARGEST_PART", 50_000)
+async def test_facts_without_end(kind: ServerKind, kind_of_answer: str, limit_part: Limit) -> None:
+    limit_part(50_000)
     endless = raw(head(kind, f"Content-Type: {kind_of_answer}"), then=repeat(b"{}\n\n" * 1000))
     async with talking(kind, [CODE], stand_in={"instead": {kind.facts_path: endless}}) as (server, model):
         with pytest.raises(BadReply):
@@ -184,8 +188,8 @@ async def test_facts_without_end(kind: ServerKind, kind_of_answer: str, monkeypa
         assert (await ask(model)).text == CODE
 
 
-async def test_many_parts_may_take_more_than_one(kind: ServerKind, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adacoder.models.response_guard._LARGEST_PART", 5000)
+async def test_many_parts_may_take_more_than_one(kind: ServerKind, limit_part: Limit) -> None:
+    limit_part(5000)
     text = "x = 1\n" * 500
     for packet in (None, 1000):
         async with talking(kind, [Script(text, packet=packet)]) as (_, model):
@@ -193,8 +197,8 @@ async def test_many_parts_may_take_more_than_one(kind: ServerKind, monkeypatch: 
 
 
 @pytest.mark.parametrize("name", ["thought", "content"])
-async def test_parts_without_end(kind: ServerKind, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adacoder.models.served._MOST_CHARACTERS", 2000)
+async def test_parts_without_end(kind: ServerKind, name: str, limit: Limit) -> None:
+    limit(most_characters=2000)
     endless = raw(head(kind), then=repeat(part(kind, "word", name)))
     async with talking(kind, [endless, CODE]) as (server, model):
         with pytest.raises(BadReply, match=r"\(the reply does not end\)"):
@@ -340,13 +344,23 @@ ENVIRONMENTS = {
 
 
 @pytest.fixture
+def _every_host_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look up no name."""
+
+    async def yes(_: object) -> bool:
+        return True
+
+    monkeypatch.setattr("adacoder.models.address.Address.is_private", yes)
+
+
+@pytest.fixture
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
 
 
-@pytest.mark.usefixtures("_clean_environment")
+@pytest.mark.usefixtures("_clean_environment", "_every_host_is_private")
 @pytest.mark.parametrize("environment", ENVIRONMENTS.values(), ids=ENVIRONMENTS.keys())
 async def test_an_environment_that_cannot_be_followed(
     kind: ServerKind, environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
@@ -354,7 +368,6 @@ async def test_an_environment_that_cannot_be_followed(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     model = model_at(ELSEWHERE, kind=kind)
-    monkeypatch.setattr("adacoder.models.address.Address.is_private", _yes)
     with pytest.raises(CannotConnect) as caught:
         await ask(model)
     text = sentence(caught.value, ELSEWHERE)
@@ -377,10 +390,6 @@ async def test_of_this_machine_it_need_not_be_followed(
         assert (await ask(model)).text == CODE
 
 
-async def _yes(_: object) -> bool:
-    return True
-
-
 @pytest.mark.parametrize("key", ["k\u00e9y", "a\nb"])
 async def test_a_key_that_cannot_be_sent(kind: ServerKind, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(kind.kind.key, key)
@@ -395,11 +404,9 @@ async def test_a_key_that_cannot_be_sent(kind: ServerKind, key: str, monkeypatch
         assert {request.headers["authorization"] for request in server.seen} == {"Bearer key"}
 
 
+@pytest.mark.usefixtures("_every_host_is_private")
 @pytest.mark.parametrize("host", ["http://256.1.1.1:8000", "http://x/\x00", "http://\uff11\uff12\uff17.0.0.1"])
-async def test_an_address_that_only_looks_like_one(
-    kind: ServerKind, host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("adacoder.models.address.Address.is_private", _yes)
+async def test_an_address_that_only_looks_like_one(kind: ServerKind, host: str) -> None:
     model: ServedModel = model_at(host, kind=kind)
     with pytest.raises(ModelError, match=f"is not an address of an {kind.kind.name} server"):
         await model.reply(Ask(MESSAGES, max_tokens=8))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
@@ -280,8 +281,8 @@ async def test_a_server_that_loads_for_too_long(kind: ServerKind) -> None:
         assert (await ask(model)).text == CODE
 
 
-async def test_a_reply_that_does_not_end(kind: ServerKind, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adacoder.models.served._MOST_CHARACTERS", 100)
+async def test_a_reply_that_does_not_end(kind: ServerKind, limit: Callable[..., None]) -> None:
+    limit(most_characters=100)
     async with talking(kind, [Script("x" * 1000, token=10), CODE]) as (server, model):
         with pytest.raises(BadReply, match=r"\(the reply does not end\)"):
             await ask(model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -442,14 +443,16 @@ async def test_a_proxy_stands_between_this_machine_and_others(monkeypatch: pytes
         await proxy.until_idle()
 
 
-async def test_the_key_goes_only_to_a_host_that_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_key_goes_only_to_a_host_that_was_named(
+    ollama_is_at: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OLLAMA_API_KEY", "secret")
     async with talking(OLD, [CODE, CODE]) as (server, model):
         await ask(model)
         assert {request.headers.get("authorization") for request in server.seen} == {"Bearer secret"}
 
         server.seen.clear()
-        monkeypatch.setattr("adacoder.models.address._OLLAMA_PORT", server.port)
+        ollama_is_at(server.port)
         monkeypatch.delenv("OLLAMA_HOST", raising=False)
         unnamed = model_at(None)
         await ask(unnamed)

@@ -10,8 +10,8 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 import httpx
 import pytest
@@ -44,6 +44,7 @@ from support.standins.openai import Engine, Model, StandIn
 from support.standins.server import Script
 
 KEY = "sk-secret"
+ResolveBy: TypeAlias = Callable[[Callable[..., Awaitable[object]]], None]
 
 
 @pytest.fixture(autouse=True)
@@ -96,9 +97,11 @@ async def test_no_more_is_told_of_this_machine_or_an_account_than_needed(monkeyp
     [("http://127.0.0.1:{port}/v1", True), ("http://gpu:{port}/v1", False)],
     ids=["this machine", "in clear over a network"],
 )
-async def test_where_the_key_goes(url: str, is_sent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_where_the_key_goes(
+    url: str, is_sent: bool, resolve_by: ResolveBy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    resolve_to_this_machine(monkeypatch, "gpu")
+    resolve_by(to_this_machine("gpu"))
     async with StandIn([CODE]) as server:
         model = model_of(url.format(port=server.port))
         await ask(model)
@@ -123,15 +126,14 @@ async def test_no_cookie_of_a_server_is_sent_back() -> None:
     assert [request.headers.get("cookie") for request in seen] == [None, None]
 
 
-def resolve_to_this_machine(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    loop = asyncio.get_running_loop()
-    ask = loop.getaddrinfo
+def to_this_machine(*names: str) -> Callable[..., Awaitable[object]]:
+    ask = asyncio.get_running_loop().getaddrinfo
 
     async def resolve(host: str | bytes, port: int, **hints: int) -> object:
         name = host.decode() if isinstance(host, bytes) else host
         return await ask("127.0.0.1" if name in names else name, port, **hints)
 
-    monkeypatch.setattr(loop, "getaddrinfo", resolve)
+    return resolve
 
 
 async def test_no_proxy_stands_between_this_machine_and_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,9 +176,8 @@ async def test_a_public_number_is_refused(host: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", "a..b", "x" * 64])
-async def test_a_name_without_meaning(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    loop = asyncio.get_running_loop()
-    ask_system = loop.getaddrinfo
+async def test_a_name_without_meaning(name: str, resolve_by: ResolveBy) -> None:
+    ask_system = asyncio.get_running_loop().getaddrinfo
 
     async def resolve(host: str, port: int, **hints: int) -> object:
         if host == "nothing":
@@ -184,7 +185,7 @@ async def test_a_name_without_meaning(name: str, monkeypatch: pytest.MonkeyPatch
         # the system never gets such names, because nothing can encode them
         return await ask_system(host, port, **hints)
 
-    monkeypatch.setattr(loop, "getaddrinfo", resolve)
+    resolve_by(resolve)
     url = f"http://{name}:8000/v1"
     with pytest.raises(NotRunning) as caught:
         await opened(url)
@@ -193,11 +194,11 @@ async def test_a_name_without_meaning(name: str, monkeypatch: pytest.MonkeyPatch
     )
 
 
-async def test_a_name_of_which_nobody_tells_the_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_of_which_nobody_tells_the_meaning(resolve_by: ResolveBy) -> None:
     async def resolve(host: str, port: int, **hints: int) -> object:
         return await asyncio.Event().wait()
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+    resolve_by(resolve)
     with pytest.raises(NotRunning):
         await address.require_private(address.base_url("http://gpu:8000/v1"), OPENAI, seconds=0.05)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -235,13 +234,14 @@ def everything_in(folder: Path) -> set[Path]:
     return set(folder.rglob("*"))
 
 
-async def test_without_record_nothing_is_stored_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home, cwd, temporary = (tmp_path / name for name in ("home", "cwd", "tmp"))
-    for folder in (home, cwd, temporary):
+async def test_without_record_nothing_is_stored_anywhere(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, cwd = tmp_path / "home", tmp_path / "cwd"
+    for folder in (home, cwd):
         folder.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.chdir(cwd)
     module = home / "shop" / "pkg" / "places.py"
     module.parent.mkdir(parents=True)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from adacoder.domain import Ended, Message, Reply
-from adacoder.models import served
 from adacoder.models.errors import BadReply, Stalled, TooSlow
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines
@@ -312,11 +311,10 @@ async def refused(error: type[Exception], window: Window) -> None:
     ],
 )
 async def test_however_a_stream_was_closed_the_next_request_is_answered_soon(
-    kind: ServerKind, script: Script, close: Callable[[Window], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
+    kind: ServerKind, script: Script, close: Callable[[Window], Awaitable[None]], limit: Callable[..., None]
 ) -> None:
     """Every closed stream wedges a model of 7 billion parameters. Its speed is not known yet."""
-    monkeypatch.setattr(served, "_LONGEST_WRITING", 3)
-    monkeypatch.setattr(served, "_MOST_CHARACTERS", 4000)
+    limit(longest_writing=3, most_characters=4000)
     scripts = iter([script])
     deadlines = Deadlines(loaded=0.3, next=0.6, sign=0.1)
     async with (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ WINDOWS, ROUTER = "011014AC", "0101A8C0"
 
 
 @pytest.fixture
-def wsl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def wsl(tmp_path: Path, ollama_is_at: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Simulate WSL with a network of its own, in which nothing listens."""
     monkeypatch.delenv("OLLAMA_HOST", raising=False)
     for name in ("kernel", "routes", "mirrored"):
@@ -31,8 +31,7 @@ def wsl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "routes").write_text(ROUTES.format(gateway=WINDOWS))
     with socket.socket() as taken:  # bound, and not listening
         taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        monkeypatch.setattr("adacoder.models.address._OLLAMA_PORT", port)
+        ollama_is_at(taken.getsockname()[1])
         yield tmp_path
 
 
@@ -50,9 +49,9 @@ async def test_who_has_ollama_nowhere_is_told_of_both_places(wsl: Path, monkeypa
     assert "OLLAMA_HOST=0.0.0.0" in str(told.value)
 
 
-def test_what_listens_here_comes_first(wsl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_listens_here_comes_first(wsl: Path, ollama_is_at: Callable[[int], None]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        monkeypatch.setattr("adacoder.models.address._OLLAMA_PORT", listening.getsockname()[1])
+        ollama_is_at(listening.getsockname()[1])
         assert address(None).url.startswith("http://127.0.0.1:")
 
 
