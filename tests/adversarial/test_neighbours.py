@@ -14,8 +14,11 @@ import pytest
 
 from adacoder.domain import FailureKind, Level
 from adversarial.beside import neighbours
+from support.evaluating import until_called
 
 pytestmark = pytest.mark.isolation
+CALLED = "LIBC.prctl(15, b'beacon', 0, 0, 0)\n"
+"""It shows other processes that an evaluation has come so far."""
 
 POISONS = {
     "modes": "return each(lambda place: os.chmod(place, 0o711))",
@@ -93,8 +96,9 @@ evaluation.
 async def test_what_is_done_to_folders_reaches_no_other_evaluation(name: str, level: Level, tmp_path: Path) -> None:
     async with neighbours(tmp_path, level) as beside:
         before = await beside.told("return look()")
-        runs = asyncio.create_task(beside.told("own = os.getcwd()\ntime.sleep(0.5)\nos.chdir(own)\nreturn look()"))
-        await asyncio.sleep(0.2)
+        slow = f"own = os.getcwd()\n{CALLED}time.sleep(0.5)\nos.chdir(own)\nreturn look()"
+        runs = asyncio.create_task(beside.told(slow))
+        await until_called("beacon")
         changed = await beside.told(POISONS[name])
         assert int(changed) <= OWN_NAMES
         assert await runs == before
@@ -152,10 +156,10 @@ SIGHTS = {
     """,
 }
 BEACON = """
-    LIBC.prctl(15, b"beacon", 0, 0, 0)
     open("beacon", "w").close()
     os.mkdir("inner")
     open("inner/beacon", "w").close()
+    LIBC.prctl(15, b"beacon", 0, 0, 0)
     time.sleep(2)
     return 2
 """
@@ -166,19 +170,19 @@ async def test_who_runs_beside_it_is_not_seen(name: str, level: Level, tmp_path:
     async with neighbours(tmp_path, level) as beside:
         await beside.told("return 2")
         runs = asyncio.create_task(beside.told(BEACON))
-        await asyncio.sleep(0.8)
+        await until_called("beacon")
         assert await beside.told(SIGHTS[name]) == "[]"
         assert await runs == "2"
 
 
-async def test_who_runs_beside_it_can_be_seen_where_nothing_keeps_them_apart(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["its name among processes", "a list of folders"])
+async def test_who_runs_beside_it_can_be_seen_where_nothing_keeps_them_apart(name: str, tmp_path: Path) -> None:
     async with neighbours(tmp_path, Level.NONE) as beside:
         await beside.told("return 2")
-        for name in ("its name among processes", "a list of folders"):
-            runs = asyncio.create_task(beside.told(BEACON))
-            await asyncio.sleep(0.8)
-            assert await beside.told(SIGHTS[name]) != "[]"
-            assert await runs == "2"
+        runs = asyncio.create_task(beside.told(BEACON))
+        await until_called("beacon")
+        assert await beside.told(SIGHTS[name]) != "[]"
+        assert await runs == "2"
 
 
 # --- floods ----------------------------------------------------------------------------------
@@ -206,10 +210,11 @@ SLOW = "one folder in another"
 @pytest.mark.parametrize("name", FLOODS)
 async def test_a_flood_ends_who_let_it_loose_and_nobody_else(name: str, level: Level, tmp_path: Path) -> None:
     async with neighbours(tmp_path, level) as beside:
-        honest = "for number in range(60):\n    open(str(number), 'w').write('own')\n    time.sleep(0.02)\nreturn 2"
+        writes = "for number in range(60):\n    open(str(number), 'w').write('own')\n    time.sleep(0.02)\n"
+        honest = f"{CALLED}{writes}return 2"
         assert await beside.told("return 2") == "2"
         runs = [asyncio.create_task(beside.told(honest))]
-        await asyncio.sleep(0.1)
+        await until_called("beacon")
         failure = (await beside.evaluate(FLOODS[name], 20.0 if name != SLOW else 3.0)).failure
         assert failure is not None
         if name != SLOW or failure.kind is not FailureKind.TIMED_OUT:
@@ -230,10 +235,10 @@ async def test_files_without_a_name_count_too(tmp_path: Path, level: Level) -> N
         return 2
     """
     write = "open({!r}, 'wb').write(bytes(8 << 20))\n"
-    large = write.format("large") + "time.sleep(0.5)\n" + write.format("more") + "return 2"
+    large = write.format("large") + f"{CALLED}time.sleep(0.5)\n" + write.format("more") + "return 2"
     async with neighbours(tmp_path, level) as beside:
         runs = asyncio.create_task(beside.told(large))
-        await asyncio.sleep(0.1)
+        await until_called("beacon")
         verdict = await beside.evaluate(flood)
         assert verdict.failure is not None
         if level is Level.FULL:
@@ -251,10 +256,10 @@ async def test_who_fills_its_own_folder_leaves_room_for_others(tmp_path: Path, l
         finally:
             time.sleep(1)
     """
-    large = "time.sleep(0.6)\nopen('large', 'wb').write(bytes(8 << 20))\nreturn 2"
+    large = f"{CALLED}time.sleep(0.6)\nopen('large', 'wb').write(bytes(8 << 20))\nreturn 2"
     async with neighbours(tmp_path, level) as beside:
         runs = asyncio.create_task(beside.told(large))
-        await asyncio.sleep(0.1)
+        await until_called("beacon")
         failure = (await beside.evaluate(fill)).failure
         assert failure is not None
         assert failure.kind in (FailureKind.EXCEPTION, FailureKind.KILLED)

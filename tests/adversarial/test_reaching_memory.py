@@ -13,13 +13,14 @@ import pytest
 
 from adacoder.domain import Level
 from adversarial.beside import neighbours
+from support.evaluating import until_called
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.isolation
 
-VICTIM = "open('victim', 'w').close()\ntime.sleep(3)\nreturn 'wanted'"
+VICTIM = "open('victim', 'w').close()\nLIBC.prctl(15, b'victim', 0, 0, 0)\ntime.sleep(3)\nreturn 'wanted'"
 REACH = """
 VECTORS = ctypes.c_void_p * 2
 ADDRESS = ctypes.addressof(ctypes.create_string_buffer(8))
@@ -70,7 +71,7 @@ async def reached(level: Level, folder: Path) -> str:
     """Return what an evaluation reaches of others while one of them runs."""
     async with neighbours(folder, level) as beside:
         victim = asyncio.create_task(beside.evaluate(VICTIM))
-        await asyncio.sleep(0.5)
+        await until_called("victim")
         told = await beside.told(REACH.replace("{others}", str(level is Level.NONE)))
         assert (await victim).passed
         return told

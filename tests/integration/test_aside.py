@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,8 +17,6 @@ from adacoder import programs
 from adacoder.aside import BrokenError, aside, in_a_process
 from adacoder.domain import TargetError
 from adacoder.source.examples import examples
-
-EVER = 3600.0
 
 
 def runs(pid: int) -> bool:
@@ -67,27 +65,44 @@ async def test_all_that_begins_in_the_block_has_the_process() -> None:
     assert await pid() == os.getpid()
 
 
-async def test_cancelling_stops_the_work() -> None:
+async def read_by_another(pipe: Path) -> int:
+    """Wait until a process reads a pipe. Return its other end."""
+    async with asyncio.timeout(20):
+        while True:
+            with suppress(OSError):
+                return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path / "pipe"
+
+
+async def test_cancelling_stops_the_work(pipe: Path) -> None:
     async with in_a_process():
         first = await aside(os.getpid)
-        working = asyncio.create_task(aside(time.sleep, EVER))
+        working = asyncio.create_task(aside(Path.read_bytes, pipe))
         waiting = asyncio.create_task(aside(os.getpid))
-        await asyncio.sleep(0.05)
+        end = await read_by_another(pipe)
         assert runs(first)
         working.cancel()
         with pytest.raises(asyncio.CancelledError):
             await working
         assert not runs(first)
         assert await waiting != first, "whoever waited is served by another process"
+    os.close(end)
 
 
-async def test_who_only_waits_stops_nobody() -> None:
+async def test_who_only_waits_stops_nobody(pipe: Path) -> None:
     async with in_a_process():
         first = await aside(os.getpid)
-        working = asyncio.create_task(aside(time.sleep, 0.2))
+        working = asyncio.create_task(aside(Path.read_bytes, pipe))
         waiting = asyncio.create_task(aside(os.getpid))
-        await asyncio.sleep(0.05)
+        end = await read_by_another(pipe)
         waiting.cancel()
+        os.close(end)
         await asyncio.gather(working, waiting, return_exceptions=True)
         assert await aside(os.getpid) == first
 

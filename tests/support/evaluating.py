@@ -6,7 +6,7 @@ import asyncio
 import doctest
 import os
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
@@ -21,7 +21,7 @@ from adacoder.sandbox.probe import PROBER, Prober
 from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,37 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110  # The condition is about other processes, which set no Event.
             await asyncio.sleep(0.01)
+
+
+async def until_called(name: str) -> None:
+    """Wait until a process that descends from this one has given itself a name, with PR_SET_NAME of prctl(2)."""
+
+    def is_there() -> bool:
+        parents = dict(_parents())
+        inside = {os.getpid()}
+        while more := {pid for pid, parent in parents.items() if parent in inside} - inside:
+            inside |= more
+        return any(_name_of(pid) == name for pid in inside)
+
+    await until(is_there)
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            yield int(process.name), parent_of(int(process.name))
+
+
+def _name_of(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    return ""
+
+
+def threads_of(pid: int) -> int:
+    with suppress(OSError):
+        return sum(1 for _ in Path(f"/proc/{pid}/task").iterdir())
+    return 0
 
 
 def processes_in(folder: Path) -> list[int]:

@@ -9,6 +9,7 @@ import pytest
 
 from integration.lsp.client import Client, ResponseError
 from integration.lsp.texts import BODY, GOOD, STUB, UNENDING, told_of
+from support.evaluating import threads_of, until
 from support.standins.ollama import StandIn
 
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
@@ -185,24 +186,33 @@ async def test_what_is_generated_leaves_evidence(editor: Client) -> None:
     assert not item["isCurrent"]
 
 
+SLOW = "import threading, time; threading.Timer(60, print).start(); time.sleep({})"
+"""An example that shows by a second thread that it runs."""
+
+
+def runs(editor: Client) -> bool:
+    """Return whether an evaluation has started a thread."""
+    return any(threads_of(pid) > 1 for pid in editor.descendants())
+
+
 async def test_of_a_text_that_changed_meanwhile_there_is_no_coverage(editor: Client) -> None:
-    slow = STUB.replace('    >>> initials("ada', '    >>> import time; time.sleep(1)\n    >>> initials("ada', 1) + BODY
+    slow = STUB.replace('    >>> initials("ada', f'    >>> {SLOW.format(1)}\n    >>> initials("ada', 1) + BODY
     uri = await editor.write("slow.py", slow)
     found = await checked(editor, textDocument={"uri": uri}, coverage=True)
     assert found["results"][0]["coverage"], "the control"
     _, answering = await editor.begin("adacoder/check", {"textDocument": {"uri": uri}, "coverage": True})
-    await asyncio.sleep(0.2)
+    await until(lambda: runs(editor))
     await editor.change(uri, "def initials", "A = 1\n\n\ndef initials")
     (result,) = (await asyncio.wait_for(answering, 20))["results"]
     assert (result["status"], result["coverage"]) == ("verified", None)
 
 
 async def test_a_run_can_be_cancelled(editor: Client) -> None:
-    slow = 'def f():\n    """F.\n\n    >>> import time; time.sleep(60)\n    >>> f()\n    1\n    """\n    return 1\n'
+    slow = f'def f():\n    """F.\n\n    >>> {SLOW.format(60)}\n    >>> f()\n    1\n    """\n    return 1\n'
     uri = await editor.write("slow.py", slow)
     editor.settings = {"timeout": 90}
     number, answering = await editor.begin("adacoder/check", {"textDocument": {"uri": uri}})
-    await asyncio.sleep(0.2)
+    await until(lambda: runs(editor))
     await editor.cancel(number)
     with pytest.raises(ResponseError) as caught:
         await asyncio.wait_for(answering, 20)

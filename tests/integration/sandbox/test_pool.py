@@ -18,7 +18,7 @@ from adacoder.sandbox.host import PROCESSORS, Host
 from adacoder.sandbox.pool import PAUSE_SECONDS, TemplatePool, Upkeep
 from adacoder.sandbox.probe import probe
 from adacoder.sandbox.unavailable import SandboxError
-from support.evaluating import Workspace, examples, parent_of, processes_in, program, until, workspace
+from support.evaluating import Workspace, examples, parent_of, processes_in, program, threads_of, until, workspace
 from support.levels import LEVELS, NONE
 from support.paths import TESTS
 from support.sampling import sampled
@@ -50,13 +50,6 @@ def evaluations_in(folder: Path) -> list[int]:
 def running_in(folder: Path) -> list[int]:
     """Return the processes whose candidate has started a thread."""
     return [pid for pid in evaluations_in(folder) if threads_of(pid) > 1]
-
-
-def threads_of(pid: int) -> int:
-    try:
-        return sum(1 for _ in Path(f"/proc/{pid}/task").iterdir())
-    except FileNotFoundError:
-        return 0
 
 
 def templates_in(folder: Path) -> set[int]:
@@ -516,14 +509,14 @@ async def test_a_template_that_is_killed_while_it_evaluates_is_not_the_candidate
     assert (await task).passed
 
 
-async def test_an_interpreter_that_cannot_start_is_told_apart_from_a_candidate(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(process, "TEMPLATE", ws.folder / "missing.py")
-    with pytest.raises(SandboxError, match=r"^The interpreter .* does not start: .*missing\.py"):
-        await ws.evaluate(GOOD)
-    monkeypatch.undo()
-    assert (await ws.evaluate(GOOD)).passed
+async def test_an_interpreter_that_cannot_start_is_told_apart_from_a_candidate(venv: Workspace) -> None:
+    python = venv.folder / ".venv/bin/python"
+    venv.host()
+    python.unlink()
+    with pytest.raises(SandboxError, match=r"^The interpreter .*python does not start: .*No such file"):
+        await venv.evaluate(GOOD)
+    python.symlink_to(PYTHON)
+    assert (await venv.evaluate(GOOD)).passed
 
 
 @pytest.mark.parametrize("best", LEVELS)
