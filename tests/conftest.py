@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from functools import partial
 from pathlib import Path
 
@@ -103,6 +104,23 @@ async def ws(tmp_path: Path) -> AsyncIterator[Workspace]:
     """Open a workspace with an evaluator of its own."""
     async with workspace(tmp_path) as opened:
         yield opened
+
+
+@pytest.fixture
+def not_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate a user who is not root, because root may write anything."""
+    may = os.access
+
+    def access(place: os.PathLike[str] | str, mode: int) -> bool:
+        return may(place, mode) and (mode != os.W_OK or Path(place).stat().st_mode & 0o222 != 0)
+
+    monkeypatch.setattr(os, "access", access)
+
+
+@pytest.fixture
+async def resolve_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Awaitable[object]]], None]:
+    """Return a function that replaces the look-up of names in the event loop."""
+    return lambda resolve: monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
 
 
 @pytest.fixture

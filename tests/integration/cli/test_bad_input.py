@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.sandbox.isolation.locks import Locks
+from adacoder.sandbox.probe import PROBER
 from support.commandline import GOOD_REPLY, MODEL, SOLVED, STUB, WRONG_REPLY, Desk, Ran
 from support.standins.ollama import Body, Ending, Model, Script, StandIn
 
@@ -165,16 +166,10 @@ def test_what_looks_like_it_and_works(text: str, options: tuple[str, ...], desk:
     assert "return (a * a + b * b) ** 0.5" in (desk.folder / UNTOUCHED).read_text("utf-8")
 
 
-def test_a_read_only_file_is_not_written(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("not_root")
+def test_a_read_only_file_is_not_written(desk: Desk) -> None:
     path = desk.write(STUB)
     path.chmod(0o444)
-    may = os.access
-
-    def access(place: os.PathLike[str] | str, mode: int) -> bool:
-        """Simulate a user who is not root, because root may write anything."""
-        return may(place, mode) and (mode != os.W_OK or Path(place).stat().st_mode & 0o222 != 0)
-
-    monkeypatch.setattr(os, "access", access)
     ran = replace(CONTROL, text=None).on(desk)
     assert ran.code == 2
     assert "cannot be written" in ran.error_lines[-1]
@@ -206,7 +201,7 @@ def test_what_stops_every_function_is_told_once(desk: Desk) -> None:
 def nothing_isolates(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a machine without bubblewrap, whose kernel has no Landlock."""
     monkeypatch.setenv("PATH", str(empty))
-    monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: Locks(0, os.uname().machine))
+    monkeypatch.setattr(PROBER, "locks", lambda: Locks(0, os.uname().machine))
 
 
 def test_without_isolation_nothing_runs_unless_that_is_accepted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, Coverage, Example, Failure, FailureKind, Outcome, SourceLine, Status, Verdict
 from adacoder.journal import Journal
+from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host, Program
 from adacoder.sandbox.unavailable import SandboxError
 from adacoder.source.locate import locate
@@ -440,22 +441,27 @@ def test_what_failed_has_no_coverage(desk: Desk) -> None:
     assert passed["coverage"] == {"lines": 4, "reached": [20, 21, 22, 23], "unreached": [], "branches": []}
 
 
+class FailingByLine(Host):
+    """A host whose second runs, which observe lines, fail."""
+
+    failing: FailureKind | SandboxError | None
+
+    async def evaluate(self, program: Program, examples: Sequence[Example], *, timeout: float) -> Verdict:  # noqa: ASYNC109
+        if not program.by_line or self.failing is None:
+            return await super().evaluate(program, examples, timeout=timeout)
+        if isinstance(self.failing, SandboxError):
+            raise self.failing
+        return Verdict(Failure(self.failing, "It took too long."))
+
+
 @isolated
 @pytest.mark.parametrize("failing", [None, FailureKind.TIMED_OUT, SandboxError("There is no isolation.")])
 async def test_a_second_run_that_fails_leaves_the_verdict_as_it_is(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch, failing: FailureKind | SandboxError | None
+    ws: Workspace, failing: FailureKind | SandboxError | None
 ) -> None:
-    evaluate = Host.evaluate
-
-    # like the real one
-    async def failing_by_line(host: Host, what: Program, examples: Sequence[Example], *, timeout: float) -> Verdict:  # noqa: ASYNC109
-        if not what.by_line or failing is None:
-            return await evaluate(host, what, examples, timeout=timeout)
-        if isinstance(failing, SandboxError):
-            raise failing
-        return Verdict(Failure(failing, "It took too long."))
-
-    monkeypatch.setattr(Host, "evaluate", failing_by_line)
+    host = FailingByLine(find(None, ws.folder, ws.folder), ws.folder, least=ws.least)
+    host.failing = failing
+    ws.hosts.append(host)
     path = ws.folder / "m.py"
     path.write_text(HANDLER, encoding="utf-8")
     target = locate(HANDLER, path, ws.folder, qualname="look")

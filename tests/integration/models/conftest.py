@@ -1,9 +1,8 @@
-"""What tests change about this machine, and about limits that a test could not reach."""
+"""Simulated limits and ports that many tests of models share."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import pytest
 
@@ -25,9 +24,3 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def ollama_is_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Return a function that changes Ollama's default port, because a real Ollama may listen at its own."""
     return lambda port: monkeypatch.setattr(address, "_OLLAMA_PORT", port)
-
-
-@pytest.fixture
-async def resolve_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Awaitable[object]]], None]:
-    """Return a function that replaces the look-up of names in the event loop."""
-    return lambda resolve: monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)

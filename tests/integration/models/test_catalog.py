@@ -244,19 +244,18 @@ async def test_what_is_no_ollama_is_told() -> None:
             await question("127.0.0.1:1")
 
 
-async def test_of_many_models_few_are_looked_at_and_fewer_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "_MOST_MODELS", 150)
+async def test_of_many_models_few_are_looked_at_and_fewer_asked_about() -> None:
     silent = Script(status=500, body="broken")
     many = [(f"model{number}:7b", 1.0) for number in range(1000)]
     async with StandIn(instead={"/api/tags": tags(*many), "/api/show": silent}) as server:
         found = await installed(server.host)
-        assert (len(found), found.others) == (150, 850)
+        assert (len(found), found.others) == (500, 500)
         assert found[0].name == "model0:7b"
         assert await best(server.host) is None
         assert len(shown(server)) <= 50
         listed = await described(server.host)
-        assert (len(listed), listed.others) == (150, 850)
-        assert len(shown(server)) <= 200
+        assert (len(listed), listed.others) == (500, 500)
+        assert len(shown(server)) <= 550
 
 
 async def test_a_model_with_an_endless_name_is_not_looked_at() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 
 import pytest
 
@@ -152,14 +152,14 @@ def test_a_base_url_is_never_guessed(written: str | None, monkeypatch: pytest.Mo
         (["10.1.2.3", "8.8.8.8"], False),
     ],
 )
-async def test_what_is_at_home(numbers: list[str], at_home: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_at_home(numbers: list[str], at_home: bool, resolve_by: Callable[..., None]) -> None:
     """A name is local if all its addresses are."""
 
     async def resolve(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
         assert (host, port) == ("gpu", 8000)
         return [(None, None, 6, "", (number, port)) for number in numbers]
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+    resolve_by(resolve)
     assert await base_url("http://gpu:8000/v1").is_private() is at_home
 
 
