@@ -22,8 +22,7 @@ from adacoder.privacy.encodings import MASK, decoded
 READING = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
     READING |= getattr(os, _flag, 0)
-"""Flags to open a file without following links and without waiting. Flags that the system does not support are left
-out."""
+"""Flags to open a file without following links and without waiting, as far as the system supports them."""
 
 MOST_BYTES = 64 * 1024
 """Number of bytes at the beginning of a file that are searched."""
@@ -113,8 +112,7 @@ class _Form:
     entropy: float
     """Minimum entropy of a secret, in bits per character."""
     signs: tuple[str, ...]
-    """Literal texts in lower case. Each match contains at least one of them. A text without them need not be
-    searched."""
+    """Literal texts in lower case. Each match contains one of them. A text without them need not be searched."""
     source: str
 
     @cached_property

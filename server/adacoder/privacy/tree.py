@@ -36,14 +36,12 @@ _NOT_WALKED = frozenset(
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs"),
     }
 )
-"""Folders that are installed from elsewhere or can be recreated. They are not searched, because they are large and
-rarely contain secrets."""
+"""Folders that are not searched, because they are large, rarely contain secrets, and can be made again."""
 _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
 _OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
 _UNSETTLED_NS = 2_000_000_000
-"""A listing is not kept if the folder changed this shortly before. The folder may have changed again in the same tick
-of its clock."""
+"""A listing is not kept if the folder changed this shortly before: the clock may not show the next change."""
 _KEPT = 1024
 
 _NAMED = "its name"
@@ -254,10 +252,7 @@ def _is_walked(name: str, parent: str) -> bool:
 
 
 def _target(folder: str, name: str) -> str | None:
-    """Return the path to hide for an entry; None if there is none.
-
-    The path is the entry itself. If the entry is a link, the path is its target, if that is private.
-    """
+    """Return the path to hide: the entry itself, or the target of a link if that is private. Else return None."""
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many
         return path if os.path.exists(path) else None  # noqa: PTH110  # many

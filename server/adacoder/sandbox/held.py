@@ -10,13 +10,10 @@ from pathlib import Path
 from adacoder.sandbox.isolation import LIMITS
 
 _SHARED = re.compile(rb"^\S+ ...s (?:\S+ +){2}\d+\b(?! +/(?:usr|lib)/)", re.MULTILINE)
-"""Matches a shared mapping, unless it is of a system file. Confined processes cannot write to system files, and the C
-library maps one.
-"""
+"""Matches a shared mapping, but not of a system file: the C library maps one, and confined code cannot write it."""
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
 _MOST_WAITING = 2
-"""The waits of this many threads count. Often one thread waits for another, and both have waited for a processor.
-"""
+"""The waits of this many threads count. Often one thread waits for another, and both have waited for a processor."""
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 
 

@@ -56,15 +56,12 @@ PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 _MOST_TIMES = 20
 """An evaluation that has to wait for a processor may take this multiple of its timeout."""
 _UNFINISHED = 1.25
-"""Factor for the measured time that a process waited. The measured time is too low, because the kernel counts a wait
-only when it ends."""
+"""Factor for the measured wait for a processor. The kernel counts a wait only when it ends."""
 _EXPIRING_SECONDS = 0.1
 """Seconds between two checks of an evaluation whose timeout has passed."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
-"""`_LOOKED_SECONDS` is the minimum time between two searches for private files that docstrings may see. The searches
-may take at most 1 / `_SHARE` of the time.
-"""
+"""At least `_LOOKED_SECONDS` between two searches for private files. They take at most 1 / `_SHARE` of the time."""
 _MOST_RUNS = 3
 """Maximum number of runs of an evaluation whose runs cannot be used."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
@@ -80,10 +77,7 @@ def turns_for_all() -> asyncio.Semaphore:
 def _by_what_holds(
     method: Callable[Concatenate[Host, P], Awaitable[T]],
 ) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
-    """Decorate a method of Host. If it fails and the proof of isolation is old, prove isolation again and retry.
-
-    A proof is old if it is from an earlier start of AdaCoder.
-    """
+    """Decorate a method of Host: if it fails and an earlier start proved the isolation, prove it again and retry."""
 
     @wraps(method)
     async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
@@ -198,7 +192,7 @@ class Host:
             taken = await self._templates.take(recipe)
             try:
                 await self._follow(taken, judge, program, seconds)
-                holds = taken.holds and recipe.visible == self._visible(program, recheck=0.0)
+                holds = taken.holds and recipe.visible == self._visible(program, age=0.0)
                 if holds and not (left and judge.cut_short and taken.gone):
                     return judge
             finally:
@@ -293,9 +287,9 @@ class Host:
         group = self._importers.group if is_standing else 1
         return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, group)
 
-    def _visible(self, program: Program, *, recheck: float = RECHECK_SECONDS) -> VisiblePaths:
-        """Return the files that the program may see. `recheck` is as in `find_visible`."""
-        view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, recheck=recheck)
+    def _visible(self, program: Program, *, age: float = RECHECK_SECONDS) -> VisiblePaths:
+        """Return the files that the program may see. `age` is as in `find_visible`."""
+        view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, age=age)
         if not program.is_withheld:
             return view
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
@@ -311,7 +305,7 @@ class Host:
         await asyncio.sleep(max(0.0, self._looked + self._pause - time.monotonic()))
         del self._looks[recipe]  # Evaluations that end from now on wait for the next search.
         began = time.monotonic()
-        shows = recipe.visible == self._visible(program, recheck=0.0)
+        shows = recipe.visible == self._visible(program, age=0.0)
         self._looked = time.monotonic()
         self._pause = max(_LOOKED_SECONDS, _SHARE * (self._looked - began))
         return shows

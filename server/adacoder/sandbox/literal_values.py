@@ -20,8 +20,7 @@ _LONGEST = 20_000
 _DEEPEST = 50
 """Maximum nesting of brackets in a text that is parsed."""
 _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?)""")
-"""Matches a string literal. If the string is not closed, it matches the rest of the line, so that no part of the text
-is searched twice."""
+"""Matches a string literal; if it is not closed, the rest of the line. So no text is searched twice."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
 """Matches an operator in a literal whose strings and exponents are removed."""
 _PIECE = re.compile(rf"{_STRING.pattern}|[^,\[\]{{}}()'\"]+|.", re.DOTALL)

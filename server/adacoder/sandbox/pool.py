@@ -41,8 +41,7 @@ class Upkeep:
     recheck: float = 1.0
     """Time between two checks of the files that a template imported."""
     every: float = 0.5
-    """Minimum time between two new templates that only save imports. It matters because `check` goes through many files
-    in a row."""
+    """Minimum time between two templates that only save imports, because `check` goes through many files."""
     warm: float = WARM_SECONDS
     """Timeout for one import in a template."""
 
@@ -417,10 +416,7 @@ class _Stamps:
     """Detects changes of files."""
 
     def __init__(self, files: Iterable[Path], since: int, recheck: float) -> None:
-        """`since` is a time before the files were read, in nanoseconds of the system's clock.
-
-        `recheck` is the time in seconds between two checks.
-        """
+        """`since`, in nanoseconds of the clock, is before the files were read. Checks are `recheck` seconds apart."""
         self._recheck = recheck
         self._known = _stamps(files)
         # A file that changed while the template started may have been read before its change.

@@ -29,7 +29,7 @@ from adacoder.sandbox.isolation.none import Unconfined
 from adacoder.sandbox.isolation.scratch import SHORT, scratch
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.isolation.system_programs import environment, program_of_others, program_of_system
-from adacoder.sandbox.probe_record import BASIS, Basis
+from adacoder.sandbox.probe_record import Basis
 from adacoder.sandbox.process import Evaluation, Permit, Recipe, TemplateProcess
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.unavailable import SandboxError
@@ -148,7 +148,7 @@ class Prober:
     program: Callable[[str], Path | None] = program_of_system
     """Finds a program of the system by its name."""
     locks: Callable[[], Locks | None] = locks
-    basis: Basis = BASIS
+    basis: Basis = field(default_factory=Basis)
     since_boot: Callable[[], float] = _since_boot
     begun_seconds: float = 0.005
     """`meanwhile` is called this many seconds after the test of a mechanism has started."""

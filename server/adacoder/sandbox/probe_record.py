@@ -58,9 +58,6 @@ class Basis:
     """Files whose contents count."""
 
 
-BASIS = Basis()
-
-
 # --- the file --------------------------------------------------------------------------------
 
 

@@ -281,10 +281,7 @@ class TemplateProcess:
         return is_good and (self.pid is None or shares_memory(self.pid) is False)
 
     async def _watch(self) -> None:
-        """End the template if an import takes too much memory, fills the disk, or starts too many threads.
-
-        No evaluation of the template runs during an import.
-        """
+        """End the template, which runs no evaluation, if an import takes too much memory, disk or threads."""
         scratch, pid = self.scratch_on_disk, self.pid
         while pid is not None:
             await asyncio.sleep(_WATCHED_SECONDS)
@@ -354,10 +351,7 @@ class TemplateProcess:
         return [pid for pid in children(parent) if pid != self.pid and _group_of(pid) == group] if parent else []
 
     async def sweep(self, group: int | None) -> bool:
-        """Kill the orphans of a group. Return True if no orphan is left.
-
-        A process may have forked just before it was killed. So this is repeated until no orphan is found.
-        """
+        """Kill the orphans of a group until none is found, as each may have forked. Return True if none is left."""
         try:
             async with asyncio.timeout(_DYING_SECONDS):
                 while orphans := self.orphans(group):

@@ -157,10 +157,7 @@ class Judge:
         self.trace = trace
 
     def ended(self, missing: tuple[str, ...]) -> None:
-        """Handle the end of all examples.
-
-        `missing` has the names that are still undefined. Examples may have defined some since the import.
-        """
+        """Handle the end of all examples. `missing` has the names that they have left undefined."""
         if self._verdict.answers(self.examples):
             self.cut_short = None
         self._verdict = replace(self._verdict, undefined=missing)
@@ -315,10 +312,7 @@ class Judge:
         return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
 
     def _undefined_name(self) -> Failure | None:
-        """Return the failure for undefined names; None if there are none.
-
-        If an example raised NameError for such a name, the failure names the example.
-        """
+        """Return the failure for undefined names, if any. It names an example that raised NameError for one of them."""
         missing = self._verdict.undefined
         if not missing:
             return None

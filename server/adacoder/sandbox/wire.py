@@ -63,8 +63,7 @@ class Raised:
     line: int | None
     """Innermost line of the candidate that the exception passed through. Lines of the module are counted from 1."""
     origin: str
-    """`example` if a line of the example raised the exception, `syntax` if the example does not compile, else empty.
-    """
+    """`example` if a line of the example raised the exception, `syntax` if it does not compile, else empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from adacoder.domain import Level
 from adacoder.sandbox import probe_record
 from adacoder.sandbox.host import IsolationRefused
 from adacoder.sandbox.probe import FAILED_SECONDS, Prober, Proof
-from adacoder.sandbox.probe_record import BASIS
+from adacoder.sandbox.probe_record import Basis
 from adacoder.settings import Settings
 from support.evaluating import workspace
 from support.examining import UNREACHABLE, finding
@@ -181,7 +181,7 @@ def test_what_it_rests_on_may_not_have_changed(
 ) -> None:
     state = tmp_path / "max_user_namespaces"
     state.write_text("1000\n", encoding="utf-8")
-    basis = replace(BASIS, states=(*BASIS.states, str(state)))
+    basis = Basis(states=(*Basis().states, str(state)))
     next_start(basis=basis)
     state.write_text("1000\n", encoding="utf-8")
     assert next_start(basis=basis).is_recorded, "the control: it is the content that counts"
@@ -199,7 +199,7 @@ def test_where_it_cannot_be_told_whether_the_machine_was_started_anew_nothing_is
     cache: Path, tmp_path: Path
 ) -> None:
     for _ in range(2):
-        assert not next_start(basis=replace(BASIS, boot=str(tmp_path / "nothing"))).is_recorded
+        assert not next_start(basis=Basis(boot=str(tmp_path / "nothing"))).is_recorded
     assert not cache.exists()
 
 

@@ -43,8 +43,7 @@ _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
 )
-"""Imports that every template makes, because they are so common. The modules are small and have no visible submodules.
-"""
+"""Common imports that every template makes. The modules are small and have no visible submodules."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,7 @@ _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
-"""Maximum bytes of a file, lines of all `.pth` files, and entries of a folder. Real files and folders are far smaller.
-"""
+"""Maximum bytes of a file, lines of all `.pth` files, and entries of a folder. Real ones are far smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +81,7 @@ def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
 
 
 def described(path: Path) -> Interpreter:
-    """Return the description of the interpreter at `path`. It is cached, because `describe` is slow.
-
-    The description is renewed after an installation, and at intervals.
-    """
+    """Return a cached description of the interpreter. It is renewed after an installation, and at intervals."""
     prefix = path.parent.parent
     places = (path, prefix / "pyvenv.cfg", *_packages(prefix))
     return _described_once(path, tuple(map(_changed, places)), int(time.monotonic() / _AGAIN_SECONDS))

@@ -78,27 +78,22 @@ class VisiblePaths:
 
 
 def find_visible(
-    interpreter: Interpreter,
-    workspace: Path,
-    module: Module,
-    wishes: Wishes = NO_WISHES,
-    *,
-    recheck: float = RECHECK_SECONDS,
+    interpreter: Interpreter, workspace: Path, module: Module, wishes: Wishes = NO_WISHES, age: float = RECHECK_SECONDS
 ) -> VisiblePaths:
     """Return the files that `module` of `workspace` may see when `interpreter` runs it.
 
     As long as nothing changed, the results are equal, so a process that was started with an earlier result can be used.
-    `recheck` is as in `_Search.found`; 0 for a check after a run. If this check finds that the run may have seen too
-    much, the results of the run must be discarded.
+    The result of a cheap search may have this `age` in seconds. For a check after a run it is 0. If this check finds
+    that the run may have seen too much, the results of the run must be discarded.
 
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
     """
     found = [_installed(interpreter, wishes).found()]
     for root in dict.fromkeys((workspace, module.root)):
-        whole = _project(root, wishes).found(recheck)
+        whole = _project(root, wishes).found(age)
         own = (module.root, module.name.partition(".")[0], wishes)
-        found.append(whole if whole.shown else _part(*own).found(recheck))
+        found.append(whole if whole.shown else _part(*own).found(age))
     return _visible_paths(interpreter, tuple(found))
 
 
@@ -176,10 +171,7 @@ class _Search:
         self._looked = self._took = 0.0
 
     def found(self, moment: float | None = None) -> _VisibleFolders:
-        """Return the last result if it is recent enough. Otherwise search again.
-
-        `moment` is the number of seconds for which the result of a cheap search is recent enough.
-        """
+        """Return the last result, or search again if it is too old. A cheap result may be `moment` seconds old."""
         if moment is None or self._took >= _CHEAP_SECONDS:
             moment = self._patience * max(self._took, _SHORT_SECONDS)
         began = time.monotonic()
@@ -259,10 +251,7 @@ def _changed(folder: Path) -> int:
 
 
 def _own_parts(root: Path, package: str) -> list[Path]:
-    """Return the paths in a root that a module needs. They are its package, or the modules in its folder.
-
-    Links are left out, because their targets would be shown.
-    """
+    """Return the paths of a module's package, or of the modules in its folder. Links would show their targets."""
     with suppress(OSError):
         if (root / package).is_dir() and not (root / package).is_symlink():
             return [root / package]

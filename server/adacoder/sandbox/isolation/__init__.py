@@ -50,8 +50,7 @@ SCRATCH_SIZE = 64 << 20
 SCRATCH_FILES = 20_000
 """Maximum number of files of one evaluation."""
 MOST_MEMORY = 1 << 30
-"""Maximum bytes of memory of one evaluation. If its template is large, the maximum is the template's memory and half of
-this."""
+"""Maximum bytes of memory of an evaluation. If its template is large: the template's memory and half of this."""
 MOST_THREADS = 128
 """Maximum number of threads of one evaluation."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))

@@ -33,10 +33,7 @@ class Locks:
         return ("landlock", "seccomp") if self.landlock else ("seccomp",)
 
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
-        """Yield the part of a Stage's `confinement` for these locks.
-
-        `files` and `processes` are True if no other mechanism protects them.
-        """
+        """Yield the `confinement` by these locks. `files` and `processes` are True if nothing else protects them."""
         if self.landlock:
             yield f"landlock={self.landlock}"
         signals = processes and self.landlock < _SIGNALS_SINCE

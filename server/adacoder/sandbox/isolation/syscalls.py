@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NEWEST = 469
-"""The highest number that the filters know. It belongs to file_setattr. From 424 on, all machines use the same numbers.
-"""
+"""The highest number that the filters know: file_setattr. From 424 on, all machines use the same numbers."""
 
 
 @dataclass(frozen=True, slots=True)

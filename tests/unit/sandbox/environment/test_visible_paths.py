@@ -57,12 +57,12 @@ def fill(folder: Path, *names: str) -> None:
         path.write_text("x", encoding="utf-8")
 
 
-def view(here: Interpreter, folder: Path, recheck: float = 0.0) -> VisiblePaths:
-    return find_visible(here, folder, Module(folder / "mod.py", "mod", folder), recheck=recheck)
+def view(here: Interpreter, folder: Path, age: float = 0.0) -> VisiblePaths:
+    return find_visible(here, folder, Module(folder / "mod.py", "mod", folder), age=age)
 
 
-def hidden(here: Interpreter, folder: Path, recheck: float = 0.0) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in view(here, folder, recheck).hidden}
+def hidden(here: Interpreter, folder: Path, age: float = 0.0) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in view(here, folder, age).hidden}
 
 
 def test_secrets_are_found_at_any_depth_and_nothing_else_is(tmp_path: Path, here: Interpreter) -> None:
@@ -161,12 +161,12 @@ def test_of_what_is_too_large_to_search_only_the_module_s_own_is_shown(
     limit(entries=10)
     fill(tmp_path, "pkg/__init__.py", "pkg/sub/.env", *(f"many/{number}/x" for number in range(10)))
     module = Module(tmp_path / "pkg/__init__.py", "pkg", tmp_path)
-    found = find_visible(here, tmp_path, module, recheck=0.0)
+    found = find_visible(here, tmp_path, module, age=0.0)
     assert found.shown == (tmp_path / "pkg",)
     assert found.hidden == (tmp_path / "pkg/sub/.env",)
     limit(entries=2)
     with pytest.raises(SandboxError, match=r"pkg is too large to search"):
-        find_visible(here, tmp_path, module, recheck=0.0)
+        find_visible(here, tmp_path, module, age=0.0)
 
 
 def test_of_what_is_too_large_no_link_is_shown(tmp_path: Path, here: Interpreter, limit: Callable[..., None]) -> None:
@@ -177,7 +177,7 @@ def test_of_what_is_too_large_no_link_is_shown(tmp_path: Path, here: Interpreter
     (folder / "linked.py").symlink_to(tmp_path / "elsewhere/key.txt")
     (folder / "linked").symlink_to(tmp_path / "elsewhere")
     for name in ("mod", "linked"):
-        found = find_visible(here, folder, Module(folder / "mod.py", name, folder), recheck=0.0)
+        found = find_visible(here, folder, Module(folder / "mod.py", name, folder), age=0.0)
         assert found.shown == (folder / "mod.py", folder / "own.py")
 
 
