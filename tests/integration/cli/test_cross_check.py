@@ -1,0 +1,92 @@
+"""`--cross-check` compares a verified function with a second program."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.commandline import BODY, GOOD_REPLY, MODEL, PLAN, SOLVED, STUB, WRONG, WRONG_REPLY, Desk
+from support.standins.ollama import Model, StandIn
+
+pytestmark = pytest.mark.isolation
+
+OTHER = "```python\ndef hypotenuse(a, b):\n    return pow(a**2 + b**2, 1 / 2)\n```"
+LUCKY = "```python\ndef hypotenuse(a, b):\n    return float(max(a, b) + 1)\n```"
+"""It passes both examples."""
+
+
+def test_a_second_program_that_agrees_is_told_after_the_function_is_written(desk: Desk) -> None:
+    path = desk.write(STUB)
+    with StandIn([GOOD_REPLY, OTHER]).in_thread() as standin:
+        options = ("--write", "--cross-check", "--model", MODEL, "--host", standin.host)
+        ran = desk.run("generate", "shapes.py::hypotenuse", *options)
+        _, second = standin.requests
+    assert ran.code == 0
+    assert path.read_text("utf-8") == SOLVED
+    wrote, *_, told = ran.error_lines[ran.error_lines.index("Wrote shapes.py::hypotenuse.") :]
+    assert wrote
+    assert told.startswith("A second program agrees on ")
+    assert second["options"]["temperature"] == 0.8
+    assert BODY.strip() not in json.dumps(second["messages"])
+
+
+def test_a_difference_is_told_and_leaves_the_function_verified(desk: Desk) -> None:
+    desk.write(STUB)
+    with StandIn([GOOD_REPLY, LUCKY]).in_thread() as standin:
+        options = ("--json", "--cross-check", "--model", MODEL, "--host", standin.host)
+        ran = desk.run("generate", "shapes.py::hypotenuse", *options)
+    (found,) = ran.objects
+    assert (ran.code, found["status"]) == (0, "verified")
+    checked = found["crossCheck"]
+    assert (checked["model"], checked["reason"]) == (f"ollama:{MODEL}", None)
+    assert checked["inputs"] - len(checked["differs"]) == checked["agreed"]
+    assert {"call": "hypotenuse(0, 4)", "here": "4.0", "there": "5.0"} in checked["differs"]
+    assert found["modelCalls"] == 2
+
+
+def test_the_shortest_difference_is_shown_with_what_to_do(desk: Desk) -> None:
+    desk.write(STUB)
+    with StandIn([LUCKY, GOOD_REPLY]).in_thread() as standin:
+        options = ("--cross-check", "--model", MODEL, "--host", standin.host)
+        told = desk.run("generate", "shapes.py::hypotenuse", *options).error_lines[-1]
+    assert told.startswith("A second program agrees only on ")
+    assert told.endswith("Add the right one to the docstring, then run `fix`.")
+
+
+@pytest.mark.parametrize(
+    ("replies", "options", "requests", "why"),
+    [
+        ([GOOD_REPLY, WRONG_REPLY], (), 2, "No second program was verified, so nothing was compared: "),
+        ([GOOD_REPLY, OTHER], ("--budget-calls", "1"), 1, "No second program was verified, so nothing was compared: "),
+    ],
+)
+def test_why_nothing_was_compared_is_told(
+    replies: list[str], options: tuple[str, ...], requests: int, why: str, desk: Desk
+) -> None:
+    desk.write(STUB)
+    with StandIn(replies).in_thread() as standin:
+        shared = ("--cross-check", "--model", MODEL, "--host", standin.host)
+        ran = desk.run("generate", "shapes.py::hypotenuse", *shared, *options)
+        assert len(standin.requests) == requests
+    assert ran.code == 0
+    assert ran.error_lines[-1].startswith(why)
+
+
+def test_the_next_model_of_a_ladder_writes_the_second_program(desk: Desk) -> None:
+    desk.write(WRONG)
+    larger = "qwen2.5-coder:32b"
+    with StandIn([PLAN, GOOD_REPLY, OTHER], models=[Model(MODEL), Model(larger)]).in_thread() as standin:
+        options = ("--json", "--cross-check", "--model", MODEL, "--model", larger, "--host", standin.host)
+        (found,) = desk.run("fix", "shapes.py::hypotenuse", *options).objects
+    assert (found["model"], found["crossCheck"]["model"]) == (f"ollama:{MODEL}", f"ollama:{larger}")
+
+
+def test_without_the_option_or_a_verified_function_there_is_no_second_program(desk: Desk) -> None:
+    desk.write(STUB)
+    for replies, option in (([GOOD_REPLY, OTHER], "--no-cross-check"), ([WRONG_REPLY], "--cross-check")):
+        with StandIn(replies).in_thread() as standin:
+            options = ("--json", option, "--max-iterations", "0", "--model", MODEL, "--host", standin.host)
+            (found,) = desk.run("generate", "shapes.py::hypotenuse", *options).objects
+            assert len(standin.requests) == 1
+        assert found["crossCheck"] is None
