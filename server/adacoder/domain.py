@@ -541,12 +541,12 @@ class BehaviourDiff:
 
 @dataclass(frozen=True, slots=True)
 class CrossCheck:
-    """A second program for the same docstring, compared with the one that was verified."""
+    """A comparison of a verified program with a second program for the same docstring."""
 
     model: str | None
     """The model that wrote the second program."""
     found: BehaviourDiff | None
-    """How the verified program (`here`) and the second one (`there`) differ. None if they were not compared."""
+    """The differences between the verified program (`here`) and the second (`there`). None if nothing was compared."""
     reason: str | None = None
     """One sentence on why they were not compared."""
 

@@ -41,7 +41,7 @@ class Output(ABC):
 
     @abstractmethod
     def add(self, outcome: Outcome) -> None:
-        """Show what was found after the Outcome was shown, unless the output `is_whole`."""
+        """Show a later finding about an Outcome that is already shown, unless the output `is_whole`."""
 
     @abstractmethod
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:

@@ -22,7 +22,7 @@ def since_before(found: BehaviourDiff) -> str:
 
 
 def second_program(checked: CrossCheck) -> str:
-    """Return a sentence on what a second program says about the first."""
+    """Return a sentence on the agreement of a second program with the first."""
     found = checked.found
     if found is None:
         return checked.reason or "Nothing was compared."
