@@ -549,6 +549,8 @@ class CrossCheck:
     """The differences between the verified program (`here`) and the second (`there`). None if nothing was compared."""
     reason: str | None = None
     """One sentence on why they were not compared."""
+    candidate: Candidate | None = None
+    """The second program."""
 
 
 def _refuses(output: str) -> bool:

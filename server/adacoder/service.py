@@ -133,7 +133,7 @@ class Service(Checks):
                 found = (await self.compare(replace(task, target=here), there)).of_values()
             except AdaCoderError as error:
                 reason = str(error)
-        checked = CrossCheck(other.model, found, reason)
+        checked = CrossCheck(other.model, found, reason, other.candidate)
         return replace(outcome, cross_check=checked, steps=task.journal.steps, seconds=task.journal.seconds)
 
     async def suggest(self, task: Task) -> Outcome:

@@ -34,6 +34,8 @@ class Output(ABC):
 
     is_whole = False
     """True if all about a request is shown at once."""
+    writes = False
+    """True if verified functions are written to their files."""
 
     @abstractmethod
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
@@ -89,6 +91,8 @@ class Proposal(Output):
 
 class Writing(Proposal):
     """`--write`: write the change to the file. It must be verified, unless unverified changes are allowed."""
+
+    writes = True
 
     def __init__(self, *, allow_unverified: bool) -> None:
         super().__init__()

@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder import report
-from adacoder.cli import COULD_NOT_RUN
+from adacoder.cli import COULD_NOT_RUN, question
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.output import Output
 from adacoder.cli.place import Place, chosen
-from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
+from adacoder.domain import AdaCoderError, CrossCheck, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
 from adacoder.project import Project, folder_of
+from adacoder.report.differences import brief
 from adacoder.service import Service, from_reply
+from adacoder.settings import Settings
 from adacoder.source.dependence import by_dependence
+from adacoder.source.docstring import add_examples
 from adacoder.source.locate import Documented
-from adacoder.source.text import SourceFile, apply_edits, read
+from adacoder.source.text import SourceFile, apply_edits, read, write
 from adacoder.task import Mode, Task
 
 
@@ -137,6 +140,35 @@ class Work:
             with watching:
                 outcome = await service.cross_checked(task, outcome)
             self._output.add(outcome)
+            if self._output.writes and outcome.cross_check is not None and question.can_ask():
+                await self._ask(place, outcome.cross_check, service, settings)
+
+    async def _ask(self, place: Place, checked: CrossCheck, service: Service, settings: Settings) -> None:
+        """Ask about a difference. Write the answer into the docstring, and fix the function if it is wrong."""
+        answer = None if checked.found is None else question.ask(checked.found.differs)
+        if answer is None:
+            return
+        try:
+            file = read(place.path)
+            folder = folder_of(file.path, file.text)
+            target = place.find(file, folder)
+            text = apply_edits(file.text, [add_examples(target, [answer.example])])
+            write(file, text, folder)
+        except AdaCoderError as error:
+            self._could_not_run(str(error))
+            return
+        self._tell(
+            f"Added `{brief(answer.example.source.strip())}` to the docstring of {report.label(target, folder)}."
+        )
+        if answer.is_here:
+            return
+        file = read(place.path)
+        target = place.find(file, folder)
+        with self._output.watch(target, service.most_rounds(Mode.FIX, settings)) as listener:
+            journal = Journal(*([listener] if listener else []))
+            task = Task(target, settings, Project(folder), journal, checked.candidate)
+            outcome = await service.compared(task, await service.perform(Mode.FIX, task))
+        self._show(outcome, file, folder)
 
     def _show(self, outcome: Outcome, file: SourceFile, folder: Path) -> None:
         shown = self._output.show(outcome, file, folder)

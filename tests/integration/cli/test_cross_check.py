@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
 
 import pytest
 
 from support.commandline import BODY, GOOD_REPLY, MODEL, PLAN, SOLVED, STUB, WRONG, WRONG_REPLY, Desk
-from support.standins.ollama import Model, StandIn
+from support.standins.ollama import PATIENCE, Model, StandIn
 
 pytestmark = pytest.mark.isolation
 
@@ -71,6 +76,62 @@ def test_why_nothing_was_compared_is_told(
         assert len(standin.requests) == requests
     assert ran.code == 0
     assert ran.error_lines[-1].startswith(why)
+
+
+def answered(desk: Desk, host: str, answer: str) -> tuple[int, str]:
+    """Run `generate` in a terminal, and answer its question. Return the exit code and the output."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "adacoder", "generate", "shapes.py::hypotenuse", "--write", "--cross-check"]
+    ran = subprocess.Popen(
+        [*command, "--model", MODEL, "--host", host],
+        cwd=desk.folder,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # the terminal is closed with the process
+        while part := os.read(ours, 4096):
+            shown += part
+            if b"to skip: " in shown and answer:
+                os.write(ours, f"{answer}\n".encode())
+                answer = ""
+    os.close(ours)
+    return ran.wait(PATIENCE), shown.decode()
+
+
+def test_the_answer_to_the_question_becomes_an_example(desk: Desk) -> None:
+    path = desk.write(STUB)
+    with StandIn([GOOD_REPLY, LUCKY]).in_thread() as standin:
+        code, shown = answered(desk, standin.host, "1")
+    assert code == 0
+    assert "as in the written function" in shown
+    assert " to the docstring of shapes.py::hypotenuse." in shown
+    (example,) = [
+        line for line in path.read_text("utf-8").splitlines() if line not in SOLVED.splitlines() and ">>>" in line
+    ]
+    assert example.strip().startswith(">>> hypotenuse(")
+    assert desk.run("check", "shapes.py").code == 0
+
+
+def test_an_answer_that_the_function_does_not_give_is_fixed_from_the_second_program(desk: Desk) -> None:
+    path = desk.write(STUB)
+    with StandIn([LUCKY, GOOD_REPLY]).in_thread() as standin:
+        code, shown = answered(desk, standin.host, "2")
+        assert len(standin.requests) == 2
+    assert code == 0
+    assert "Verified 'hypotenuse': 3/3 examples passed" in shown
+    assert BODY in path.read_text("utf-8")
+    assert desk.run("check", "shapes.py").code == 0
+
+
+def test_without_an_answer_nothing_changes(desk: Desk) -> None:
+    path = desk.write(STUB)
+    with StandIn([GOOD_REPLY, LUCKY]).in_thread() as standin:
+        code, _ = answered(desk, standin.host, "0")
+    assert (code, path.read_text("utf-8")) == (0, SOLVED)
 
 
 def test_the_next_model_of_a_ladder_writes_the_second_program(desk: Desk) -> None:
