@@ -15,8 +15,8 @@ from adacoder.sandbox.literal_values import value_of
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """The user's answer."""
+class Ruling:
+    """The output that the user calls right."""
 
     example: Example
     """The input with the right output."""
@@ -29,7 +29,7 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask(differs: Iterable[Difference]) -> Decision | None:
+def ask(differs: Iterable[Difference]) -> Ruling | None:
     """Ask about the first difference that can be an example. Return None without such a difference or an answer."""
     difference = next(filter(_can_be_an_example, differs), None)
     if difference is None:
@@ -41,7 +41,7 @@ def ask(differs: Iterable[Difference]) -> Decision | None:
     said = sys.stdin.readline().strip()
     if said not in ("1", "2"):
         return None
-    return Decision(Example(f"{difference.call}\n", f"{outputs[said == '2']}\n", 0), said == "1")
+    return Ruling(Example(f"{difference.call}\n", f"{outputs[said == '2']}\n", 0), said == "1")
 
 
 def _can_be_an_example(difference: Difference) -> bool:
