@@ -112,7 +112,7 @@ class Agreement:
 
     async def _differs(self, one: Task, other: Task) -> bool | None:
         try:
-            return bool((await self._checks.compare(one, other.target)).of_values)
+            return bool((await self._checks.compare(one, other.target)).of_values().differs)
         except AdaCoderError:
             return None
 

@@ -526,15 +526,31 @@ class BehaviourDiff:
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of inputs that were not compared, by the reason."""
 
-    @property
-    def of_values(self) -> tuple[Difference, ...]:
-        """The differences between two values. If a version refuses an input, its author may not have meant it."""
-        return tuple(each for each in self.differs if not any(map(_refuses, (each.here, each.there))))
+    def of_values(self) -> BehaviourDiff:
+        """Leave out differences where a version refuses the input, because its author may not have meant the input."""
+        differs = tuple(each for each in self.differs if not any(map(_refuses, (each.here, each.there))))
+        refused = len(self.differs) - len(differs)
+        left_out = {**self.left_out, "raise or do not end in one version": refused} if refused else self.left_out
+        return BehaviourDiff(self.inputs - refused, differs, left_out)
 
     @property
     def agreed(self) -> int:
         """Number of inputs with the same outputs."""
         return self.inputs - len(self.differs)
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheck:
+    """A comparison of a verified program with a second program for the same docstring."""
+
+    model: str | None
+    """The model that wrote the second program."""
+    found: BehaviourDiff | None
+    """The differences between the verified program (`here`) and the second (`there`). None if nothing was compared."""
+    reason: str | None = None
+    """One sentence on why they were not compared."""
+    candidate: Candidate | None = None
+    """The second program."""
 
 
 def _refuses(output: str) -> bool:
@@ -563,6 +579,8 @@ class Outcome:
     """Notes on the request, such as a model that could not be asked."""
     behaviour: BehaviourDiff | None = None
     """The difference from the function that was in the text before. None if the two were not compared."""
+    cross_check: CrossCheck | None = None
+    """A comparison with a second program. None if there was none."""
     trouble: AdaCoderError | None = None
     """The error that ended the request, or that stopped a model's replies."""
 

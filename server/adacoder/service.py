@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -25,6 +26,7 @@ from adacoder.domain import (
     AdaCoderError,
     Attempt,
     Candidate,
+    CrossCheck,
     Failure,
     FailureKind,
     Outcome,
@@ -45,7 +47,9 @@ from adacoder.replies.extract import extract
 from adacoder.settings import Settings
 from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
+from adacoder.source.locate import locate
 from adacoder.source.shareable import shareable
+from adacoder.source.text import apply_edits
 from adacoder.source.undeclared import undeclared
 from adacoder.strategies import most_rounds, strategy_named
 from adacoder.task import Mode, Task, current
@@ -56,6 +60,8 @@ _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcom
 """A function that works on a task with one model. The number limits the rounds after the first; None for no limit."""
 
 
+_ANOTHER = 0.8
+"""Temperature of a second program."""
 _WORTH_A_WORD = 20
 """Smallest number of model calls for which the cost of a request is announced."""
 
@@ -95,6 +101,40 @@ class Service(Checks):
         """Evaluate the candidate `task.start` once more, because the text has changed since it was written."""
         task.journal.begin_round()
         return await self._outcome(task, self._evaluate)
+
+    async def compared(self, task: Task, outcome: Outcome) -> Outcome:
+        """Add how a verified body differs from the body before, if the two can be compared."""
+        if outcome.status is Status.VERIFIED and outcome.edits and not task.target.is_stub:
+            with suppress(AdaCoderError):
+                now = replace(task, target=_located(outcome, task))
+                return replace(outcome, behaviour=await self.compare(now, task.target))
+        return outcome
+
+    async def cross_checked(self, task: Task, outcome: Outcome) -> Outcome:
+        """Compare a verified program with a second one, which the next model of the ladder writes, or the same model.
+
+        The second program never changes the status, because only the user knows which of two outputs is right.
+        """
+        settings = task.settings
+        models = settings.models[_place(outcome.model, settings.models) + 1 :][:1] or settings.models[-1:]
+        other = await self.run(
+            replace(
+                task,
+                settings=replace(settings, models=models, strategy="direct", temperature=_ANOTHER, max_iterations=None),
+                start=None,
+            )
+        )
+        found, reason = None, None
+        if other.status is not Status.VERIFIED:
+            reason = f"No second program was verified, so nothing was compared: {other.reason or other.status.value}"
+        else:
+            try:
+                here, there = (_located(each, task) for each in (outcome, other))
+                found = (await self.compare(replace(task, target=here), there)).of_values()
+            except AdaCoderError as error:
+                reason = str(error)
+        checked = CrossCheck(other.model, found, reason, other.candidate)
+        return replace(outcome, cross_check=checked, steps=task.journal.steps, seconds=task.journal.seconds)
 
     async def suggest(self, task: Task) -> Outcome:
         """Let a model suggest examples for the docstring.
@@ -246,6 +286,22 @@ def _conversation(
         return await aside(packed, task.target, overlays, task.access(), roles, window, wishes, task.others)
 
     return Conversation(model, task.target, task.journal, pack, ceiling)
+
+
+def _place(model: str | None, models: tuple[str, ...]) -> int:
+    """Return the index in `models` of the model that wrote a program, or -1. Names there may lack their kind."""
+    names = (model, model and model.partition(":")[2])
+    return next((number for number, name in enumerate(models) if name in names), -1)
+
+
+def _located(outcome: Outcome, task: Task) -> Target:
+    """Return the target of `task` with the candidate of `outcome` in place.
+
+    Raises:
+        TargetError: the text does not have it.
+    """
+    text = apply_edits(outcome.target.text, outcome.edits)
+    return locate(text, task.target.module.path, task.project.folder, qualname=task.target.qualname)
 
 
 def from_reply(text: str, target: Target) -> Candidate:

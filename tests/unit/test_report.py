@@ -70,7 +70,7 @@ def test_the_json_object_is_that_of_the_contract() -> None:
     value = report.to_json(VERIFIED, FOLDER)
     assert list(value) == [
         *("version", "status", "reason", "summary", "target", "examples", "coverage"),
-        *("behaviour", "rounds", "modelCalls"),
+        *("behaviour", "crossCheck", "rounds", "modelCalls"),
         *("tokens", "seconds"),
         *("model", "strategy", "isolation", "notes", "positionEncoding", "edits", "failure", "journal"),
     ]

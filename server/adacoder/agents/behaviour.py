@@ -69,7 +69,8 @@ async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 
     apart.sort(key=lambda each: len(each[0].text))
     if apart:
         apart[0] = await _minimised(apart[0], here, there)
-    return BehaviourDiff(compared, tuple(dict.fromkeys(_told(*each) for each in apart)), dict(left_out))
+    differs = tuple(dict.fromkeys(_told(*each) for each in apart))
+    return BehaviourDiff(compared - (len(apart) - len(differs)), differs, dict(left_out))
 
 
 async def _minimised(found: tuple[Input, Seen, Seen], here: Observe, there: Observe) -> tuple[Input, Seen, Seen]:

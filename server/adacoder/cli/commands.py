@@ -166,6 +166,12 @@ _record = click.option(
     metavar="FILE",
     help="Record the conversation with the model in FILE, for --model replay:FILE.",
 )
+_cross_check = click.option(
+    "--cross-check/--no-cross-check",
+    "cross_checks",
+    default=False,
+    help="Compare each verified function with a second program for the same docstring.",
+)
 _all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
 _examination = _settings("interpreter", "isolation", "hide", "show")
 _evaluation = _options(_settings("timeout"), _examination)
@@ -190,6 +196,7 @@ def adacoder(context: click.Context) -> None:
 @adacoder.command()
 @_place
 @_form
+@_cross_check
 @_all_settings
 @_record
 def generate(place: str, **values: object) -> int:
@@ -205,6 +212,7 @@ def generate(place: str, **values: object) -> int:
 @adacoder.command()
 @_place
 @_form
+@_cross_check
 @_all_settings
 @_record
 def fix(place: str, **values: object) -> int:
@@ -509,5 +517,5 @@ def _work(command: Command, place: str, values: dict[str, object]) -> int:
     from adacoder.cli.work import Work
 
     output = _with(_output, values)
-    work = Work(command, values, output)
+    work = Work(command, values, output, cross_checks=values.pop("cross_checks", False) is True)
     return _await(work.carry_out(Place.parse(place)), lambda: output.written)

@@ -14,6 +14,7 @@ from adacoder.cli.terminal import Progress, console, long_waits, show_diff
 from adacoder.domain import AdaCoderError, Outcome, Status, Target
 from adacoder.journal import Listener
 from adacoder.project import below
+from adacoder.report.differences import second_program
 from adacoder.source.text import SourceFile, apply_edits, write
 
 STYLES = {
@@ -31,9 +32,18 @@ class Output(ABC):
     written = 0
     """Number of functions written so far."""
 
+    is_whole = False
+    """True if all about a request is shown at once."""
+    writes = False
+    """True if verified functions are written to their files."""
+
     @abstractmethod
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
         """Return a context manager that yields a Listener for the steps of a request, or None."""
+
+    @abstractmethod
+    def add(self, outcome: Outcome) -> None:
+        """Show a later finding about an Outcome that is already shown, unless the output `is_whole`."""
 
     @abstractmethod
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
@@ -62,6 +72,12 @@ class Proposal(Output):
             self._err.print(report.summary(outcome), style=STYLES[outcome.status])
         return outcome
 
+    def add(self, outcome: Outcome) -> None:
+        """Implement `Output.add`."""
+        if (checked := outcome.cross_check) is not None:
+            is_flagged = checked.found is not None and bool(checked.found.differs)
+            self._err.print(second_program(checked), style="bold yellow" if is_flagged else "")
+
     def _show_diff(self, outcome: Outcome, file: SourceFile) -> None:
         diff = unified_diff(file, apply_edits(file.text, outcome.edits), shown_path(file.path))
         if self._out.is_terminal:
@@ -75,6 +91,8 @@ class Proposal(Output):
 
 class Writing(Proposal):
     """`--write`: write the change to the file. It must be verified, unless unverified changes are allowed."""
+
+    writes = True
 
     def __init__(self, *, allow_unverified: bool) -> None:
         super().__init__()
@@ -100,6 +118,8 @@ class Writing(Proposal):
 class Objects(Output):
     """`--json`: print one object per line to stdout."""
 
+    is_whole = True
+
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
         """Implement `Output.watch`. Only long waits are reported, because the JSON has the journal."""
         return long_waits(target.qualname, most_rounds)
@@ -108,6 +128,9 @@ class Objects(Output):
         """Implement `Output.show`."""
         print_object(outcome, folder)
         return outcome
+
+    def add(self, outcome: Outcome) -> None:
+        """Implement `Output.add`. The object already has everything."""
 
 
 def print_object(outcome: Outcome, folder: Path) -> None:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder import report
-from adacoder.cli import COULD_NOT_RUN
+from adacoder.cli import COULD_NOT_RUN, question
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.output import Output
 from adacoder.cli.place import Place, chosen
-from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
+from adacoder.domain import AdaCoderError, CrossCheck, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
 from adacoder.project import Project, folder_of
+from adacoder.report.differences import brief
 from adacoder.service import Service, from_reply
+from adacoder.settings import Settings
 from adacoder.source.dependence import by_dependence
-from adacoder.source.locate import Documented, locate
-from adacoder.source.text import SourceFile, apply_edits, read
+from adacoder.source.docstring import add_examples
+from adacoder.source.locate import Documented
+from adacoder.source.text import SourceFile, apply_edits, read, write
 from adacoder.task import Mode, Task
 
 
@@ -57,8 +59,16 @@ def apply(reply: str) -> Command:
 class Work:
     """One run of a command."""
 
-    def __init__(self, command: Command, values: Mapping[str, object], output: Output) -> None:
-        """`values` are the option values by field of Settings; None for options that are not given."""
+    def __init__(
+        self, command: Command, values: Mapping[str, object], output: Output, *, cross_checks: bool = False
+    ) -> None:
+        """Args:
+        command: the work to do.
+        values: option values by field of Settings; None for options that are not given.
+        output: shows the results.
+        cross_checks: True to compare each verified function with a second program.
+        """
+        self._cross_checks = cross_checks
         self._command = command
         self._output = output
         self._tell = Told()
@@ -114,15 +124,51 @@ class Work:
             self._could_not_run(str(error))
             return
         mode, reply = self._command.mode, self._command.reply
-        with self._output.watch(target, service.most_rounds(mode, settings)) as listener:
+        watching = self._output.watch(target, service.most_rounds(mode, settings))
+        with watching as listener:
             start = None if reply is None else from_reply(reply, target)
             task = Task(target, settings, Project(folder), Journal(*([listener] if listener else [])), start)
-            outcome = await service.perform(mode, task)
-        if outcome.status is Status.VERIFIED and outcome.edits and not target.is_stub:
-            outcome = await _compared(outcome, task, service)
-        if not (passes_over and not outcome.edits and outcome.status in (Status.VERIFIED, Status.UNVERIFIED)):
-            self._shown += 1
-            self._show(outcome, file, folder)
+            outcome = await service.compared(task, await service.perform(mode, task))
+            cross_checks = self._cross_checks and outcome.status is Status.VERIFIED
+            if cross_checks and self._output.is_whole:
+                outcome = await service.cross_checked(task, outcome)
+        if passes_over and not outcome.edits and outcome.status in (Status.VERIFIED, Status.UNVERIFIED):
+            return
+        self._shown += 1
+        self._show(outcome, file, folder)
+        if cross_checks and not self._output.is_whole:  # the user need not wait for this to see or get the function
+            with watching:
+                outcome = await service.cross_checked(task, outcome)
+            self._output.add(outcome)
+            if self._output.writes and outcome.cross_check is not None and question.can_ask():
+                await self._ask(place, outcome.cross_check, service, settings)
+
+    async def _ask(self, place: Place, checked: CrossCheck, service: Service, settings: Settings) -> None:
+        """Ask about a difference. Write the answer into the docstring, and fix the function if it is wrong."""
+        answer = None if checked.found is None else question.ask(checked.found.differs)
+        if answer is None:
+            return
+        try:
+            file = read(place.path)
+            folder = folder_of(file.path, file.text)
+            target = place.find(file, folder)
+            text = apply_edits(file.text, [add_examples(target, [answer.example])])
+            write(file, text, folder)
+        except AdaCoderError as error:
+            self._could_not_run(str(error))
+            return
+        self._tell(
+            f"Added `{brief(answer.example.source.strip())}` to the docstring of {report.label(target, folder)}."
+        )
+        if answer.is_here:
+            return
+        file = read(place.path)
+        target = place.find(file, folder)
+        with self._output.watch(target, service.most_rounds(Mode.FIX, settings)) as listener:
+            journal = Journal(*([listener] if listener else []))
+            task = Task(target, settings, Project(folder), journal, checked.candidate)
+            outcome = await service.compared(task, await service.perform(Mode.FIX, task))
+        self._show(outcome, file, folder)
 
     def _show(self, outcome: Outcome, file: SourceFile, folder: Path) -> None:
         shown = self._output.show(outcome, file, folder)
@@ -135,13 +181,3 @@ class Work:
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)
         self._tell(message)
-
-
-async def _compared(outcome: Outcome, task: Task, service: Service) -> Outcome:
-    """Add where the new body behaves differently from the body before, if the two can be compared."""
-    text, module = apply_edits(outcome.target.text, outcome.edits), outcome.target.module
-    with suppress(AdaCoderError):
-        now = locate(text, module.path, task.project.folder, qualname=outcome.target.qualname)
-        found = await service.compare(replace(task, target=now), outcome.target)
-        return replace(outcome, behaviour=found)
-    return outcome

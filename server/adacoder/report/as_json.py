@@ -19,7 +19,7 @@ from adacoder.domain import (
 )
 from adacoder.journal import Asked, Evaluated, Noted, Repaired, Traced
 from adacoder.project import below
-from adacoder.report.differences import differences_json
+from adacoder.report.differences import cross_check_json, differences_json
 from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
 
@@ -48,6 +48,7 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
         },
         "coverage": None if verdict is None or verdict.coverage is None else _coverage(verdict.coverage),
         "behaviour": None if outcome.behaviour is None else differences_json(outcome.behaviour),
+        "crossCheck": None if outcome.cross_check is None else cross_check_json(outcome.cross_check),
         "rounds": outcome.rounds,
         "modelCalls": sum(isinstance(step.details, Asked) for step in outcome.steps),
         "tokens": _tokens(total_tokens(outcome)),
@@ -83,6 +84,7 @@ def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict
         "examples": {"passed": 0, "total": 0},
         "coverage": None,
         "behaviour": None,
+        "crossCheck": None,
         "rounds": 0,
         "modelCalls": 0,
         "tokens": _tokens(Tokens()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adacoder.domain import JSON, BehaviourDiff
+from adacoder.domain import JSON, BehaviourDiff, CrossCheck
 
 _LONGEST = 120
 """Maximum characters of a call or an output."""
@@ -21,6 +21,18 @@ def since_before(found: BehaviourDiff) -> str:
     return f"{told}."
 
 
+def second_program(checked: CrossCheck) -> str:
+    """Return a sentence on the agreement of a second program with the first."""
+    found = checked.found
+    if found is None:
+        return checked.reason or "Nothing was compared."
+    if not found.differs:
+        return f"A second program agrees {same_on(found)}."
+    first = found.differs[0]
+    told = f"A second program agrees only {same_on(found)}: {brief(first.call)} gives {brief(first.here)}"
+    return f"{told}, and the second gives {brief(first.there)}. Add the right one to the docstring, then run `fix`."
+
+
 def brief(text: str) -> str:
     """Return a call or an output in one line of limited length."""
     line = " ".join(text.split("\n"))
@@ -31,3 +43,10 @@ def differences_json(found: BehaviourDiff) -> dict[str, JSON]:
     """Return the members of `compare --json` that have the result."""
     differs: list[JSON] = [{"call": each.call, "here": each.here, "there": each.there} for each in found.differs]
     return {"inputs": found.inputs, "agreed": found.agreed, "differs": differs, "leftOut": dict(found.left_out)}
+
+
+def cross_check_json(checked: CrossCheck) -> dict[str, JSON]:
+    """Return the member `crossCheck` of `--json`."""
+    nothing: dict[str, JSON] = {"inputs": 0, "agreed": 0, "differs": [], "leftOut": {}}
+    found = nothing if checked.found is None else differences_json(checked.found)
+    return {**found, "model": checked.model, "reason": checked.reason}
