@@ -51,8 +51,8 @@ _STORED = "it lies in a folder of secrets"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of a search."""
+class SearchLimits:
+    """Limits of a search for private files."""
 
     entries: int = 200_000
     """Maximum number of entries in a tree. The first search of a tree of this size takes less than a second."""
@@ -64,7 +64,7 @@ class Limits:
     """Seconds between two checks of the contents of files, if their folder does not change."""
 
 
-LIMITS = Limits()
+LIMITS = SearchLimits()
 
 
 class TooLargeError(Exception):
@@ -72,7 +72,7 @@ class TooLargeError(Exception):
 
 
 def hidden(
-    folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None, limits: Limits = LIMITS
+    folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None, limits: SearchLimits = LIMITS
 ) -> Mapping[Path, str]:
     """Return the sorted paths to hide in `folder` and below it, each with the reason.
 
@@ -109,7 +109,7 @@ class _FolderEntries:
 class _Tree:
     """A folder tree with its latest listings."""
 
-    def __init__(self, folder: str, wishes: Wishes, levels: int | None, limits: Limits) -> None:
+    def __init__(self, folder: str, wishes: Wishes, levels: int | None, limits: SearchLimits) -> None:
         self._folder = folder
         self._wishes = wishes
         self._levels = levels

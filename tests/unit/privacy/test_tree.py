@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adacoder.privacy.contents import _forms, found_in, without_secrets
 from adacoder.privacy.private_names import NO_WISHES, Wishes
-from adacoder.privacy.tree import Limits, hidden
+from adacoder.privacy.tree import SearchLimits, hidden
 
 _parser = vars(re)["_parser"]  # typeshed leaves it out
 
@@ -74,7 +74,7 @@ def fill(folder: Path, *names: str, text: str = "x") -> None:
 
 
 def found(folder: Path, wishes: Wishes = NO_WISHES, **limits: int) -> dict[str, str]:
-    hiding = hidden(folder, wishes, limits=Limits(pause=0.0, **limits))
+    hiding = hidden(folder, wishes, limits=SearchLimits(pause=0.0, **limits))
     return {path.relative_to(folder).as_posix(): why for path, why in hiding.items()}
 
 
@@ -187,5 +187,8 @@ def test_what_is_hidden_does_not_depend_on_when_it_was_looked_at(tmp_path: Path)
 def test_of_what_is_installed_some_levels_are_looked_at_and_only_names(tmp_path: Path) -> None:
     fill(tmp_path, "a/.env", "a/b/.env", "a/b/c/.env", *(f"many/{number}" for number in range(5)))
     fill(tmp_path, "a/notes.txt", text=HOLDING["GitHub"])
-    assert set(hidden(tmp_path, levels=3, limits=Limits(in_folder=4))) == {tmp_path / "a/.env", tmp_path / "a/b/.env"}
+    assert set(hidden(tmp_path, levels=3, limits=SearchLimits(in_folder=4))) == {
+        tmp_path / "a/.env",
+        tmp_path / "a/b/.env",
+    }
     assert set(found(tmp_path, in_folder=4)) == {"a/.env", "a/b/.env", "a/b/c/.env", "a/notes.txt", "many"}

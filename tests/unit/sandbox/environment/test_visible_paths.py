@@ -40,7 +40,7 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return a function that sets limits of the search for private files."""
 
     def set_limits(**limits: int) -> None:
-        monkeypatch.setattr(visible_paths, "hidden", partial(tree.hidden, limits=tree.Limits(**limits)))
+        monkeypatch.setattr(visible_paths, "hidden", partial(tree.hidden, limits=tree.SearchLimits(**limits)))
 
     return set_limits
 
