@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from adacoder.agents.code_evaluator import Seen
-from adacoder.domain import ENDLESS, AdaCoderError, BehaviourDiff, Difference, Target
+from adacoder.domain import ENDLESS, AdaCoderError, BehaviourDiff, Difference, Module, Target
 from adacoder.sandbox.literal_values import close_values
 from adacoder.source.inputs import Input, smaller, varied, written
 
@@ -68,15 +68,17 @@ async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 
         raise AdaCoderError(f"No input could be compared for '{target.qualname}': {reasons}.")
     apart.sort(key=lambda each: len(each[0].text))
     if apart:
-        apart[0] = await _minimised(apart[0], here, there)
+        apart[0] = await _minimised(apart[0], target.module, here, there)
     differs = tuple(dict.fromkeys(_told(*each) for each in apart))
     return BehaviourDiff(compared - (len(apart) - len(differs)), differs, dict(left_out))
 
 
-async def _minimised(found: tuple[Input, Seen, Seen], here: Observe, there: Observe) -> tuple[Input, Seen, Seen]:
+async def _minimised(
+    found: tuple[Input, Seen, Seen], module: Module, here: Observe, there: Observe
+) -> tuple[Input, Seen, Seen]:
     """Return a smaller input for which the versions still differ, or `found`."""
     for _ in range(_ROUNDS):
-        inputs = smaller(found[0])[:_TRIED]
+        inputs = smaller(found[0], module)[:_TRIED]
         ours, theirs = await here(inputs), await there(inputs)
         apart = (
             (one, our, their)

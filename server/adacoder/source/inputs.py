@@ -11,22 +11,27 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import accumulate, chain, zip_longest
 
-from adacoder.domain import Example, Target
+from adacoder.domain import Module, Target
 from adacoder.pytext import parsed
-from adacoder.source.names import Bindings, bindings, used_names
+from adacoder.source.names import bindings, used_names
 
 _LONGEST = 1_000
 """Maximum characters of a statement that is varied."""
+_NESTED = 50
+"""Maximum depth of the syntax tree of such a statement."""
 _MOST_STATEMENTS = 12
 """Maximum number of statements of an input. Longer sequences of examples are left out."""
+_MOST_GROUPS = 40
+"""Maximum number of inputs from the docstring. Later examples are left out."""
 _ELEMENTS = 4
 """Maximum number of elements of a literal that are varied."""
 _DEEPEST = 3
 """Maximum nesting of the literals that are varied inside others."""
+_CALLS = 8
+"""Maximum number of other calls from which a call gets arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,128 +47,148 @@ class Input:
         return "; ".join(" ".join(statement.split("\n")) for statement in self.statements)
 
 
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A statement in the form of `ast.unparse`, with its tree and the names that it binds and uses."""
+
+    text: str
+    tree: ast.stmt
+    bound: frozenset[str]
+    used: frozenset[str]
+
+    @property
+    def prepares(self) -> bool:
+        kinds = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        return isinstance(self.tree, kinds)
+
+    @property
+    def calls(self) -> list[ast.Call]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+
+    def source_of(self, node: ast.expr) -> str:
+        start, end = self._place(node)
+        return self.text.encode()[start:end].decode()
+
+    def with_other(self, node: ast.expr, source: str) -> str:
+        """Return the text with `source` in place of `node`."""
+        data, (start, end) = self.text.encode(), self._place(node)
+        return (data[:start] + source.encode() + data[end:]).decode()
+
+    def _place(self, node: ast.expr) -> tuple[int, int]:
+        starts = [0, *accumulate(len(line.encode()) + 1 for line in self.text.split("\n"))]
+        start, end = starts[node.lineno - 1] + node.col_offset, starts[(node.end_lineno or 1) - 1]
+        return start, end + (node.end_col_offset or 0)
+
+
 def written(target: Target) -> tuple[Input, ...]:
     """Return the examples of `target` as inputs, in their order. Examples that need each other form one input."""
-    return tuple(Input(tuple(map(_source, group))) for group in _groups(target))
+    return tuple(Input(tuple(each.text for each in group)) for group in _groups(target))
 
 
 def varied(target: Target, most: int, seed: int = 0) -> tuple[Input, ...]:
     """Return at most `most` inputs that differ from the examples of `target`. The same `seed` gives the same inputs."""
     chance = random.Random(seed)  # noqa: S311  # not for security
     groups = _groups(target)
-    may_be_negative = any(isinstance(node, ast.USub) for group in groups for each in group for node in ast.walk(each))
-    calls = [each for group in groups for each in group]
+    every = [each for group in groups for each in group]
+    may_be_negative = any(isinstance(node, ast.USub) for each in every for node in ast.walk(each.tree))
     sources: list[list[Input]] = []
     for group in groups:
-        texts = tuple(map(_source, group))
+        texts = tuple(each.text for each in group)
         for at, statement in enumerate(group):
-            for changed in _variants_of(statement, calls, may_be_negative=may_be_negative):
-                inputs = [Input((*texts[:at], each, *texts[at + 1 :])) for each in map(_source, changed)]
+            others = chance.sample(every, min(_CALLS, len(every)))
+            for changed in (
+                *_with_other_literals(statement, may_be_negative=may_be_negative),
+                *_with_other_arguments(statement, others),
+            ):
+                inputs = [Input((*texts[:at], each, *texts[at + 1 :])) for each in changed]
                 chance.shuffle(inputs)
                 sources.append(inputs)
     chance.shuffle(sources)
     known = set(written(target))
     found: dict[Input, None] = {}
     for one in chain.from_iterable(zip_longest(*sources)):
-        if one is not None and one not in known:
-            found[one] = None
         if len(found) == most:
             break
+        if one is not None and one not in known:
+            found[one] = None
     return tuple(found)
 
 
-def smaller(one: Input) -> tuple[Input, ...]:
+def smaller(one: Input, module: Module) -> tuple[Input, ...]:
     """Return inputs that are shorter than `one`, the shortest first. A literal of each is smaller, or empty."""
     found: dict[Input, None] = {}
     for at, text in enumerate(one.statements):
-        tree = _statement(text)
-        if tree is None:
-            continue
-        for changed in _variants_of(tree, (), may_be_negative=False):
-            for each in map(_source, changed):
+        statement = _statement(text, module)
+        if statement is not None:
+            for each in chain.from_iterable(_with_other_literals(statement, may_be_negative=False)):
                 if len(each) < len(text):
                     found[Input((*one.statements[:at], each, *one.statements[at + 1 :]))] = None
     return tuple(sorted(found, key=lambda each: len(each.text)))
 
 
-def _groups(target: Target) -> list[list[ast.stmt]]:
+def _groups(target: Target) -> list[list[_Statement]]:
     """Return the statements of the examples. Those that use names which others bind are together.
 
     Imports and definitions are repeated in each group that uses them.
     """
-    trees = [tree for example in target.examples if (tree := _read(example)) is not None]
-    names = [_names(tree, target) for tree in trees]
-    shared = {name for tree, (bound, _) in zip(trees, names, strict=True) if not _prepares(tree) for name in bound} - {
-        target.name
-    }
+    sources = (example.source for example in target.examples if not example.skipped)
+    read = [each for source in sources if (each := _statement(source, target.module)) is not None]
+    shared = frozenset[str]().union(*(each.bound for each in read if not each.prepares)) - {target.name}
     groups: list[tuple[frozenset[str], list[int]]] = []
-    ahead: list[int] = []
-    for number, (bound, used) in enumerate(names):
-        if _prepares(trees[number]):
-            ahead.append(number)
-            continue
-        joins = (bound | used) & shared
-        joined = [group for group in groups if group[0] & joins]
-        members = sorted({number, *chain.from_iterable(its for _, its in joined)})
-        groups = [
-            *(group for group in groups if group not in joined),
-            (joins.union(*(its for its, _ in joined)), members),
-        ]
-    found: list[list[ast.stmt]] = []
+    for number, each in enumerate(read):
+        if not each.prepares:
+            joins = (each.bound | each.used) & shared
+            joined = [group for group in groups if group[0] & joins]
+            members = sorted({number, *chain.from_iterable(its for _, its in joined)})
+            rest = [group for group in groups if group not in joined]
+            groups = [*rest, (joins.union(*(its for its, _ in joined)), members)]
+    found: list[list[_Statement]] = []
     for _, members in sorted(groups, key=lambda group: group[1]):
-        used_here = frozenset[str]().union(*(names[number][1] for number in members))
-        needed = [number for number in ahead if names[number][0] & used_here]
+        used = frozenset[str]().union(*(read[number].used for number in members))
+        needed = [each for each in read if each.prepares and each.bound & used]
         if len(needed) + len(members) <= _MOST_STATEMENTS:
-            found.append([trees[number] for number in (*needed, *members)])
-    return found
+            found.append([*needed, *(read[number] for number in members)])
+    return found[:_MOST_GROUPS]
 
 
-def _read(example: Example) -> ast.stmt | None:
-    return None if example.skipped or len(example.source) > _LONGEST else _statement(example.source)
-
-
-def _statement(text: str) -> ast.stmt | None:
+def _statement(source: str, module: Module) -> _Statement | None:
+    """Read one statement. Return None if there are several, or if it is too long or too deeply nested to be varied."""
+    match parsed(source) if len(source) <= _LONGEST else None:
+        case ast.Module(body=[tree]) if not _is_deep(tree):
+            text = ast.unparse(tree)
+        case _:
+            return None
     match parsed(text):
-        case ast.Module(body=[statement]):
-            return statement
+        case ast.Module(body=[tree]):
+            return _Statement(text, tree, frozenset(bindings(text, module).origins), used_names(text))
     return None
 
 
-def _prepares(tree: ast.stmt) -> bool:
-    return isinstance(tree, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+def _is_deep(tree: ast.AST) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(_NESTED):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return bool(level)
 
 
-def _names(tree: ast.stmt, target: Target) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names that a statement binds, and those that it uses."""
-    text = _source(tree)
-    bound: Bindings = bindings(text, target.module)
-    return frozenset(bound.origins), used_names(text)
+def _with_other_literals(statement: _Statement, *, may_be_negative: bool) -> Iterator[list[str]]:
+    """Yield, for each literal that can vary, the texts of the statement with other literals in its place."""
+    for node in _literals(statement.tree):
+        others = _others(node, may_be_negative=may_be_negative)
+        yield [statement.with_other(node, repr(value)) for value in others]
 
 
-def _source(tree: ast.stmt) -> str:
-    return ast.unparse(tree)
-
-
-def _variants_of(
-    statement: ast.stmt, others: Sequence[ast.stmt], *, may_be_negative: bool
-) -> Iterator[Iterator[ast.stmt]]:
-    """Yield, for each literal of a statement that can vary, the statement with other literals in its place.
-
-    Arguments are also taken from the calls of the same function in `others`.
-    """
-    for path, node in _literals(statement):
-        yield (_with(statement, path, each) for each in _others(node, may_be_negative=may_be_negative))
-    calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
-    for number, call in enumerate(calls):
-        yield (
-            changed
+def _with_other_arguments(statement: _Statement, others: Sequence[_Statement]) -> Iterator[list[str]]:
+    """Yield, for each call, the texts of the statement with arguments from calls of the same form in `others`."""
+    for call in statement.calls:
+        yield [
+            statement.with_other(argument, source)
             for other in others
-            for theirs in ast.walk(other)
-            if isinstance(theirs, ast.Call) and _is_like(call, theirs)
-            for at, argument in enumerate(theirs.args)
-            if ast.dump(argument) != ast.dump(call.args[at])
-            and (changed := _with_argument(statement, number, at, argument)) is not None
-        )
+            for theirs in other.calls
+            if _is_like(call, theirs)
+            for argument, its in zip(call.args, theirs.args, strict=True)
+            if (source := other.source_of(its)) != statement.source_of(argument)
+        ]
 
 
 def _is_like(call: ast.Call, other: ast.Call) -> bool:
@@ -171,66 +196,34 @@ def _is_like(call: ast.Call, other: ast.Call) -> bool:
     return same and all(type(one) is type(its) for one, its in zip(call.args, other.args, strict=True))
 
 
-def _with_argument(statement: ast.stmt, number: int, at: int, argument: ast.expr) -> ast.stmt | None:
-    """Return a copy of `statement` whose call with this `number` has another argument."""
-    copy = deepcopy(statement)
-    calls = [node for node in ast.walk(copy) if isinstance(node, ast.Call)]
-    if isinstance(calls[number].args[at], ast.Starred):
-        return None
-    calls[number].args[at] = deepcopy(argument)
-    return copy
+def _literals(statement: ast.stmt) -> Iterator[ast.expr]:
+    """Yield the literals that a statement assigns, or passes to a call."""
 
-
-_Path = tuple[tuple[str, int | None], ...]
-"""The way from a node to one below it: names of fields, each with an index if the field is a list."""
-
-
-def _literals(statement: ast.stmt) -> Iterator[tuple[_Path, ast.expr]]:
-    """Yield the literals that a statement assigns, or passes to a call, each with its path."""
-
-    def search(node: ast.AST, path: _Path, *, counts: bool, depth: int) -> Iterator[tuple[_Path, ast.expr]]:
+    def search(node: ast.AST, *, counts: bool, depth: int) -> Iterator[ast.expr]:
         is_literal = counts and isinstance(node, ast.expr) and _has_value(node)
         if is_literal:
-            yield path, node  # type: ignore[misc]  # an expression, as was checked
+            yield node  # type: ignore[misc]  # an expression, as was checked
             depth += 1
         if depth > _DEEPEST or isinstance(node, ast.JoinedStr):
             return
         for name, below in ast.iter_fields(node):
             counted = name in ("args", "keywords") if isinstance(node, ast.Call) else counts
             counted |= isinstance(node, ast.Assign | ast.AnnAssign) and name == "value"
-            if isinstance(node, ast.Subscript) and name == "slice":
-                counted = False
+            counted &= not (isinstance(node, ast.Subscript) and name == "slice")
             several = below if isinstance(below, list) else [below]
-            for at, each in enumerate(several[:_ELEMENTS] if is_literal else several):
+            for each in several[:_ELEMENTS] if is_literal else several:
                 if isinstance(each, ast.AST):
-                    step = (name, at if isinstance(below, list) else None)
-                    yield from search(each, (*path, step), counts=counted, depth=depth)
+                    yield from search(each, counts=counted, depth=depth)
 
-    yield from search(statement, (), counts=False, depth=0)
+    yield from search(statement, counts=False, depth=0)
 
 
 def _has_value(node: ast.expr) -> bool:
     try:
         ast.literal_eval(node)
-    except (ValueError, TypeError, RecursionError, MemoryError):
+    except (ValueError, TypeError):
         return False
     return not isinstance(node, ast.Constant) or node.value is not Ellipsis
-
-
-def _with(statement: ast.stmt, path: _Path, value: object) -> ast.stmt:
-    """Return a copy of `statement` with another literal at `path`."""
-    copy = deepcopy(statement)
-    parent: ast.AST = copy
-    for name, at in path[:-1]:
-        below = getattr(parent, name)
-        parent = below if at is None else below[at]
-    name, at = path[-1]
-    literal = ast.parse(repr(value), mode="eval").body
-    if at is None:
-        setattr(parent, name, literal)
-    else:
-        getattr(parent, name)[at] = literal
-    return copy
 
 
 def _others(node: ast.expr, *, may_be_negative: bool) -> Iterator[object]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from adacoder.domain import Target
+from adacoder.domain import Module, Target
 from adacoder.source.inputs import Input, smaller, varied, written
 from adacoder.source.locate import locate
 
@@ -23,6 +23,9 @@ LITERALS = st.recursive(
     ),
     max_leaves=8,
 )
+
+
+MODULE = Module(Path("/w/m.py"), "m", Path("/w"))
 
 
 def target(*examples: str) -> Target:
@@ -97,7 +100,24 @@ def test_every_input_is_new_and_can_be_read_and_the_same_seed_gives_the_same(val
 def test_smaller_inputs_are_shorter_and_end(value: object) -> None:
     one = Input((f"gap({value!r})",))
     steps = 0
-    while found := smaller(one):
+    while found := smaller(one, MODULE):
         assert len(found[0].text) < len(one.text)
         one, steps = found[0], steps + 1
     assert steps <= len(repr(value))
+
+
+@pytest.mark.parametrize(
+    "examples",
+    [
+        [f"gap({number}, [{number}, {number + 1}], 'x{number}')" for number in range(500)],
+        ["values = []", *(f"values.append({number})" for number in range(500))],
+        [f"gap({'-' * 400}1)", f"gap({'[' * 90}1{']' * 90})", f"gap({', '.join(map(str, range(250)))})"],
+        ["gap('ä', 'ö')", "gap(f'{1}', 1j, ..., None, *[1], **{'k': 2})", "gap(1)(2)[3].x"],
+    ],
+    ids=["many", "long sequence", "deep", "odd"],
+)
+def test_odd_docstrings_are_read_in_limited_time_and_space(examples: list[str]) -> None:
+    """The limit of time is that of Hypothesis for the other tests. Without limits, this would take minutes."""
+    of = target(*examples)
+    assert len(written(of)) <= 40
+    assert len(varied(of, 60)) <= 60
