@@ -75,7 +75,7 @@ class Comparing:
         path = _file(self._against)
         if path is None:
             return (await read_at(self._against, file.path)).text
-        Access((folder,), settings.wishes).require(path)
+        Access((folder, path.parent), settings.wishes).require(path)  # the user named it, so it may be anywhere
         return read(path).text
 
     async def _compare(self, target: Target, before: str, folder: Path, settings: Settings, *, is_named: bool) -> None:

@@ -106,6 +106,17 @@ def test_a_version_in_a_file_is_compared(desk: Desk) -> None:
     assert desk.run("compare", "before.py::hypotenuse", "--against", "before.py").code == 0
 
 
+def test_the_file_may_be_anywhere_but_not_private(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
+    desk.write(SOLVED)
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    for name in ("before.py", ".env"):
+        (elsewhere / name).write_text(SOLVED, encoding="utf-8")
+    assert desk.run("compare", "shapes.py::hypotenuse", "--against", elsewhere / "before.py").code == 0
+    ran = desk.run("compare", "shapes.py::hypotenuse", "--against", elsewhere / ".env")
+    assert (ran.code, ran.out) == (2, "")
+    assert "is private (its name)" in ran.err
+
+
 @pytest.mark.parametrize(
     ("text", "against", "told"),
     [
