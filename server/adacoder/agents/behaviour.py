@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from adacoder.agents.code_evaluator import Seen
+from adacoder.aside import aside
 from adacoder.domain import ENDLESS, AdaCoderError, BehaviourDiff, Difference, Module, Target
 from adacoder.sandbox.literal_values import close_values
 from adacoder.source.inputs import Input, smaller, varied, written
@@ -18,6 +20,8 @@ INPUTS = 60
 """Maximum number of inputs, with the examples."""
 _ROUNDS = 8
 """Maximum number of times that a differing input is made smaller."""
+_AGAIN = 3
+"""Number of times that both versions run a differing input again."""
 _TRIED = 12
 """Maximum number of smaller inputs to try each time."""
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
@@ -30,24 +34,32 @@ NOT_RUN = "were not run, because too many others did not end"
 
 Observe = Callable[[Sequence[Input]], Awaitable[Sequence[Seen | None]]]
 """Runs inputs on one version, as `CodeEvaluator.observe` does."""
+Apart: TypeAlias = tuple[Input, Seen, Seen]
+"""An input with the different outputs of the two versions."""
+
+
+class NoInputs(AdaCoderError):
+    """A docstring has no example that could be an input."""
 
 
 async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 0) -> BehaviourDiff:
     """Compare two versions of `target` by what `here` and `there` observe.
 
-    `here` observes the inputs twice. An input whose outputs differ then is left out: it depends on time or chance.
+    `here` observes the inputs twice, and differing inputs run several times more. An input whose outputs change then is
+    left out: it depends on time or chance.
 
     Raises:
+        NoInputs: there are no inputs.
         AdaCoderError: no input ran the function, or a version cannot run.
     """
     own = written(target)
     if not own:
-        raise AdaCoderError(f"'{target.qualname}' has no examples to make inputs from: write one in its docstring.")
-    inputs = [*own, *varied(target, INPUTS - len(own), seed)]
+        raise NoInputs(f"'{target.qualname}' has no examples to make inputs from: write a short one in its docstring.")
+    inputs = [*own, *await aside(varied, target, INPUTS - len(own), seed)]
     ours, again, theirs = await here(inputs), await here(inputs), await there(inputs)
     left_out = Counter[str]()
     compared = 0
-    apart: list[tuple[Input, Seen, Seen]] = []
+    apart: list[Apart] = []
     for one, our, second, their in zip(inputs, ours, again, theirs, strict=True):
         if our is None or their is None or second is None:
             left_out[NOT_RUN] += 1
@@ -67,15 +79,32 @@ async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 
         reasons = ", ".join(f"{count} {why}" for why, count in left_out.items())
         raise AdaCoderError(f"No input could be compared for '{target.qualname}': {reasons}.")
     apart.sort(key=lambda each: len(each[0].text))
-    if apart:
+    steady = await _steady(apart, here, there)
+    if len(steady) < len(apart):
+        left_out[UNSTEADY] += len(apart) - len(steady)
+        compared, apart = compared - (len(apart) - len(steady)), steady
+    if apart and ENDLESS not in (apart[0][1].outputs[-1], apart[0][2].outputs[-1]):
         apart[0] = await _minimised(apart[0], target.module, here, there)
     differs = tuple(dict.fromkeys(_told(*each) for each in apart))
     return BehaviourDiff(compared - (len(apart) - len(differs)), differs, dict(left_out))
 
 
-async def _minimised(
-    found: tuple[Input, Seen, Seen], module: Module, here: Observe, there: Observe
-) -> tuple[Input, Seen, Seen]:
+async def _steady(apart: list[Apart], here: Observe, there: Observe) -> list[Apart]:
+    """Return the inputs whose outputs stay the same when both versions run them again."""
+    steady = [each for each in apart if ENDLESS not in (each[1].outputs[-1], each[2].outputs[-1])]
+    endless = [each for each in apart if each not in steady]
+    for _ in range(_AGAIN):
+        inputs = [each[0] for each in steady]
+        ours, theirs = await here(inputs), await there(inputs)
+        steady = [
+            (one, our, their)
+            for (one, our, their), again, other in zip(steady, ours, theirs, strict=True)
+            if again is not None and other is not None and _agree(our, again) and _agree(their, other)
+        ]
+    return sorted((*steady, *endless), key=lambda each: len(each[0].text))
+
+
+async def _minimised(found: Apart, module: Module, here: Observe, there: Observe) -> Apart:
     """Return a smaller input for which the versions still differ, or `found`."""
     for _ in range(_ROUNDS):
         inputs = smaller(found[0], module)[:_TRIED]
@@ -85,7 +114,7 @@ async def _minimised(
             for one, our, their in zip(inputs, ours, theirs, strict=True)
             if our is not None and their is not None and not (our.raised or their.raised) and not _agree(our, their)
         )
-        less = next(apart, None)
+        less = next(iter(await _steady(list(apart)[:1], here, there)), None)
         if less is None:
             break
         found = less
@@ -93,12 +122,15 @@ async def _minimised(
 
 
 def _agree(one: Seen, other: Seen) -> bool:
-    return all(map(_same, one.outputs, other.outputs))
+    return len(one.outputs) == len(other.outputs) and all(map(_same, one.outputs, other.outputs))
 
 
 def _same(one: str, other: str) -> bool:
     """Return whether two outputs are equal, apart from addresses, the order of sets, and the last digits of floats."""
-    return _ADDRESS.sub("", one) == _ADDRESS.sub("", other) or close_values(one, other)
+    if one == other:
+        return True
+    are_close = close_values(one, other)
+    return _ADDRESS.sub("", one) == _ADDRESS.sub("", other) if are_close is None else are_close
 
 
 def _told(one: Input, our: Seen, their: Seen) -> Difference:
@@ -107,4 +139,4 @@ def _told(one: Input, our: Seen, their: Seen) -> Difference:
 
 
 def _output(text: str) -> str:
-    return text.rstrip("\n") or "no output"
+    return text.rstrip("\n") or ("an empty line" if text else "no output")

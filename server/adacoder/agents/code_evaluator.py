@@ -72,14 +72,14 @@ class Seen:
     """The outputs of one input."""
 
     outputs: tuple[str, ...]
-    """The output of each statement. For an exception, it is `raises` and its class. After `ENDLESS`, there is none."""
+    """The output of each statement, up to an exception (`raises` and its class), or to `ENDLESS`."""
     entered: bool = True
     """True if a statement ran the function, as observed in the sandbox."""
 
     @property
     def raised(self) -> bool:
-        """True if the last statement raised an exception."""
-        return self.outputs[-1].startswith(RAISES)
+        """True if the last statement raised an exception. Printed text would end with a newline."""
+        return self.outputs[-1].startswith(RAISES) and not self.outputs[-1].endswith("\n")
 
 
 class CodeEvaluator:
@@ -198,15 +198,15 @@ class CodeEvaluator:
             if not (verdict.imports and verdict.defines):
                 why = verdict.failure.message if verdict.failure else "It could not be loaded."
                 raise AdaCoderError(f"{target.module.path}: {why}")
-            results = verdict.results
             for number in dict.fromkeys(number for number, _ in places):
-                of_input = [each for each, (its, _) in zip(results, places, strict=False) if its == number]
-                outputs, entered = tuple(map(_seen, of_input)), any(each.entered for each in of_input)
-                if len(outputs) < len(inputs[number].statements):
-                    found[number] = Seen((*outputs, ENDLESS))
-                    begin = number + 1
+                of_input = [each for each, (its, _) in zip(verdict.results, places, strict=False) if its == number]
+                if len(of_input) < len(inputs[number].statements):
+                    # It took the rest of the time. Only if it had all the time, it does not end.
+                    if number == begin:
+                        found[number] = Seen((*_seen(of_input), ENDLESS))
+                    begin = max(number, begin + 1)
                     break
-                found[number] = Seen(outputs, entered)
+                found[number] = Seen(_seen(of_input), any(each.entered for each in of_input))
             else:
                 break
         return found
@@ -342,10 +342,15 @@ class CodeEvaluator:
         )
 
 
-def _seen(result: ExampleResult) -> str:
-    if result.error is None:
-        return result.got or ""
-    return RAISES + result.error.partition("\n")[0].partition(":")[0].rpartition(".")[2]
+def _seen(results: Sequence[ExampleResult]) -> tuple[str, ...]:
+    """Return the outputs, up to the first exception. Later statements may use names that earlier inputs have left."""
+    outputs: list[str] = []
+    for result in results:
+        if result.error is not None:
+            name = result.error.partition("\n")[0].partition(":")[0].rpartition(".")[2]
+            return (*outputs, RAISES + name)
+        outputs.append(result.got or "")
+    return tuple(outputs)
 
 
 def _as_it_stands(target: Target) -> Splice:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from adacoder import report
+from adacoder.agents.behaviour import NoInputs
 from adacoder.checks import Checks
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
@@ -58,6 +60,8 @@ class Comparing:
                 if not places:
                     raise TargetError(f"There is no function with examples in {place.path}.")
             for each in places:
+                if each.number:
+                    continue  # such as the setter of a property, which has the docstring of its getter
                 await self._compare(each.find(file, folder), before, folder, settings, is_named=not place.is_whole_file)
             return max(self._codes)
         except AdaCoderError as error:
@@ -93,11 +97,11 @@ class Comparing:
             found = await self._checks.compare(Task(target, settings, Project(folder)), then)
         except AdaCoderError as error:
             complain(str(error))
-            self._codes.append(COULD_NOT_RUN)
+            self._codes.append(0 if isinstance(error, NoInputs) and not is_named else COULD_NOT_RUN)
             return
         name = f"{shown_path(target.module.path)}::{target.qualname}"
         if self._as_json:
-            print(json.dumps({"function": name, **differences_json(found)}))
+            print(json.dumps({"version": report.VERSION, "function": name, **differences_json(found)}))
         else:
             self._show(found, name)
         self._codes.append(DIFFERENT if found.differs else 0)

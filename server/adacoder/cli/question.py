@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import signal
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,7 +39,11 @@ def ask(differs: Iterable[Difference]) -> Ruling | None:
     complain(f"Which is right?\n  1  {brief(difference.call)} gives {brief(outputs[0])}, as in the written function")
     complain(f"  2  {brief(difference.call)} gives {brief(outputs[1])}, as in the second program")
     print("Type 1 or 2 to add it to the docstring, or press Enter to skip: ", end="", file=sys.stderr, flush=True)
-    said = sys.stdin.readline().strip()
+    asked = signal.signal(signal.SIGINT, signal.default_int_handler)  # the event loop would note Ctrl-C only afterwards
+    try:
+        said = sys.stdin.readline().strip()
+    finally:
+        signal.signal(signal.SIGINT, asked)
     if said not in ("1", "2"):
         return None
     return Ruling(Example(f"{difference.call}\n", f"{outputs[said == '2']}\n", 0), said == "1")

@@ -17,9 +17,10 @@ from adacoder.source.text import LONGEST, SourceFile, decoded, must_be_short
 
 _SECONDS = 20.0
 """Maximum time for git."""
-_SAFE = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "-c", "safe.directory=*")
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "safe.directory=*")
 """Settings for every call. Git may read the repository of another user, because no program of it runs."""
 _ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "",  # unlike `protocol.allow`, no configuration overrides it
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_NO_LAZY_FETCH": "1",
@@ -37,8 +38,10 @@ async def read_at(revision: str, path: Path) -> SourceFile:
     git = program_of_system("git")
     if git is None:
         raise TargetError("There is no git in the system's folders: install it, or name a file with --against.")
+    path = _real(path)
     name = f"{revision}:./{path.name}"
-    if revision.startswith("-") or any(not character.isprintable() or character == ":" for character in revision):
+    is_odd = any(not character.isprintable() or character == ":" for character in revision)
+    if not revision or revision.startswith("-") or is_odd:
         raise TargetError(f"'{revision}' is neither a file nor the name of a commit.")
     size, _ = await _run(git, path.parent, "cat-file", "-s", name)
     if not size.strip().isdigit():
@@ -48,6 +51,11 @@ async def read_at(revision: str, path: Path) -> SourceFile:
     if code or len(data) > LONGEST:
         raise TargetError(f"git cannot read {path.name} in '{revision}': name a commit that has it, or a file.")
     return decoded(path, data)
+
+
+def _real(path: Path) -> Path:
+    """Return the file that a link leads to, because git keeps the link itself under the link's name."""
+    return Path(os.path.realpath(path))
 
 
 async def _run(git: Path, folder: Path, *arguments: str) -> tuple[bytes, int]:

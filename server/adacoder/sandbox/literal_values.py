@@ -39,12 +39,15 @@ def same_value(one: str, other: str) -> bool:
     return form is not None and form == _form_of(other)
 
 
-def close_values(one: str, other: str) -> bool:
-    """Return whether two texts are literals of the same value, apart from the last digits of floats."""
+def close_values(one: str, other: str) -> bool | None:
+    """Return whether two texts are literals of the same value, apart from the last digits of floats.
+
+    None means that they are not literals.
+    """
     try:
         return _are_close(value_of(one), value_of(other))
     except (ValueError, TypeError):
-        return False
+        return None
 
 
 def _are_close(one: object, other: object) -> bool:
@@ -52,11 +55,12 @@ def _are_close(one: object, other: object) -> bool:
         return False
     match one, other:
         case float(), float():
-            return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+            return math.isclose(one, other, rel_tol=1e-9) or (math.isnan(one) and math.isnan(other))
         case (list() | tuple(), list() | tuple()):
             return len(one) == len(other) and all(map(_are_close, one, other))
         case dict(), dict():
-            return one.keys() == other.keys() and all(_are_close(one[key], other[key]) for key in one)
+            has_same_keys = {_form(key) for key in one} == {_form(key) for key in other}
+            return has_same_keys and all(_are_close(one[key], other[key]) for key in one)
         case _:
             return _form(one) == _form(other)
 

@@ -9,6 +9,7 @@ most of them. (In PGS, arXiv 2506.18315, and S*, arXiv 2502.14382, a model write
 from __future__ import annotations
 
 import ast
+import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -175,7 +176,9 @@ def _with_other_literals(statement: _Statement, *, may_be_negative: bool) -> Ite
     """Yield, for each literal that can vary, the texts of the statement with other literals in its place."""
     for node in _literals(statement.tree):
         others = _others(node, may_be_negative=may_be_negative)
-        yield [statement.with_other(node, repr(value)) for value in others]
+        texts = (f"({text})" if text.startswith("-") else text for text in map(repr, others))
+        # `ast.unparse` removes parentheses that are not needed.
+        yield [ast.unparse(tree) for text in texts if (tree := parsed(statement.with_other(node, text))) is not None]
 
 
 def _with_other_arguments(statement: _Statement, others: Sequence[_Statement]) -> Iterator[list[str]]:
@@ -231,8 +234,13 @@ def _others(node: ast.expr, *, may_be_negative: bool) -> Iterator[object]:
     value = ast.literal_eval(node)
     for other in _mutated(value):
         is_new_sign = not may_be_negative and isinstance(other, int | float) and other < 0
-        if not is_new_sign and repr(other) != repr(value):
+        if not is_new_sign and repr(other) != repr(value) and not _is_infinite(other):
             yield other
+
+
+def _is_infinite(value: object) -> bool:
+    """Return whether a value has no literal."""
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _mutated(value: object) -> Iterable[object]:
@@ -242,7 +250,7 @@ def _mutated(value: object) -> Iterable[object]:
         case int():
             return (value + 1, value - 1, 0, 1, 2, 2 * value, 2 * value + 1, -value, value // 2)
         case float():
-            return (value + 0.5, value / 2, 2 * value, 0.0, 1.0, -value, float(round(value)))
+            return (value + 0.5, value / 2, 2 * value, 0.0, 1.0, -value, value // 1)
         case str() | bytes():
             half = len(value) // 2
             parts = (value[:0], value[:1], value[:half], value[half:], value[1:], value[:-1])
