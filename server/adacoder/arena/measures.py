@@ -162,10 +162,12 @@ def by_plan(most: int) -> Measure:
 
     def is_right(row: Row) -> bool | None:
         plans = [*dict.fromkeys(each.branch for each in row.attempts if each.branch)]
+        if row.attempts and not plans:
+            return None  # older rows do not record plans
         later = frozenset(plans[most:])
         return _right_of(row, [each for each in row.attempts if each.branch not in later])
 
-    return _pass_at(1, is_right, _JUDGED)
+    return _pass_at(1, is_right, "the judge's word and the plan of each attempt")
 
 
 def by_program(most: int) -> Measure:

@@ -155,6 +155,8 @@ def test_figures_1_and_2_are_by_repair_and_by_plan() -> None:
     assert plans == [0.2, 0.4, 0.6, 0.8, 1.0]
     repairs = [cell.estimate and cell.estimate.value for cell in _named("AdaCoder, Figure 1", rows).lines[0].cells]
     assert repairs == [1.0] * 6
+    older = [replace(each, attempts=tuple(replace(one, branch=()) for one in each.attempts)) for each in rows]
+    assert _named("AdaCoder, Figure 2", older).lines == ()
 
 
 def test_refinements_are_within_a_plan_and_not_of_adacoder() -> None:
