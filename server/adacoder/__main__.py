@@ -49,9 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_without_traceback() -> None:
-    """Let Ctrl-C end the process at once, because all work is done. Otherwise Python's shutdown prints a traceback."""
+    """Let signals end the process at once, because all work is done. Otherwise Python's shutdown prints a traceback."""
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
 
 
 def _end_in_good_order() -> None:

@@ -19,7 +19,7 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -124,9 +124,10 @@ async def _started() -> Process:
     try:
         return await asyncio.shield(start)
     except asyncio.CancelledError:
-        process = await start
-        process.kill()
-        await process.wait()
+        with suppress(OSError):  # It may not have started, or it may have ended.
+            process = await start
+            process.kill()
+            await process.wait()
         raise
 
 

@@ -26,15 +26,21 @@ def run(work: Coroutine[object, object, T]) -> T:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
 
-    async def whole() -> T:
+    with asyncio.Runner() as runner:
         try:
-            return await work
+            return runner.run(work)
         finally:
-            loop = asyncio.get_running_loop()
-            while here := [task for task in _starting if task.get_loop() is loop]:
-                await asyncio.wait(here)
+            loop = runner.get_loop()
+            try:
+                loop.run_until_complete(_all_started(loop))
+            except KeyboardInterrupt:  # A second Ctrl-C must not interrupt this, because the runner would wait forever.
+                loop.run_until_complete(_all_started(loop))
+                raise
 
-    return asyncio.run(whole())
+
+async def _all_started(loop: asyncio.AbstractEventLoop) -> None:
+    while here := [task for task in _starting if task.get_loop() is loop]:
+        await asyncio.wait(here)
 
 
 def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]:
@@ -64,10 +70,10 @@ async def output_of(*command: str, env: Mapping[str, str], cwd: Path, errors: bo
         try:
             code = await (await asyncio.shield(start)).wait()
         except asyncio.CancelledError:
-            process = await start
-            with suppress(ProcessLookupError):
+            with suppress(OSError):  # It may not have started, or it may have ended.
+                process = await start
                 process.kill()
-            await process.wait()
+                await process.wait()
             raise
         printed.seek(0)
         return printed.read(), code

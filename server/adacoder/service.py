@@ -149,7 +149,7 @@ class Service(Checks):
         )
 
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
-        """Do `work` with the examples of the target's class. An AdaCoderError becomes an Outcome."""
+        """Do `work` with the examples of the target's class. Only an AdaCoderError becomes an Outcome."""
         try:
             await asyncio.to_thread(task.require_access)
             evaluator = await self._evaluator(task)

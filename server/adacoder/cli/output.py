@@ -14,7 +14,7 @@ from adacoder.cli.terminal import Progress, console, long_waits, show_diff
 from adacoder.domain import AdaCoderError, Outcome, Status, Target
 from adacoder.journal import Listener
 from adacoder.project import below
-from adacoder.report.differences import second_program
+from adacoder.report.differences import second_program, since_before
 from adacoder.source.text import SourceFile, apply_edits, write
 
 STYLES = {
@@ -74,6 +74,8 @@ class Proposal(Output):
 
     def add(self, outcome: Outcome) -> None:
         """Implement `Output.add`."""
+        if outcome.behaviour is not None:
+            self._err.print(since_before(outcome.behaviour))
         if (checked := outcome.cross_check) is not None:
             is_flagged = checked.found is not None and bool(checked.found.differs)
             self._err.print(second_program(checked), style="bold yellow" if is_flagged else "")

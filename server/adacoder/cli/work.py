@@ -128,20 +128,25 @@ class Work:
         with watching as listener:
             start = None if reply is None else from_reply(reply, target)
             task = Task(target, settings, Project(folder), Journal(*([listener] if listener else [])), start)
-            outcome = await service.compared(task, await service.perform(mode, task))
-            cross_checks = self._cross_checks and outcome.status is Status.VERIFIED
-            if cross_checks and self._output.is_whole:
-                outcome = await service.cross_checked(task, outcome)
+            outcome = await service.perform(mode, task)
+            if self._output.is_whole:
+                outcome = await self._with_comparisons(outcome, task, service)
         if passes_over and not outcome.edits and outcome.status in (Status.VERIFIED, Status.UNVERIFIED):
             return
         self._shown += 1
         self._show(outcome, file, folder)
-        if cross_checks and not self._output.is_whole:  # the user need not wait for this to see or get the function
+        if not self._output.is_whole:  # the user need not wait for the rest to see or get the function
             with watching:
-                outcome = await service.cross_checked(task, outcome)
+                outcome = await self._with_comparisons(outcome, task, service)
             self._output.add(outcome)
             if self._output.writes and outcome.cross_check is not None and question.can_ask():
                 await self._ask(place, outcome.cross_check, service, settings)
+
+    async def _with_comparisons(self, outcome: Outcome, task: Task, service: Service) -> Outcome:
+        outcome = await service.compared(task, outcome)
+        if self._cross_checks and outcome.status is Status.VERIFIED:
+            outcome = await service.cross_checked(task, outcome)
+        return outcome
 
     async def _ask(self, place: Place, checked: CrossCheck, service: Service, settings: Settings) -> None:
         """Ask about a difference. Write the answer into the docstring, and fix the function if it is wrong."""
@@ -167,7 +172,7 @@ class Work:
         with self._output.watch(target, service.most_rounds(Mode.FIX, settings)) as listener:
             journal = Journal(*([listener] if listener else []))
             task = Task(target, settings, Project(folder), journal, checked.candidate)
-            outcome = await service.compared(task, await service.perform(Mode.FIX, task))
+            outcome = await service.perform(Mode.FIX, task)
         self._show(outcome, file, folder)
 
     def _show(self, outcome: Outcome, file: SourceFile, folder: Path) -> None:

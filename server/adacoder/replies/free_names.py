@@ -21,7 +21,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def free_names(text: str) -> frozenset[str]:
-    """Return the names that `text`, as a module, uses but does not bind; all its words if it cannot be parsed."""
+    """Return the names that `text`, as a module, uses but does not bind; all its words if our Python cannot read it."""
     module = symbols(text)
     if module is None:
         return words(text)

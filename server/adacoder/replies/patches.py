@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import Lines, dedent, definitions, indent_of, normalize, statements
+from adacoder.pytext import Lines, dedent, definitions, normalize, statements
 from adacoder.replies.blocks import Block
 from adacoder.replies.companions import dependencies
 
@@ -182,7 +182,7 @@ def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | N
     if start is None:
         return None
     first = next(index for index, line in enumerate(old) if line.strip())
-    before, theirs = indent_of(lines[start + first]), indent_of(old[first])
+    before, theirs = _indent(lines[start + first]), _indent(old[first])
     moved: list[str] = []
     at = start
     for mark, text in hunk.lines:
@@ -238,3 +238,8 @@ def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> 
             left_out |= dict.fromkeys(f"'{name}'" for name in sorted(each.binds))
     notes = (f"The reply also changes {', '.join(left_out)}: that was left out.",) if left_out else ()
     return Block("\n\n\n".join([*new, dedent(function.span.of(text)).rstrip()]) + "\n", ended, notes=notes)
+
+
+def _indent(line: str) -> str:
+    """Return the white space at the beginning of a line, even if Python does not accept it there."""
+    return line[: len(line) - len(line.lstrip())]

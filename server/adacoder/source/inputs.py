@@ -49,7 +49,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
+class _Parsed:
     """A statement in the form of `ast.unparse`, with its tree and the names that it binds and uses."""
 
     text: str
@@ -127,7 +127,7 @@ def smaller(one: Input, module: Module) -> tuple[Input, ...]:
     return tuple(sorted(found, key=lambda each: len(each.text)))
 
 
-def _groups(target: Target) -> list[list[_Statement]]:
+def _groups(target: Target) -> list[list[_Parsed]]:
     """Return the statements of the examples. Those that use names which others bind are together.
 
     Imports and definitions are repeated in each group that uses them.
@@ -143,7 +143,7 @@ def _groups(target: Target) -> list[list[_Statement]]:
             members = sorted({number, *chain.from_iterable(its for _, its in joined)})
             rest = [group for group in groups if group not in joined]
             groups = [*rest, (joins.union(*(its for its, _ in joined)), members)]
-    found: list[list[_Statement]] = []
+    found: list[list[_Parsed]] = []
     for _, members in sorted(groups, key=lambda group: group[1]):
         used = frozenset[str]().union(*(read[number].used for number in members))
         needed = [each for each in read if each.prepares and each.bound & used]
@@ -152,7 +152,7 @@ def _groups(target: Target) -> list[list[_Statement]]:
     return found[:_MOST_GROUPS]
 
 
-def _statement(source: str, module: Module) -> _Statement | None:
+def _statement(source: str, module: Module) -> _Parsed | None:
     """Read one statement. Return None if there are several, or if it is too long or too deeply nested to be varied."""
     match parsed(source) if len(source) <= _LONGEST else None:
         case ast.Module(body=[tree]) if not _is_deep(tree):
@@ -161,7 +161,7 @@ def _statement(source: str, module: Module) -> _Statement | None:
             return None
     match parsed(text):
         case ast.Module(body=[tree]):
-            return _Statement(text, tree, frozenset(bindings(text, module).origins), used_names(text))
+            return _Parsed(text, tree, frozenset(bindings(text, module).origins), used_names(text))
     return None
 
 
@@ -172,7 +172,7 @@ def _is_deep(tree: ast.AST) -> bool:
     return bool(level)
 
 
-def _with_other_literals(statement: _Statement, *, may_be_negative: bool) -> Iterator[list[str]]:
+def _with_other_literals(statement: _Parsed, *, may_be_negative: bool) -> Iterator[list[str]]:
     """Yield, for each literal that can vary, the texts of the statement with other literals in its place."""
     for node in _literals(statement.tree):
         others = _others(node, may_be_negative=may_be_negative)
@@ -181,7 +181,7 @@ def _with_other_literals(statement: _Statement, *, may_be_negative: bool) -> Ite
         yield [ast.unparse(tree) for text in texts if (tree := parsed(statement.with_other(node, text))) is not None]
 
 
-def _with_other_arguments(statement: _Statement, others: Sequence[_Statement]) -> Iterator[list[str]]:
+def _with_other_arguments(statement: _Parsed, others: Sequence[_Parsed]) -> Iterator[list[str]]:
     """Yield, for each call, the texts of the statement with arguments from calls of the same form in `others`."""
     for call in statement.calls:
         yield [

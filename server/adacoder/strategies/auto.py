@@ -1,7 +1,7 @@
-"""Our own strategy: write again at a rising temperature, and plan only if that does not help.
+"""Our own strategy: write again at higher temperatures, and plan only if that does not help.
 
-`docs/measured.md` gives the reasons. With small models, a new program passes about as often as a program by a plan, for
-half the tokens. A model that sees its own failed program mostly repeats it, so only the user's code is revised.
+`docs/measured.md` gives the reasons. With small models and for the same tokens, writing afresh passes about as often as
+a plan. A model that sees its own failed program mostly repeats it, so only the user's code is revised.
 """
 
 from __future__ import annotations
@@ -12,25 +12,27 @@ from adacoder.agents.failures import described
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.agents.request import Request
-from adacoder.domain import further
+from adacoder.domain import Attempt, further
 from adacoder.models.base import Sampling
 from adacoder.strategies.revising import REWRITER
 from adacoder.strategies.strategy import Strategy
 
-WARMER = tuple(Sampling(temperature=temperature) for temperature in (0.4, 0.6, 0.8))
-"""Sampling of the second and later programs. The first one has the temperature of the settings."""
+SAMPLINGS = (None, *(Sampling(temperature=temperature) for temperature in (0.4, 0.6, 0.8)))
+"""Sampling of the programs before the first plan. None is the temperature of the settings."""
 
 
 async def _run(request: Request) -> None:
     """Write, or revise the user's code. Then write afresh, and finally plan from the error of the best attempt."""
-    best = await request.try_start()
+    best: Attempt | None = None
+    of_user = 0 if request.start is None else 2
+    """Number of rounds for the user's code: as it is, and revised."""
     for number in request.rounds():
         if best is None:
-            candidate = await request.ask(WRITER)
-        elif number == 1:
+            candidate = await request.first(WRITER)
+        elif number <= of_user:
             candidate = await request.ask(REWRITER, told(best), advice="")
-        elif number <= 1 + len(WARMER):
-            candidate = await request.ask(WRITER, sampling=WARMER[number - 2])
+        elif number - of_user <= len(SAMPLINGS):
+            candidate = await request.ask(WRITER, sampling=SAMPLINGS[number - of_user - 1])
         else:
             plan = await request.ask(PLANNER, error=described(best.verdict))
             candidate = await request.ask(WRITER_BY_PLAN, plan=plan)
@@ -40,10 +42,10 @@ async def _run(request: Request) -> None:
 
 AUTO = Strategy(
     name="auto",
-    summary="writes again at a rising temperature, and plans from the error only after that",
+    summary="writes again at temperatures up to 0.8, and plans from the error only after that",
     paper="ours",
     roles=(WRITER, REWRITER, PLANNER, WRITER_BY_PLAN),
-    budget=lambda t: Budget(rounds=1 + t, calls=1 + t + max(0, t - len(WARMER))),
+    budget=lambda t: Budget(rounds=1 + t, calls=1 + t + max(0, t + 1 - len(SAMPLINGS))),
     run=_run,
     feedback="the error, after four programs",
 )

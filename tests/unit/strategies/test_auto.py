@@ -32,14 +32,15 @@ async def test_auto_is_over_with_the_first_program_that_passes() -> None:
 
 
 async def test_auto_revises_the_users_code_once_and_then_writes() -> None:
+    """The evaluation of the user's code is the first of six rounds."""
     team = Team([])
     theirs = Candidate("def area(n): return 9")
     await team.run("auto", start=theirs)
     first, *others = team.asked
     assert theirs.function in first.words["code"]
-    assert [asked.words.get("code") for asked in others[:3]] == [None] * 3
-    assert temperatures(team)[:4] == TEMPERATURES
-    assert team.actions == [*["write"] * 4, "plan", "write", "plan", "write"]
+    assert [asked.words.get("code") for asked in others] == [None] * 4
+    assert temperatures(team) == [None, *TEMPERATURES]
+    assert team.actions == ["write"] * 5
 
 
 async def test_auto_leaves_code_that_passes() -> None:

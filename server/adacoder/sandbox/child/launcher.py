@@ -62,7 +62,7 @@ processes that still exist.
 _BOMB = 8
 """A process group that exceeds its limit by this factor is killed as a whole."""
 _MOST_THREADS = 1000
-"""Maximum number of threads of one process. Usually the server ends an evaluation much earlier."""
+"""Maximum number of threads of one process. The server usually ends it first, unless they start very fast."""
 _STOPPED_SECONDS = 1.0
 """A process with too many threads is stopped for this many seconds, and then killed. In this time, the server can end
 it, but the server may not know of the process."""
