@@ -341,6 +341,19 @@ async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: P
     path = tmp_path / "victim.py"
     text = CUT_OFF.format(name=name, first=2 if name == "wrong_at_once" else 1, is_right=name == "right")
     path.write_text(text, encoding="utf-8")
+
+    async def half_way_there() -> int:
+        """Return the process that is half way. It is so only for a moment, so it is looked for once."""
+        found: list[int] = []
+
+        def look() -> bool:
+            found[:] = half_way(os.getpid())
+            return bool(found)
+
+        await until(look)
+        (pid,) = found
+        return pid
+
     async with hosted(tmp_path, level) as host:
         undisturbed = await verdict(host, path, tmp_path, name)
         assert len(undisturbed.results) == 3
@@ -348,8 +361,7 @@ async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: P
         # from the docstring's process to its desk, importer, template and the process above it
         for generations in range(5):
             check = asyncio.create_task(verdict(host, path, tmp_path, name))
-            await until(lambda: bool(half_way(os.getpid())))
-            (pid,) = half_way(os.getpid())
+            pid = await half_way_there()
             for _ in range(generations):
                 pid = parent_of(pid)
             os.kill(pid, signal.SIGKILL)
