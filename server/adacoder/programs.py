@@ -7,11 +7,12 @@ the start of the process, which was cancelled as well, waits for it forever. So 
 from __future__ import annotations
 
 import asyncio
+import os
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 T = TypeVar("T")
 
@@ -51,6 +52,15 @@ def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]
     return task
 
 
+def _memory() -> IO[bytes]:
+    """Open a file for output. It is in memory if the system can do that, and has no name anywhere."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("output"), "w+b")
+    import tempfile  # not needed to answer `initialize`
+
+    return tempfile.TemporaryFile()
+
+
 async def output_of(*command: str, env: Mapping[str, str], cwd: Path, errors: bool = False) -> tuple[bytes, int]:
     """Run a program without input. Return what it printed, and its exit code. A cancellation kills the program.
 
@@ -59,9 +69,7 @@ async def output_of(*command: str, env: Mapping[str, str], cwd: Path, errors: bo
     Raises:
         OSError: the program cannot be started.
     """
-    import tempfile  # not needed to answer `initialize`
-
-    with tempfile.TemporaryFile() as printed:
+    with _memory() as printed:
         start = starting(
             asyncio.create_subprocess_exec(
                 *command, stdin=DEVNULL, stdout=printed, stderr=printed if errors else DEVNULL, env=env, cwd=cwd
