@@ -505,6 +505,7 @@ READERS = {
     "arena/dask_worker.py": "what a cell has left in a folder of the worker's own",
     "arena/html.py": "journals below the folder of rows that the user named, and our own texts",
     "aside.py": "stdin and stdout of the process that it starts",
+    "programs.py": "the output of the program that it starts",
     "cli/commands.py": "nothing: /dev/null",
     "private_files.py": "files that only this user can have written, in folders that it makes",
 }
