@@ -26,7 +26,6 @@ def run(work: Coroutine[object, object, T]) -> T:
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-
     with asyncio.Runner() as runner:
         try:
             return runner.run(work)
@@ -62,7 +61,7 @@ def _memory() -> IO[bytes]:
 
 
 async def output_of(*command: str, env: Mapping[str, str], cwd: Path, errors: bool = False) -> tuple[bytes, int]:
-    """Run a program without input. Return what it printed, and its exit code. A cancellation kills the program.
+    """Run a program without input. Return its output and exit code. A cancellation kills the program.
 
     With `errors`, the output contains standard error as well.
 

@@ -39,7 +39,7 @@ Apart: TypeAlias = tuple[Input, Seen, Seen]
 
 
 class NoInputs(AdaCoderError):
-    """A docstring has no example that could be an input."""
+    """There is nothing to compare: no example that could be an input, or no earlier version."""
 
 
 async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 0) -> BehaviourDiff:

@@ -46,8 +46,6 @@ _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
 """Failures at import. Their cause may be outside the candidate."""
 _MOST_CUT = 4
 """Maximum number of processes that observe the inputs of one version."""
-_OBSERVED_SECONDS = 5.0
-"""Maximum seconds for the inputs in one process."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
 _SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
@@ -194,7 +192,7 @@ class CodeEvaluator:
             examples = tuple(Example(f"{text}\n", "", line) for line, (_, text) in enumerate(places))
             if not examples:
                 break
-            verdict = await self._host.evaluate(what, examples, timeout=min(self._timeout, _OBSERVED_SECONDS))
+            verdict = await self._host.evaluate(what, examples, timeout=self._timeout)
             if not (verdict.imports and verdict.defines):
                 why = verdict.failure.message if verdict.failure else "It could not be loaded."
                 raise AdaCoderError(f"{target.module.path}: {why}")

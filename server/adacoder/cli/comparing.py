@@ -45,7 +45,8 @@ class Comparing:
         self._as_json = as_json
         self._out = console()
         self._checks = Checks()
-        self._codes = [0]
+        self._codes: list[int] = []
+        self._is_empty = True
 
     async def carry_out(self, place: Place) -> int:
         """Compare the function at `place`, or all functions of a file that have examples. Return the exit code."""
@@ -63,6 +64,10 @@ class Comparing:
                 if each.number:
                     continue  # such as the setter of a property, which has the docstring of its getter
                 await self._compare(each.find(file, folder), before, folder, settings, is_named=not place.is_whole_file)
+            if self._is_empty and max(self._codes) == 0:
+                raise TargetError(
+                    f"Nothing in {place.path} could be compared: name another version than {self._against}."
+                )
             return max(self._codes)
         except AdaCoderError as error:
             complain(str(error))
@@ -87,21 +92,23 @@ class Comparing:
 
         The earlier text stands for the text of today's file, so both versions import the same other modules.
         """
+        name = f"{shown_path(target.module.path)}::{target.qualname}"
         try:
-            then = locate(before, target.module.path, folder, qualname=target.qualname)
-        except TargetError:
-            complain(f"'{target.qualname}' is not in {self._against}, so there is nothing to compare it with.")
-            self._codes.append(COULD_NOT_RUN if is_named else 0)
-            return
-        try:
+            try:
+                then = locate(before, target.module.path, folder, qualname=target.qualname)
+            except TargetError:
+                message = f"'{target.qualname}' is not in {self._against}, so there is nothing to compare it with."
+                raise NoInputs(message) from None
             found = await self._checks.compare(Task(target, settings, Project(folder)), then)
         except AdaCoderError as error:
             complain(str(error))
+            if self._as_json:
+                print(json.dumps({"version": report.VERSION, "function": name, "reason": str(error)}))
             self._codes.append(0 if isinstance(error, NoInputs) and not is_named else COULD_NOT_RUN)
             return
-        name = f"{shown_path(target.module.path)}::{target.qualname}"
+        self._is_empty = False
         if self._as_json:
-            print(json.dumps({"version": report.VERSION, "function": name, **differences_json(found)}))
+            print(json.dumps({"version": report.VERSION, "function": name, **differences_json(found), "reason": None}))
         else:
             self._show(found, name)
         self._codes.append(DIFFERENT if found.differs else 0)

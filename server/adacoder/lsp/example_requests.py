@@ -247,7 +247,7 @@ def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
 
 
 def _listed(snapshot: Snapshot) -> list[Listed]:
-    """Return the docstrings of a document. Of several with the same name, all but the first get numbered ids."""
+    """Return the docstrings of a document. If a name repeats, the ids after the first are numbered."""
     count: Counter[str] = Counter()
     found: list[Listed] = []
     for one in documented(snapshot.text, snapshot.path, snapshot.folder):

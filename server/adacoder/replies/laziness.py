@@ -60,7 +60,7 @@ def leaves_out(line: str) -> bool:
 
 
 def _statements(function: Definition) -> list[str]:
-    """Return the body's statements without docstring and comments. Of a compound one, return the first line."""
+    """Return the body's statements without docstring and comments. Compound statements are cut to their first line."""
     text = function.text
     docstring = function.docstring
     begin = function.header.end if docstring is None else docstring.end

@@ -351,7 +351,7 @@ class TemplateProcess:
         return [pid for pid in children(parent) if pid != self.pid and _group_of(pid) == group] if parent else []
 
     async def sweep(self, group: int | None) -> bool:
-        """Kill the orphans of a group until none is found, as each may have forked. Return True if none is left."""
+        """Kill the orphans of a group, and look again, because each may have forked. Return True if all are gone."""
         try:
             async with asyncio.timeout(_DYING_SECONDS):
                 while orphans := self.orphans(group):

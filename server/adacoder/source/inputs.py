@@ -37,7 +37,7 @@ _CALLS = 8
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Statements that run one after the other. Their outputs show how a function behaves."""
+    """Statements that run in order. Their outputs show how a function behaves."""
 
     statements: tuple[str, ...]
     """The sources of the statements, without a newline at the end."""

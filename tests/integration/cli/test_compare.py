@@ -97,6 +97,16 @@ def test_without_a_difference_all_functions_of_the_file_are_named(repository: De
     assert ran.err == "'new' is not in HEAD, so there is nothing to compare it with.\n"
 
 
+def test_a_file_in_which_nothing_could_be_compared_is_not_the_same(desk: Desk) -> None:
+    desk.write(SOLVED)
+    desk.write("x = 1\n", "before.py")
+    ran = desk.run("compare", "shapes.py", "--against", "before.py", "--json")
+    assert ran.code == 2
+    (found,) = ran.objects
+    assert (found["function"], found["reason"]) == ("shapes.py::hypotenuse", ran.error_lines[0])
+    assert ran.error_lines[1].endswith("could be compared: name another version than before.py.")
+
+
 def test_a_version_in_a_file_is_compared(desk: Desk) -> None:
     desk.write(WRONG)
     desk.write(SOLVED, "before.py")

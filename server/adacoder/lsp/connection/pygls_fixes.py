@@ -237,7 +237,7 @@ class Protocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Run a handler, and free its Future. pygls keeps that of every notification, one for each keystroke."""
+        """Run a handler, and free its Future. pygls keeps the Futures of all notifications, one for each keystroke."""
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:
@@ -317,7 +317,7 @@ class Workspace(workspace.Workspace):
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
     ) -> None:
-        """Apply a change if the document is open. VS Code also reports one after it closed an unsaved file."""
+        """Apply a change if the document is open. VS Code reports a change of a closed file, and pygls then fails."""
         from adacoder.lsp.snapshot import Uri
 
         if self.text_documents.get(Uri(text_doc.uri)) is not None:

@@ -102,7 +102,7 @@ class NearFiles:
         return self._modules[place.path]
 
     def file(self, folder: Path, name: str) -> Path | None:
-        """Find the file of the module `name` in `folder`; for one without `__init__.py`, the path it would have."""
+        """Find the file of the module `name` in `folder`. For a package without `__init__.py`, return its path."""
         package = folder / name / "__init__.py"
         try:
             for path in (package, folder / f"{name}.py", folder / f"{name}.pyi"):
