@@ -30,7 +30,7 @@ pytestmark = pytest.mark.isolation
 
 GOOD = 'def f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x + 1\n'
 SLOW = GOOD.replace("return", "import time; time.sleep(60); return")
-THREADED = SLOW.replace("import", "import threading; threading.Timer(60, print).start(); import")
+THREADED = SLOW.replace("import", "import threading; threading.Timer(60, int).start(); import")
 """A candidate that shows by a second thread that it runs."""
 ONE = GOOD.replace("+ 1", "+ ONE")
 PYTHON = Path(sys.executable).resolve()
