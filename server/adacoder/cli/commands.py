@@ -125,8 +125,10 @@ def _option(name: str, unset: str = "") -> Callable[[F], F]:
     notes = ["May be given several times."] if values.is_list else []
     if shown := unset or setting.unset or default:
         notes.append(f"[default: {f'{shown:g}' if isinstance(shown, float) else shown}]")
+    name_of = str(Named(setting.key))
+    can_be_off = values.type is bool and setting.by_project is True  # a project may have turned it on
     return click.option(
-        str(Named(setting.key)),
+        f"{name_of}/--no-{name_of.removeprefix('--')}" if can_be_off else name_of,
         cls=_StrategyOption if name == "strategy" else click.Option,
         type=click.Choice(list(values.words)) if values.words else values.type,
         multiple=values.is_list,
@@ -166,15 +168,10 @@ _record = click.option(
     metavar="FILE",
     help="Record the conversation with the model in FILE, for --model replay:FILE.",
 )
-_cross_check = click.option(
-    "--cross-check/--no-cross-check",
-    "cross_checks",
-    default=False,
-    help="Compare each verified function with a second program for the same docstring.",
-)
 _all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
 _examination = _settings("interpreter", "isolation", "hide", "show")
 _evaluation = _options(_settings("timeout"), _examination)
+_cross_check = _option("cross_check")
 
 
 @click.group(
@@ -517,5 +514,5 @@ def _work(command: Command, place: str, values: dict[str, object]) -> int:
     from adacoder.cli.work import Work
 
     output = _with(_output, values)
-    work = Work(command, values, output, cross_checks=values.pop("cross_checks", False) is True)
+    work = Work(command, values, output)
     return _await(work.carry_out(Place.parse(place)), lambda: output.written)

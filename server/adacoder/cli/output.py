@@ -78,7 +78,8 @@ class Proposal(Output):
             self._err.print(since_before(outcome.behaviour))
         if (checked := outcome.cross_check) is not None:
             is_flagged = checked.found is not None and bool(checked.found.differs)
-            self._err.print(second_program(checked), style="bold yellow" if is_flagged else "")
+            what_to_do = " Add the right one to the docstring, then run `fix`." if is_flagged else ""
+            self._err.print(second_program(checked) + what_to_do, style="bold yellow" if is_flagged else "")
 
     def _show_diff(self, outcome: Outcome, file: SourceFile) -> None:
         diff = unified_diff(file, apply_edits(file.text, outcome.edits), shown_path(file.path))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder import report
+from adacoder.agents import questions
+from adacoder.agents.questions import Ruling
 from adacoder.cli import COULD_NOT_RUN, question
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.output import Output
@@ -59,16 +61,12 @@ def apply(reply: str) -> Command:
 class Work:
     """One run of a command."""
 
-    def __init__(
-        self, command: Command, values: Mapping[str, object], output: Output, *, cross_checks: bool = False
-    ) -> None:
+    def __init__(self, command: Command, values: Mapping[str, object], output: Output) -> None:
         """Args:
         command: the work to do.
         values: option values by field of Settings; None for options that are not given.
         output: shows the results.
-        cross_checks: True to compare each verified function with a second program.
         """
-        self._cross_checks = cross_checks
         self._command = command
         self._output = output
         self._tell = Told()
@@ -144,34 +142,36 @@ class Work:
 
     async def _with_comparisons(self, outcome: Outcome, task: Task, service: Service) -> Outcome:
         outcome = await service.compared(task, outcome)
-        if self._cross_checks and outcome.status is Status.VERIFIED:
+        asks = task.settings.cross_check and self._command.reply is None
+        if asks and outcome.status is Status.VERIFIED:
             outcome = await service.cross_checked(task, outcome)
         return outcome
 
     async def _ask(self, place: Place, checked: CrossCheck, service: Service, settings: Settings) -> None:
         """Ask about a difference. Write the answer into the docstring, and fix the function if it is wrong."""
-        answer = None if checked.found is None else question.ask(checked.found.differs)
-        if answer is None:
+        difference = None if checked.found is None else questions.question(checked.found.differs)
+        answer = None if difference is None else question.ask(difference)
+        if difference is None or answer is None:
             return
+        example = questions.example_of(difference, answer)
         try:
             file = read(place.path)
             folder = folder_of(file.path, file.text)
             target = place.find(file, folder)
-            text = apply_edits(file.text, [add_examples(target, [answer.example])])
+            text = apply_edits(file.text, [add_examples(target, [example])])
             write(file, text, folder)
         except AdaCoderError as error:
             self._could_not_run(str(error))
             return
-        self._tell(
-            f"Added `{brief(answer.example.source.strip())}` to the docstring of {report.label(target, folder)}."
-        )
-        if answer.is_here:
+        self._tell(f"Added `{brief(difference.call)}` to the docstring of {report.label(target, folder)}.")
+        if answer is Ruling.HERE:
             return
         file = read(place.path)
         target = place.find(file, folder)
         with self._output.watch(target, service.most_rounds(Mode.FIX, settings)) as listener:
             journal = Journal(*([listener] if listener else []))
-            task = Task(target, settings, Project(folder), journal, checked.candidate)
+            start = checked.candidate if answer is Ruling.THERE else None
+            task = Task(target, settings, Project(folder), journal, start)
             outcome = await service.perform(Mode.FIX, task)
         self._show(outcome, file, folder)
 

@@ -48,6 +48,7 @@ COMMANDS = {
     "insert": "handlers:on_insert",
     "difference": "handlers:on_difference",
     "discard": "handlers:on_discard",
+    "answer": "handlers:on_answer",
     "cancel": "handlers:on_cancel",
     "status": "machine:on_status",
     "models": "machine:on_models",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
 from functools import wraps
 from typing import Any, NewType, TypeAlias, TypeVar
 
@@ -15,6 +16,7 @@ from cattrs import ClassValidationError, Converter
 from cattrs.gen import make_dict_structure_fn, override
 from lsprotocol import types
 
+from adacoder.agents.questions import Ruling
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.snapshot import Uri
 from adacoder.task import Mode
@@ -22,6 +24,7 @@ from adacoder.task import Mode
 T = TypeVar("T")
 P = TypeVar("P")
 S = TypeVar("S")
+W = TypeVar("W", bound=StrEnum)
 Handler: TypeAlias = Callable[[S, P], Awaitable[Any]]
 """A function that answers a request or a command of a client. It receives the server and the parameters."""
 Line = NewType("Line", int)
@@ -106,6 +109,17 @@ class InsertParams(JobParams):
     """A kept result, or a candidate of its job."""
 
     candidate: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerParams:
+    """An answer to the question about a function."""
+
+    uri: Uri
+    qualname: str
+    call: str
+    """The call about which the question is."""
+    answer: Ruling | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,10 +237,18 @@ def _line(value: object, _: object) -> Line:
 
 
 def _mode(value: object, _: object) -> Mode:
-    for mode in Mode:
-        if mode == value:
-            return mode
-    raise ValueError(f"be one of {', '.join(Mode)}")
+    return _member_of(Mode, value)
+
+
+def _member_of(words: type[W], value: object) -> W:
+    for word in words:
+        if word == value:
+            return word
+    raise ValueError(f"be one of {', '.join(words)}")
+
+
+def _answer(value: object, _: object) -> Ruling | None:
+    return None if value is None else _member_of(Ruling, value)
 
 
 def _token(value: object, _: object) -> types.ProgressToken | None:
@@ -255,6 +277,7 @@ def _converter() -> Converter:
         int: _exactly(int, "a whole number"),
         bool: _exactly(bool, "true or false"),
         Mode: _mode,
+        Ruling | None: _answer,
         Line: _line,
         Ids: _ids,
         ModelName: _model,

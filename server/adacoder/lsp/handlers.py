@@ -15,6 +15,7 @@ from lsprotocol import types
 
 from adacoder.domain import AdaCoderError, Edit, Target, TargetError
 from adacoder.lsp.from_proto import (
+    AnswerParams,
     DifferenceParams,
     DocumentParams,
     FunctionPlace,
@@ -161,6 +162,22 @@ async def on_discard(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
     return {"discarded": result is not None}
 
 
+@reads(AnswerParams, _rejected)
+async def on_answer(ls: AdaCoderServer, params: AnswerParams) -> dict[str, Any]:
+    """`.answer` `{uri, qualifiedName, call, answer?}`: answer the question about a call of a function.
+
+    Without `answer`, the user is asked in a message.
+    """
+    asked = ls.state.cross_checks.asked(params.uri, params.qualname, params.call)
+
+    def begin(is_cancelled: bool) -> None:
+        if not is_cancelled:
+            ls.begin(ls.state.cross_checks.answered(asked, params.answer))
+
+    ls.protocol.after_answer(begin)
+    return {"accepted": True, "jobId": None, "reason": None}
+
+
 @reads(DocumentParams, _rejected)
 async def on_generate_all(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
     """`.generateAll` `{uri}`: write all stubs of a file in sequence."""
@@ -224,4 +241,5 @@ async def on_cancel(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
     if params.job_id is None:
         ls.state.saving.cancel()
     async with ls.state.looking_up:
-        return {"cancelled": [*ls.state.batches.cancel(params.job_id), *ls.state.jobs.cancel(params.job_id)]}
+        activities = (ls.state.batches, ls.state.jobs, ls.state.cross_checks)
+        return {"cancelled": [job_id for each in activities for job_id in each.cancel(params.job_id)]}

@@ -59,6 +59,7 @@ class ClientState:
 
     def __init__(self, client: Client) -> None:
         from adacoder.lsp.jobs.batch import Batches
+        from adacoder.lsp.jobs.cross_checks import CrossChecks
         from adacoder.lsp.jobs.jobs import Jobs
         from adacoder.lsp.jobs.results import Results
         from adacoder.lsp.showing.saving import Saving
@@ -68,6 +69,7 @@ class ClientState:
         self.results = Results(self.shown.dropped)
         self.jobs = Jobs(client, self.results, self.shown)
         self.batches = Batches(client, self.jobs, self.results)
+        self.cross_checks = CrossChecks(client, self.jobs, self.results, self.shown)
         self.saving = Saving(client, self.shown, self.jobs)
         self.looking_up = asyncio.Lock()
         """Lock that is held while the function for a new job is looked up. Later requests wait for it."""
@@ -121,7 +123,7 @@ class ClientState:
         if self._restored is not None:
             self._restored.cancel()
             await asyncio.wait({self._restored})  # otherwise the loop may close before the task has begun
-        await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close())
+        await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close(), self.cross_checks.close())
 
 
 def register(server: AdaCoderServer) -> None:

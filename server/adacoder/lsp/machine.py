@@ -175,7 +175,10 @@ def _snapshot(ls: AdaCoderServer, uri: Uri | None) -> Snapshot | None:
 async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
     """`.status` `{uri?}`: return the running jobs with their latest progress. With `uri`, add the document's Python."""
     interpreter = {} if params.uri is None else {"interpreter": await _interpreter_of(ls, params.uri)}
-    return {"jobs": [*ls.state.batches.status(), *ls.state.jobs.status()], **interpreter}
+    return {
+        "jobs": [*ls.state.batches.status(), *ls.state.jobs.status(), *ls.state.cross_checks.status()],
+        **interpreter,
+    }
 
 
 async def _interpreter_of(ls: AdaCoderServer, uri: Uri) -> dict[str, JSON]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from adacoder.domain import JSON, BehaviourDiff, CrossCheck
+from adacoder.agents.questions import Ruling
+from adacoder.domain import JSON, BehaviourDiff, CrossCheck, Difference
 
 _LONGEST = 120
 """Maximum characters of a call or an output."""
+_SHORT = 40
+"""Maximum characters of an output on a button."""
 
 
 def same_on(found: BehaviourDiff) -> str:
@@ -30,13 +33,30 @@ def second_program(checked: CrossCheck) -> str:
         return f"A second program agrees {same_on(found)}."
     first = found.differs[0]
     told = f"A second program agrees only {same_on(found)}: {brief(first.call)} gives {brief(first.here)}"
-    return f"{told}, and the second gives {brief(first.there)}. Add the right one to the docstring, then run `fix`."
+    return f"{told}, and the second gives {brief(first.there)}."
 
 
-def brief(text: str) -> str:
-    """Return a call or an output in one line of limited length."""
+def asking(found: Difference) -> str:
+    """Return the question about a difference between a function and a second program."""
+    call, here, there = map(brief, (found.call, found.here, found.there))
+    return f"Which is right? {call} gives {here}, and a second program gives {there}."
+
+
+def answers(found: Difference) -> dict[Ruling, str]:
+    """Return the answers to that question, with the words for buttons and actions."""
+    here, there = (brief(output, _SHORT) for output in (found.here, found.there))
+    return {
+        Ruling.HERE: f"{here} is right: add it as an example",
+        Ruling.THERE: f"{there} is right: add it as an example, and fix",
+        Ruling.RAISES: "It should raise ValueError: add it as an example, and fix",
+        Ruling.NEVER: "Do not ask about this function",
+    }
+
+
+def brief(text: str, longest: int = _LONGEST) -> str:
+    """Return a call or an output in one line of at most `longest` characters."""
     line = " ".join(text.split("\n"))
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return line if len(line) <= longest else f"{line[:longest]}…"
 
 
 def differences_json(found: BehaviourDiff) -> dict[str, JSON]:

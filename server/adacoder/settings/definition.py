@@ -151,6 +151,11 @@ class Settings:
     preview: bool = setting(
         False, of.FLAG, "Keep verified results too. An editor inserts a result only after you review and choose it."
     )
+    cross_check: bool = setting(
+        False,
+        of.FLAG,
+        "Compare each verified function with a second program for the same docstring, after it is in place.",
+    )
     check_on_save: bool = setting(
         False, of.FLAG, "Run the examples of a file's functions when the file is saved, except for stubs."
     )

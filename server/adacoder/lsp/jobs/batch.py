@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adacoder.domain import JSON, AdaCoderError, Target, TargetError
 from adacoder.lsp.connection.client import announced
-from adacoder.lsp.jobs.job import Activity, Job
+from adacoder.lsp.jobs.job import Activity, Job, after_edit
 from adacoder.lsp.jobs.results import EndedBatch, EndedJob, Results
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.messages import Text, joined
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MODE = "generateAll"
-_PATIENCE = 5.0
-"""Seconds to wait until a client reports an edit that it has made."""
-_PAUSE = 0.02
 
 
 @dataclass(eq=False)
@@ -160,7 +156,10 @@ class Batches:
                 batch.answers[target.qualname] = answer
                 raise asyncio.CancelledError
             batch.answers[target.qualname] = answer
-            snapshot = await self._after(snapshot, is_edited=answer["applied"] is True)
+            is_edited = answer["applied"] is True
+            snapshot = (
+                await after_edit(self._client, snapshot) if is_edited else take(self._client.workspace, snapshot.uri)
+            )
 
     async def _write(self, batch: Batch, snapshot: Snapshot, target: Target, place: str) -> dict[str, JSON]:
         def relay(message: str) -> None:
@@ -180,15 +179,6 @@ class Batches:
         finally:
             if job.ended is not None:
                 batch.jobs.append(job.ended)
-
-    async def _after(self, before: Snapshot, *, is_edited: bool) -> Snapshot:
-        """Return the text for the next stub. If the last stub was written, wait until the editor reports that edit."""
-        until = time.monotonic() + _PATIENCE
-        now = take(self._client.workspace, before.uri)
-        while is_edited and now.text == before.text and time.monotonic() < until:
-            await asyncio.sleep(_PAUSE)
-            now = take(self._client.workspace, before.uri)
-        return now
 
 
 def _stubs(snapshot: Snapshot) -> list[Target]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -39,6 +40,9 @@ log = logging.getLogger(__name__)
 
 _EDITING = 60.0
 """Seconds to wait until a client has made an edit. Some clients ask the user first."""
+_REPORTING = 5.0
+"""Seconds to wait until a client reports an edit that it has made."""
+_PAUSE = 0.02
 _ATTEMPTS = 3
 """Number of attempts to make an edit while the text keeps changing."""
 _HELD = frozenset({Status.VERIFIED, Status.PARTIAL, Status.UNVERIFIED})
@@ -98,6 +102,8 @@ class Job(Activity):
     """The progress token that the client sent with its request, if any."""
     reply: str | None = None
     """The text of the candidate to begin with, if the client sent one."""
+    start: Candidate | None = None
+    """The candidate to begin with, if it comes from AdaCoder itself."""
     relay: Callable[[str], None] | None = None
     """Function that receives the progress if the job is part of a batch. The editor does not show it then."""
     show: Callable[[str], None] = lambda message: None
@@ -223,7 +229,7 @@ class JobWork:
             return await self._outcome_of_kept(work)
         job.most_rounds = self.service.most_rounds(work, self.settings)
         others = self.results.candidates(job.target) if work is Mode.ANOTHER else ()
-        start = None if job.reply is None else await aside(read_reply, job.reply, job.target)
+        start = job.start if job.reply is None else await aside(read_reply, job.reply, job.target)
         task = Task(job.target, self.settings, self.snapshot.project, journal, start, others)
         return await self.service.perform(work, task)
 
@@ -354,6 +360,16 @@ async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence
         why = f" ({answer.failure_reason})" if answer.failure_reason else ""
         return f"the editor did not make the edit{why}"
     return None
+
+
+async def after_edit(client: Client, before: Snapshot) -> Snapshot:
+    """Wait until the client reports the edit of a snapshot's text that it has made. Return the new text."""
+    until = time.monotonic() + _REPORTING
+    now = take(client.workspace, before.uri)
+    while now.text == before.text and time.monotonic() < until:
+        await asyncio.sleep(_PAUSE)
+        now = take(client.workspace, before.uri)
+    return now
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ questions beside the text, a question offers it as well. Without an answer, the 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +48,12 @@ class Jobs:
         self._results = results
         self._shown = shown
         self._running: dict[str, Job] = {}
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+        self.on_start: Callable[[Job], None] = lambda job: None
+        """Function that is called with each job that starts."""
+        self.on_end: Callable[[Job], None] = lambda job: None
+        """Function that is called with each job that has ended, after its evidence was recorded."""
         self._closing = False
 
     def of(self, uri: Uri) -> list[Job]:
@@ -64,6 +71,8 @@ class Jobs:
         if any(_same_function(job, other) for other in self._running.values()):
             raise TargetError(f"AdaCoder is already working on '{job.target.name}': wait for it, or cancel it.")
         self._running[job.id] = job
+        self._is_idle.clear()
+        self.on_start(job)
         job.moved = self._refresh
         job.task = asyncio.create_task(JobWork(job, self._client, self._results).run(), name=f"adacoder {job.label}")
         job.task.add_done_callback(lambda _: self._ended(job))
@@ -101,6 +110,14 @@ class Jobs:
             for job in self._running.values()
         ]
 
+    async def idle(self, seconds: float) -> None:
+        """Wait until no job is running, and for `seconds` more in which none starts."""
+        while True:
+            await self._is_idle.wait()
+            await asyncio.sleep(seconds)
+            if self._is_idle.is_set():
+                return
+
     def stop(self) -> None:
         """Start no more jobs, and report no more ends of jobs."""
         self._closing = True
@@ -119,6 +136,8 @@ class Jobs:
     def _ended(self, job: Job) -> None:
         """Log the end of a job, report it to the user, and show the evidence."""
         del self._running[job.id]
+        if not self._running:
+            self._is_idle.set()
         ending = job.ending
         if ending is not None and not self._closing:
             told = {str(text): text for text in (ending.message, report.summary(ending.outcome))}
@@ -129,6 +148,7 @@ class Jobs:
             # client.
             if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
                 self._shown.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
+            self.on_end(job)
         self._refresh()
 
     def _refresh(self) -> None:

@@ -109,6 +109,11 @@ class Results:
             insertions = (each.id for each in self._jobs() if each.mode is None and each is not ended)
             del self._ended[next(insertions, next(iter(self._ended)))]
 
+    def renew(self, ended: EndedJob) -> None:
+        """Replace the entry for a job, if it is still stored."""
+        if ended.id in self._ended:
+            self._ended[ended.id] = ended
+
     def ended(self, job_id: str | None) -> EndedJob | EndedBatch | None:
         """Return a job or a batch that has ended; None if it is not stored."""
         return self._ended.get(job_id or "")

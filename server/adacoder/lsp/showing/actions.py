@@ -16,11 +16,16 @@ from pygls.capabilities import get_capability
 from adacoder.domain import JSON, Candidate, Target, TargetError
 from adacoder.lsp.features import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
 from adacoder.lsp.jobs.results import KeptResult
-from adacoder.lsp.showing.diagnostics import SOURCE, UNREACHED
+from adacoder.lsp.showing.diagnostics import DIFFERS, SOURCE, UNREACHED
+from adacoder.lsp.showing.evidence import Evidence
 from adacoder.lsp.snapshot import Snapshot
+from adacoder.report.differences import answers
 
 _LOOKED_THROUGH = 20_000
 """Maximum number of characters in a text that is parsed at every movement of the cursor. This takes up to 10 ms."""
+
+
+_PREFERRED = (COMMAND + "fix", COMMAND + "generate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class FileState:
     """Function that returns the id of the last job on a function, given the function's qualified name."""
     failing: frozenset[str] = frozenset()
     """The qualified names of functions whose examples are known to fail on the current text."""
+    asking: Mapping[str, Evidence] = field(default_factory=dict)
+    """The evidence with open questions, by the qualified names of their functions."""
     earlier: Callable[[Target], Sequence[Candidate]] = lambda target: ()
     """Function that returns the earlier candidates for a target."""
 
@@ -70,14 +77,16 @@ def code_actions(
     """
     state = state or FileState()
     target, obstacle = _function_around(snapshot, line)
-    failed = tuple(each for each in context.diagnostics if each.source == SOURCE and each.code != UNREACHED)
+    own = [each for each in context.diagnostics if each.source == SOURCE]
+    failed = tuple(each for each in own if each.code not in (UNREACHED, DIFFERS))
+    asked = tuple(each for each in own if each.code == DIFFERS)
     is_asked = context.trigger_kind is not types.CodeActionTriggerKind.Automatic
     if target is None:
         offers = [*_documenting(snapshot, line), *_impossible(obstacle)]
     elif target.qualname in state.running:
         offers = [*_of_state(target, state), *_journal(target, state)]  # no second job may start on this function
     else:
-        offers = [*_of_state(target, state), *_needed(target, failed, state)]
+        offers = [*_answers(target, asked, state), *_of_state(target, state), *_needed(target, failed, state)]
         offers += [*_more(snapshot, target, state), *_journal(target, state)] if is_asked else []
     offers = [each for each in offers if _is_wanted(each.kind, context.only) and (is_asked or each.is_urgent)]
     if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
@@ -100,6 +109,25 @@ def _of_state(target: Target, state: FileState) -> list[Offer]:
                 _about_job(f"Discard {result.what}", "discard", result.job_id),
             ]
     return offers
+
+
+def _answers(target: Target, asked: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
+    """Return the answers to the question about the function."""
+    evidence = state.asking.get(target.qualname)
+    if evidence is None or evidence.question is None:
+        return []
+    place: dict[str, JSON] = {"uri": evidence.uri, "qualifiedName": evidence.qualname, "call": evidence.question.call}
+    return [
+        Offer(
+            FIX_KIND,
+            f"AdaCoder: {words[0].lower()}{words[1:]}",
+            COMMAND + "answer",
+            diagnostics=asked,
+            arguments={**place, "answer": answer.value},
+            is_urgent=True,
+        )
+        for answer, words in answers(evidence.question).items()
+    ]
 
 
 def _about_job(title: str, command: str, job_id: str) -> Offer:
@@ -211,6 +239,6 @@ def _in_terms_of(
         command=command if offer.obstacle is None else None,
         disabled=types.CodeActionDisabled(offer.obstacle) if offer.obstacle else None,
         diagnostics=[*offer.diagnostics] or None,
-        is_preferred=True if offer.diagnostics and offer.command != COMMAND + "clear" else None,
+        is_preferred=True if offer.diagnostics and offer.command in _PREFERRED else None,
         tags=[types.CodeActionTag.LlmGenerated] if has_tag and offer.kind != JOURNAL_KIND else None,
     )

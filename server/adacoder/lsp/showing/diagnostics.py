@@ -1,4 +1,5 @@
-"""Diagnostics for failed examples, each at its own line. If the setting is on, also for lines that no example reached.
+"""Diagnostics for failed examples, each at its own line. Other diagnostics ask which of two
+outputs is right, or, if the setting is on, mark lines that no example reached.
 
 They are sent again when the evidence of a document changes. Between two such changes, clients move the diagnostics with
 their lines.
@@ -15,6 +16,7 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.domain import Example, ExampleResult, FailureKind
 from adacoder.lsp.to_proto import range_of_lines
+from adacoder.report.differences import asking
 
 if TYPE_CHECKING:
     from adacoder.lsp.showing.evidence import Evidence, Placed
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
 SOURCE = "adacoder"
 UNREACHED = "unreached"
-"""The code of a diagnostic for a line that no example reached. All other codes are values of FailureKind."""
+"""The code of a diagnostic for a line that no example reached."""
+DIFFERS = "differs"
+"""The code of a question about an output. All other codes are values of FailureKind."""
 
 
 def diagnostics(
@@ -59,6 +63,9 @@ class _Unconverted:
     def data(self, evidence: Evidence) -> dict[str, Any]:
         """Return details for programs."""
         data: dict[str, Any] = {"qualifiedName": evidence.qualname, "ofCandidate": not evidence.is_of_text}
+        if self.code == DIFFERS and evidence.question is not None:
+            asked = evidence.question
+            return {**data, "call": asked.call, "here": asked.here, "there": asked.there}
         if (found := self.example) is None:
             return data
         return {**data, "example": found.example.source, "want": found.example.want, "got": found.got} | (
@@ -80,6 +87,9 @@ def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) 
     if failure is not None and failure.example is None:
         line = placed.header
         yield _Unconverted(line, line, whose + failure.message, failure.kind.value)
+    if evidence.question is not None:
+        information = types.DiagnosticSeverity.Information
+        yield _Unconverted(placed.header, placed.header, asking(evidence.question), DIFFERS, information)
     if unreached and evidence.coverage is not None:
         hint = types.DiagnosticSeverity.Hint
         for missed in evidence.coverage.unreached:

@@ -16,12 +16,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
 from adacoder import report
-from adacoder.domain import JSON, Coverage, Example, ExampleResult, Failure, Outcome, Status, Verdict
+from adacoder.domain import (
+    JSON,
+    Coverage,
+    CrossCheck,
+    Difference,
+    Example,
+    ExampleResult,
+    Failure,
+    Outcome,
+    Status,
+    Verdict,
+)
 from adacoder.pytext import Lines, indent_of, indent_width
 from adacoder.source.text import apply_edits
 from adacoder.task import current
@@ -71,6 +82,10 @@ class Evidence:
     """Number of lines between the first line of the function and its `def`."""
     at: float
     """Time of the run, from `time.time()`."""
+    cross_check: CrossCheck | None = None
+    """The comparison with a second program, if there was one."""
+    question: Difference | None = None
+    """The difference in it about which the user is asked."""
 
     @property
     def failed(self) -> bool:
@@ -235,12 +250,17 @@ class EvidenceRoom:
     def record(self, evidence: Evidence, lines: Sequence[str] | None) -> None:
         """Store evidence. `lines` are the current lines of its document; None if the document is not open.
 
-        Evidence for a candidate that was not inserted does not overwrite evidence for the current text. It is kept only
-        while the document is open and the text of the function is still the same.
+        New evidence for the same text keeps the comparison with a second program. Evidence for a candidate that was not
+        inserted does not overwrite evidence for the current text. It is kept only while the document is open and the
+        text of the function is still the same.
         """
         known = self.at(evidence.uri, evidence.qualname)
         if not evidence.is_of_text and known is not None and known.holds and known.evidence.is_of_text:
             return
+        is_same = known is not None and evidence.is_of_text and evidence.lines == known.evidence.lines
+        if known is not None and is_same and evidence.status is Status.VERIFIED:
+            asked = known.evidence
+            evidence = replace(evidence, cross_check=asked.cross_check, question=asked.question)
         placed = Placed(evidence, evidence.first, holds=False)
         placed = placed if lines is None else _found_again(placed, lines, _index(lines))
         if not (evidence.is_of_text or placed.holds):
@@ -249,6 +269,23 @@ class EvidenceRoom:
         while len(self._kept) > _MOST:
             self._drop(next(iter(self._kept)))
         self._changed(evidence.uri)
+
+    def revise(self, evidence: Evidence, **changes: Any) -> Evidence | None:
+        """Change fields of the evidence for a function's text. Return None if the function has another text now."""
+        placed = self.at(evidence.uri, evidence.qualname)
+        if placed is None or not placed.evidence.is_of_text or placed.evidence.lines != evidence.lines:
+            return None
+        revised = replace(placed.evidence, **changes)
+        self._put(replace(placed, evidence=revised))
+        self._changed(evidence.uri)
+        return revised
+
+    def asking(self, uri: Uri) -> dict[str, Evidence]:
+        """Return the evidence with open questions about the current text, by qualified name."""
+        found = (
+            each for each in self._by_uri.get(uri, {}).values() if each.holds and each.evidence.question is not None
+        )
+        return {each.evidence.qualname: each.evidence for each in found}
 
     def forget(self, uri: Uri, qualname: str | None = None) -> int:
         """Forget the evidence of a function, or of a whole document. Return the number of functions with evidence."""

@@ -63,7 +63,8 @@ class Publisher:
     def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
         """Send the current diagnostics of a document. `lines` are its lines; none if the document is closed."""
         held = [each for each in evidence if each.holds]
-        basis: list[Any] = [(each.evidence, unreached) for each in held if each.evidence.failed or unreached]
+        told = [each.evidence for each in held if each.evidence.failed or each.evidence.question or unreached]
+        basis: list[Any] = [(each, unreached) for each in told]
         if basis == self._sent.get(uri, []) or not self._client.has("text_document.publish_diagnostics"):
             return
         self._sent[uri] = basis

@@ -24,6 +24,7 @@ from adacoder.lsp.showing.diagnostics import place_of
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
 from adacoder.pytext import Lines
+from adacoder.report.differences import brief, second_program
 
 if TYPE_CHECKING:
     from adacoder.lsp.jobs.job import Job
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 """Maximum number of failed examples in a hover."""
+_SHORT = 30
+"""Maximum number of characters of an output in a lens."""
 _LONGEST = 80
 """Maximum number of characters of an output in a hint. The tooltip shows the whole output."""
 
@@ -106,6 +109,7 @@ async def on_code_action(
         kept=results.of_file(snapshot.path),
         last_job=partial(results.last, snapshot.uri),
         failing=ls.state.shown.evidence.failing(snapshot.uri),
+        asking=ls.state.shown.evidence.asking(snapshot.uri),
         earlier=results.candidates,
     )
     return await ls.state.read(code_actions, snapshot, line, params.context, ls.client_capabilities, state) or None
@@ -219,6 +223,7 @@ def code_lenses(
         name = function.qualname
         if name not in jobs:
             yield from _of_kept(function, [each for each in kept if each.qualname == name], lines, encoding)
+            yield from _of_question(function, known.get(name), lines, encoding)
         found = _lens(function, jobs.get(name), known.get(name))
         if found is not None and function.line < len(lines):
             title, command = found
@@ -237,6 +242,16 @@ def _of_kept(
         titles = {"difference": f"Show {result.title}", "insert": "Insert", "discard": "Discard"}
         for command, title in titles.items():
             yield _at(function, title, command, {"jobId": result.job_id}, lines, encoding)
+
+
+def _of_question(
+    function: Skimmed, placed: Placed | None, lines: Sequence[str], encoding: PositionEncoding
+) -> Iterator[types.CodeLens]:
+    """Yield the lens of the question about a function."""
+    if placed is not None and (found := placed.evidence.question) is not None and function.line < len(lines):
+        title = f"{brief(found.call, _LONGEST)}: {brief(found.here, _SHORT)} or {brief(found.there, _SHORT)}?"
+        place: dict[str, JSON] = {"uri": placed.evidence.uri, "qualifiedName": function.qualname, "call": found.call}
+        yield _at(function, title, "answer", place, lines, encoding)
 
 
 def _at(
@@ -292,6 +307,8 @@ def _paragraphs(placed: Placed, *, is_same_file: bool) -> Iterator[str]:
     mark = "✗" if evidence.failed else "✓" if evidence.passed and evidence.is_of_text else "–"
     yield f"{mark} {report.inline(evidence.summary)}"
     yield f"{report.age(evidence.age).capitalize()}, {_which_text(placed, is_same_file)}."
+    if evidence.cross_check is not None:
+        yield report.inline(second_program(evidence.cross_check))
     if placed.holds:
         for result in evidence.failing[:_SHOWN]:
             yield report.fenced(report.as_doctest(result.example, result.got, result.error), "text")

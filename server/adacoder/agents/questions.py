@@ -1,0 +1,58 @@
+"""Questions to the user about two outputs. The answer becomes an example (TiCoder, arXiv 2404.10100)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterable
+from enum import StrEnum
+
+from adacoder.domain import Difference, Example
+from adacoder.pytext import parsed
+from adacoder.sandbox.literal_values import value_of
+
+MOST_QUESTIONS = 2
+"""Maximum number of questions about one function."""
+
+
+class Ruling(StrEnum):
+    """What is right for an input on which two programs differ."""
+
+    HERE = "here"
+    """The output of the verified function."""
+    THERE = "there"
+    """The output of the second program."""
+    RAISES = "raises"
+    """Neither. The function should raise ValueError."""
+    NEVER = "never"
+    """The user does not want to be asked about the function."""
+
+
+def question(differs: Iterable[Difference], asked: Container[str] = ()) -> Difference | None:
+    """Return the first difference that can become an example and whose call is not in `asked`; None if there is none.
+
+    It must be a single call with two literals as outputs, because only those can be written into a docstring.
+    """
+    return next((each for each in differs if each.call not in asked and _can_be_an_example(each)), None)
+
+
+def example_of(difference: Difference, answer: Ruling) -> Example:
+    """Return the example that an answer means. The answer must not be NEVER."""
+    if answer is Ruling.RAISES:
+        source = f"{difference.call}  # doctest: +IGNORE_EXCEPTION_DETAIL\n"
+        return Example(source, "Traceback (most recent call last):\n    ...\nValueError\n", 0)
+    return Example(f"{difference.call}\n", f"{difference.here if answer is Ruling.HERE else difference.there}\n", 0)
+
+
+def _can_be_an_example(difference: Difference) -> bool:
+    match parsed(difference.call):
+        case ast.Module(body=[ast.Expr()]):
+            return all(map(_is_literal, (difference.here, difference.there)))
+    return False
+
+
+def _is_literal(output: str) -> bool:
+    try:
+        value_of(output)
+    except ValueError:
+        return False
+    return "\n" not in output

@@ -1,0 +1,292 @@
+"""Compare inserted functions with a second program, and ask the user about an output on which the two differ.
+
+A comparison begins when no job is running, and a new job interrupts it, so no insertion waits for it. The question is
+part of the function's evidence. So it disappears when the text of the function changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from adacoder import report
+from adacoder.agents.questions import MOST_QUESTIONS, Ruling, example_of, question
+from adacoder.aside import aside
+from adacoder.domain import JSON, AdaCoderError, CrossCheck, Outcome, Status
+from adacoder.journal import Journal
+from adacoder.lsp.connection.client import announced
+from adacoder.lsp.jobs.job import Activity, Job, NotInsertedError, after_edit, refusal
+from adacoder.lsp.jobs.results import EndedJob, KeptResult
+from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
+from adacoder.report.differences import answers, asking, second_program
+from adacoder.source.docstring import add_examples
+from adacoder.task import Mode, Task
+
+if TYPE_CHECKING:
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.jobs.jobs import Jobs
+    from adacoder.lsp.jobs.results import Results
+    from adacoder.lsp.showing.evidence import Evidence
+    from adacoder.lsp.showing.shown import Shown
+
+log = logging.getLogger(__name__)
+
+MODE = "crossCheck"
+_MOST = 100
+"""Maximum number of functions that wait for a comparison. The oldest one is forgotten first."""
+_PAUSE = 0.5
+"""Seconds without a job after which a comparison begins."""
+_ASKING = 3600.0
+"""Seconds to wait for the user's answer. Other work goes on meanwhile."""
+
+
+@dataclass(eq=False, kw_only=True)
+class _Comparison(Activity):
+    """A comparison of an inserted function with a second program."""
+
+    ended: EndedJob
+    """The job that inserted the function."""
+    evidence: Evidence
+    """The evidence for the inserted text."""
+    snapshot: Snapshot
+    """The text on which that job worked."""
+    is_interrupted: bool = False
+    """True if a job on another function interrupted the comparison. It begins again after that job."""
+
+    @property
+    def key(self) -> tuple[Uri, str]:
+        return self.snapshot.uri, self.ended.outcome.target.qualname
+
+
+@dataclass
+class _Asked:
+    """The questions about one function so far."""
+
+    calls: list[str] = field(default_factory=list)
+    is_enough: bool = False
+    """True if the user wants no further question."""
+
+
+class CrossChecks:
+    """All comparisons of a server, and its questions."""
+
+    def __init__(self, client: Client, jobs: Jobs, results: Results, shown: Shown) -> None:
+        self._client = client
+        self._jobs = jobs
+        self._results = results
+        self._shown = shown
+        self._waiting: dict[tuple[Uri, str], _Comparison] = {}
+        self._running: _Comparison | None = None
+        self._worker: asyncio.Task[None] | None = None
+        self._closing = False
+        self._asked: dict[tuple[Uri, str], _Asked] = {}
+        self._more: dict[str, CrossCheck] = {}
+        """Comparisons whose next difference may become a question, by the id of the job that checks the last answer."""
+        jobs.on_start, jobs.on_end = self._job_began, self._job_ended
+
+    def cancel(self, job_id: str | None) -> list[str]:
+        """Cancel a comparison, or all comparisons without an id. Return their ids."""
+        chosen = [each for each in self._all() if job_id in (None, each.id)]
+        for each in chosen:
+            self._waiting.pop(each.key, None)
+            if each is self._running:
+                each.cancel()
+        return [each.id for each in chosen]
+
+    def status(self) -> list[JSON]:
+        """Return the running comparison as it is sent to a client."""
+        if (running := self._running) is None:
+            return []
+        uri, qualname = running.key
+        target = report.label(running.ended.outcome.target, running.ended.folder)
+        about: dict[str, JSON] = {"jobId": running.id, "uri": uri, "qualifiedName": qualname, "target": target}
+        return [{**about, "mode": MODE, "message": running.message}]
+
+    async def close(self) -> None:
+        """Cancel all comparisons, and wait until the running one has ended."""
+        self._closing = True
+        self.cancel(None)
+        if self._worker is not None:
+            self._worker.cancel()
+            await asyncio.wait({self._worker})
+
+    # The course of a comparison
+
+    def _job_began(self, job: Job) -> None:
+        """Interrupt the comparison. If the job is on the same function, the comparison is not needed any more."""
+        key = job.snapshot.uri, job.target.qualname
+        self._waiting.pop(key, None)
+        if (running := self._running) is not None:
+            running.is_interrupted = running.key != key
+            running.task.cancel()
+
+    def _job_ended(self, job: Job) -> None:
+        """Compare the function that a job has inserted. After the check of an answer, ask the next question."""
+        ending, ended, checked = job.ending, job.ended, self._more.pop(job.id, None)
+        if ending is None or ended is None or ending.outcome.status is not Status.VERIFIED:
+            return
+        placed = self._shown.evidence.at(job.snapshot.uri, job.target.qualname)
+        if placed is None:
+            return
+        if checked is not None:
+            self._ask(placed.evidence, checked)
+        is_written = isinstance(job.work, KeptResult) or job.work in (Mode.GENERATE, Mode.FIX)
+        if is_written and ending.applied and ending.outcome.candidate is not None:
+            self._begin(_Comparison(ended=ended, evidence=placed.evidence, snapshot=job.snapshot))
+
+    def _all(self) -> list[_Comparison]:
+        return [*([self._running] if self._running else []), *self._waiting.values()]
+
+    def _begin(self, comparison: _Comparison) -> None:
+        self._waiting[comparison.key] = comparison
+        while len(self._waiting) > _MOST:
+            del self._waiting[next(iter(self._waiting))]
+        if self._worker is None and not self._closing:
+            self._worker = asyncio.create_task(self._work(), name="adacoder cross-checks")
+
+    async def _work(self) -> None:
+        """Make the comparisons one after another, each when no job is running."""
+        try:
+            while self._waiting:
+                await self._jobs.idle(_PAUSE)
+                if self._waiting:
+                    await self._work_on(self._waiting.pop(next(iter(self._waiting))))
+        finally:
+            self._worker = None
+
+    async def _work_on(self, comparison: _Comparison) -> None:
+        self._running = comparison
+        comparison.task = asyncio.create_task(self._compare(comparison))
+        try:
+            await asyncio.wait({comparison.task})
+        finally:
+            comparison.task.cancel()
+            await asyncio.wait({comparison.task})
+            self._running = None
+        if comparison.is_interrupted and not comparison.is_cancelled:
+            self._begin(replace(comparison, is_interrupted=False))
+
+    async def _compare(self, comparison: _Comparison) -> None:
+        snapshot, ended = comparison.snapshot, comparison.ended
+        target = ended.outcome.target
+        try:
+            service, settings = await self._client.service_for(snapshot)
+            if not (settings.cross_check and settings.trusted):
+                return
+            title = f"AdaCoder: comparing '{target.name}' with a second program"
+            async with announced(self._client, title, comparison.cancel) as show:
+
+                def tell(message: str) -> None:
+                    comparison.message = message
+                    show(message)
+
+                journal = Journal(lambda event: tell(report.progress(event, 1)))
+                task = Task(target, settings, snapshot.project, journal)
+                outcome = await service.cross_checked(task, ended.outcome)
+        except Exception:
+            log.exception("'%s' was not compared with a second program", target.name)
+            return
+        self._compared(comparison, outcome)
+
+    def _compared(self, comparison: _Comparison, outcome: Outcome) -> None:
+        """Add the comparison to the results and to the evidence. If the programs differ, ask the user."""
+        ended, checked = comparison.ended, outcome.cross_check
+        if checked is None:
+            return
+        steps, seconds = (*ended.outcome.steps, *outcome.steps), ended.outcome.seconds + outcome.seconds
+        outcome = replace(outcome, steps=steps, seconds=seconds)
+        answer = report.to_json(outcome, ended.folder, encoding_of(self._client.workspace))
+        told = {"summary": ended.answer["summary"]}
+        self._results.renew(replace(ended, outcome=outcome, answer={**ended.answer, **answer, **told}))
+        self._client.log(f"{report.label(outcome.target, ended.folder)}: {second_program(checked)}")
+        evidence = self._shown.evidence.revise(comparison.evidence, cross_check=checked, answer=answer)
+        if evidence is not None:
+            self._ask(evidence, checked)
+
+    # Questions
+
+    def _ask(self, evidence: Evidence, checked: CrossCheck) -> None:
+        """Ask about the first difference that can become an example, unless there were enough questions."""
+        uri, qualname = evidence.uri, evidence.qualname
+        asked = self._asked.setdefault((uri, qualname), _Asked())
+        found = None if checked.found is None else question(checked.found.differs, asked.calls)
+        if found is None or asked.is_enough or len(asked.calls) >= MOST_QUESTIONS:
+            return
+        revised = self._shown.evidence.revise(evidence, cross_check=checked, question=found)
+        if revised is not None:
+            asked.calls.append(found.call)
+            if self._client.habits.asks_beside_text and qualname in self._shown.evidence.asking(uri):
+                self._client.begin(self.answered(revised, None))
+
+    def asked(self, uri: Uri, qualname: str, call: str) -> Evidence:
+        """Return the evidence of a function about which there is a question.
+
+        Raises:
+            AdaCoderError: there is no question about this call.
+        """
+        found = self._shown.evidence.asking(uri).get(qualname)
+        if found is None or found.question is None or found.question.call != call:
+            raise AdaCoderError("There is no such question: it was answered, or the function has changed.")
+        return found
+
+    async def answered(self, evidence: Evidence, ruling: Ruling | None) -> None:
+        """Carry out the answer to a question. Without an answer, ask the user in a message."""
+        try:
+            if ruling is None:
+                ruling = await self._said(evidence)
+            if ruling is not None and evidence.question is not None:
+                await self._carry_out(self.asked(evidence.uri, evidence.qualname, evidence.question.call), ruling)
+        except (TimeoutError, JsonRpcException):
+            return  # the question stays at the function
+        except AdaCoderError as error:
+            self._client.show(str(error), warning=True)
+
+    async def _said(self, evidence: Evidence) -> Ruling | None:
+        if (found := evidence.question) is None:
+            return None
+        words = {title: ruling for ruling, title in answers(found).items()}
+        actions = [types.MessageActionItem(title) for title in words]
+        params = types.ShowMessageRequestParams(types.MessageType.Info, asking(found), actions)
+        said = await self._client.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=_ASKING)
+        return words.get(getattr(said, "title", ""))
+
+    async def _carry_out(self, evidence: Evidence, ruling: Ruling) -> None:
+        """Add the example that an answer means. Then check the function, or fix it if it gives another output.
+
+        Raises:
+            AdaCoderError: the example cannot be added.
+        """
+        found, checked, uri, name = evidence.question, evidence.cross_check, evidence.uri, evidence.qualname
+        if found is None or checked is None:
+            return
+        if ruling is Ruling.NEVER:
+            self._asked[uri, name].is_enough = True
+            self._shown.evidence.revise(evidence, question=None)
+            return
+        snapshot = take(self._client.workspace, uri)
+        target = await asyncio.to_thread(snapshot.find, qualname=name)
+        if not evidence.is_about(target.source):
+            raise AdaCoderError(f"'{target.name}' has changed since the question: check it again.")
+        edit = await aside(add_examples, target, [example_of(found, ruling)])
+        await self._client.protocol.rested()
+        if not take(self._client.workspace, uri).same_as(snapshot):
+            raise AdaCoderError(f"The text has changed since the answer: answer the question about '{name}' again.")
+        try:
+            why_not = await refusal(self._client, f"example of {target.name}", snapshot, (edit,))
+        except NotInsertedError as why:
+            why_not = str(why)
+        if why_not is not None:
+            raise AdaCoderError(f"Not added: the example of '{target.name}': {why_not}.")
+        now = await after_edit(self._client, snapshot)
+        target = await asyncio.to_thread(now.find, qualname=name)
+        is_right = ruling is Ruling.HERE
+        job = Job(Mode.CHECK if is_right else Mode.FIX, now, target, apply=not is_right, announced=not is_right)
+        job.start = checked.candidate if ruling is Ruling.THERE else None
+        self._jobs.start(job).begin()
+        if is_right:
+            self._more[job.id] = checked

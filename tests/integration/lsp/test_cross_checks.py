@@ -1,0 +1,276 @@
+"""After a function is in place, a second program is compared with it. If they differ, the user is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from integration.lsp.client import FULL, Client
+from integration.lsp.texts import BODY, GOOD, STUB, UNENDING, thinking, told_of
+from support.standins.ollama import Script, StandIn
+
+pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
+
+SAME = f"```python\n{STUB}{BODY.replace('.upper()', '.upper().upper()')}```"
+OTHER = f"```python\n{STUB}    return ''.join(w[0] for w in name.title().split()) if ' ' in name else name\n```"
+"""It passes both examples, and gives another output for a single word."""
+INFORMATION = 3
+SHOWING: dict[str, Any] = {
+    **FULL,
+    "textDocument": {**FULL["textDocument"], "publishDiagnostics": {}, "hover": {"contentFormat": ["plaintext"]}},
+}
+CASES = itertools.count(1)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
+    async with Client.started(tmp_path_factory.mktemp("compared"), capabilities=SHOWING) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def editor(server: Client) -> AsyncIterator[Client]:
+    workspace: Path = server.folder
+    server.folder = workspace / f"case{next(CASES)}"
+    server.folder.mkdir()
+    server.received.clear()
+    server.answers.clear()
+    yield server
+    await server.execute("cancel")
+    await server.idle()
+    for uri in list(server.documents):
+        await server.close(uri)
+    server.folder = workspace
+
+
+async def compared(editor: Client, standin: StandIn, text: str = STUB, **settings: Any) -> str:
+    """Generate `initials`, and wait until the comparison has ended. Return the document."""
+    editor.settings = told_of(standin, crossCheck=True, **settings)
+    uri = await editor.write("names.py", text)
+    await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+    await editor.told()
+    await editor.until(lambda: any("second program" in each["message"] for each in editor.all("window/logMessage")))
+    return uri
+
+
+def questions(editor: Client, uri: str) -> list[dict[str, Any]]:
+    """Return the diagnostics that ask which output is right."""
+    shown = [each["diagnostics"] for each in editor.all("textDocument/publishDiagnostics") if each["uri"] == uri]
+    return [each for each in (shown[-1] if shown else []) if each["code"] == "differs"]
+
+
+async def asked(editor: Client, uri: str, call: str = "") -> dict[str, Any]:
+    """Wait for a question about `call`. Return its diagnostic."""
+    await editor.until(lambda: any(call in each["message"] for each in questions(editor, uri)))
+    (question,) = questions(editor, uri)
+    return question
+
+
+async def hover(editor: Client, uri: str) -> str:
+    at = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 5}}
+    value: str = (await editor.request("textDocument/hover", at))["contents"]["value"]
+    return value
+
+
+async def test_a_second_program_that_agrees_is_part_of_the_evidence(editor: Client) -> None:
+    async with StandIn([GOOD, SAME]) as standin:
+        uri = await compared(editor, standin)
+        told = await hover(editor, uri)
+        journal = await editor.execute("journal", {"uri": uri, "qualifiedName": "initials"})
+        assert len(standin.requests) == 2
+    assert editor.text(uri) == STUB + BODY
+    assert "A second program agrees on " in told
+    assert journal["crossCheck"]["differs"] == []
+    assert journal["crossCheck"]["inputs"] > 5
+    assert (journal["applied"], journal["modelCalls"]) == (True, 2)
+    assert questions(editor, uri) == []
+
+
+async def test_a_difference_is_a_question_at_the_function(editor: Client) -> None:
+    async with StandIn([GOOD, OTHER]) as standin:
+        uri = await compared(editor, standin)
+        found = await asked(editor, uri)
+        lenses = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        titles = [action["title"] for action in await editor.actions(uri, "def ", trigger=2)]
+    assert found["severity"] == INFORMATION
+    assert found["message"] == "Which is right? initials('a') gives 'A', and a second program gives 'a'."
+    assert {name: found["data"][name] for name in ("call", "here", "there")} == {
+        "call": "initials('a')",
+        "here": "'A'",
+        "there": "'a'",
+    }
+    assert editor.marked(uri, found["range"]) == "def initials(name):"
+    assert "initials('a'): 'A' or 'a'?" in [lens["command"]["title"] for lens in lenses]
+    assert titles == [
+        "AdaCoder: 'A' is right: add it as an example",
+        "AdaCoder: 'a' is right: add it as an example, and fix",
+        "AdaCoder: it should raise ValueError: add it as an example, and fix",
+        "AdaCoder: do not ask about this function",
+    ]
+    assert editor.text(uri) == STUB + BODY
+
+
+async def chosen(editor: Client, uri: str, words: str) -> None:
+    (action,) = [each for each in await editor.actions(uri, "def ") if words in each["title"]]
+    assert (await editor.take(action))["accepted"]
+
+
+EXAMPLE = '''    >>> initials("Åsa öberg")
+    'ÅÖ'
+
+    >>> initials('a')
+    {}
+    """
+'''
+
+
+async def test_the_answer_that_is_in_place_becomes_an_example_and_is_checked(editor: Client) -> None:
+    async with StandIn([GOOD, OTHER]) as standin:
+        uri = await compared(editor, standin)
+        await asked(editor, uri)
+        await chosen(editor, uri, "'A' is right")
+        await asked(editor, uri, "'öberg'")
+        assert len(standin.requests) == 2
+    before, _ = STUB.split('    >>> initials("Åsa')
+    assert editor.text(uri) == before + EXAMPLE.format("'A'") + BODY
+    assert "3/3 examples passed" in await hover(editor, uri)
+
+
+async def test_no_more_than_two_questions_are_asked_about_a_function(editor: Client) -> None:
+    async with StandIn([GOOD, OTHER]) as standin:
+        uri = await compared(editor, standin)
+        for call, answer in (("'a'", "A"), ("'öberg'", "Ö")):
+            await asked(editor, uri, call)
+            await chosen(editor, uri, f"'{answer}' is right")
+        await editor.until(lambda: editor.text(uri).count(">>>") == 4)
+        await editor.idle()
+    assert questions(editor, uri) == []
+
+
+async def test_another_answer_is_fixed_with_the_second_program(editor: Client) -> None:
+    async with StandIn([GOOD, OTHER, OTHER]) as standin:
+        uri = await compared(editor, standin)
+        await asked(editor, uri)
+        editor.received.clear()
+        await chosen(editor, uri, "'a' is right")
+        assert await editor.told() == (INFORMATION, "Inserted 'initials'. 3/3 examples passed.")
+        await editor.until(lambda: editor.all("window/logMessage"))
+    assert EXAMPLE.format("'a'") in editor.text(uri)
+    assert "else name" in editor.text(uri)
+
+
+async def test_an_answer_that_it_should_raise_is_fixed_from_the_function(editor: Client) -> None:
+    raising = f"```python\n{STUB}    if ' ' not in name:\n        raise ValueError(name)\n{BODY}```"
+    async with StandIn([GOOD, OTHER, raising, raising]) as standin:
+        uri = await compared(editor, standin, strategy="resample")
+        await asked(editor, uri)
+        editor.received.clear()
+        await chosen(editor, uri, "should raise ValueError")
+        assert await editor.told() == (INFORMATION, "Inserted 'initials'. 3/3 examples passed.")
+    assert "    >>> initials('a')  # doctest: +IGNORE_EXCEPTION_DETAIL\n    Traceback" in editor.text(uri)
+
+
+async def test_the_user_can_end_the_questions_about_a_function(editor: Client) -> None:
+    async with StandIn([GOOD, OTHER]) as standin:
+        uri = await compared(editor, standin)
+        await asked(editor, uri)
+        await chosen(editor, uri, "do not ask")
+        await editor.until(lambda: not questions(editor, uri))
+        assert not [each for each in await editor.actions(uri, "def ") if "is right" in each["title"]]
+    assert editor.text(uri) == STUB + BODY
+
+
+async def test_a_change_of_the_function_ends_the_question(editor: Client) -> None:
+    async with StandIn([GOOD, OTHER]) as standin:
+        uri = await compared(editor, standin)
+        call = (await asked(editor, uri))["data"]["call"]
+        await editor.change(uri, "capitals", "upper case")
+        await editor.until(lambda: not questions(editor, uri))
+        place = {"uri": uri, "qualifiedName": "initials", "call": call}
+        refused = await editor.execute("answer", {**place, "answer": "there"})
+    assert (refused["accepted"], refused["reason"].startswith("There is no such question")) == (False, True)
+    assert editor.text(uri).count(">>>") == 2
+
+
+async def test_the_lens_asks_in_a_message(editor: Client) -> None:
+    async with StandIn([GOOD, OTHER]) as standin:
+        uri = await compared(editor, standin)
+        await asked(editor, uri)
+        lenses = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        (lens,) = [each for each in lenses if each["command"]["title"].endswith("or 'a'?")]
+        shown: list[Any] = []
+
+        def answer(params: Any) -> Any:
+            shown.append(params)
+            return params["actions"][0]
+
+        editor.answers["window/showMessageRequest"] = answer
+        await editor.take(lens)
+        await editor.until(lambda: EXAMPLE.format("'A'") in editor.text(uri))
+    assert [each["title"] for each in shown[0]["actions"]][:1] == ["'A' is right: add it as an example"]
+
+
+async def test_an_editor_that_asks_beside_the_text_asks_at_once(tmp_path: Path) -> None:
+    name = "Visual Studio Code"
+    async with (
+        StandIn([GOOD, OTHER]) as standin,
+        Client.started(tmp_path, capabilities=SHOWING, name=name) as editor,
+    ):
+        shown: list[str] = []
+
+        def answer(params: Any) -> None:
+            shown.append(params["message"])
+
+        editor.answers["window/showMessageRequest"] = answer
+        uri = await compared(editor, standin)
+        await editor.until(lambda: shown)
+        await asked(editor, uri)
+    assert shown == ["Which is right? initials('a') gives 'A', and a second program gives 'a'."]
+
+
+async def test_a_new_job_interrupts_the_comparison_which_begins_again_later(editor: Client) -> None:
+    replies: list[str | Script] = [GOOD]
+    async with StandIn(replies) as standin:
+        editor.settings = told_of(standin, crossCheck=True)
+        uri = await editor.write("names.py", STUB)
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        await editor.told()
+        async with thinking(standin):
+            await standin.until("request 2")
+            (running,) = (await editor.execute("status"))["jobs"]
+            other = await editor.write("other.py", STUB + BODY)
+            checked = await editor.run(other, "initials", mode="check")
+        replies[:] = [SAME]
+        await editor.until(lambda: any("second program" in each["message"] for each in editor.all("window/logMessage")))
+    assert (running["mode"], running["qualifiedName"]) == ("crossCheck", "initials")
+    assert checked["status"] == "verified"
+
+
+async def test_a_comparison_can_be_cancelled_and_changes_nothing(editor: Client) -> None:
+    async with StandIn([GOOD, UNENDING]) as standin:
+        editor.settings = told_of(standin, crossCheck=True)
+        uri = await editor.write("names.py", STUB)
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        await editor.told()
+        await standin.until("request 2")
+        (running,) = (await editor.execute("status"))["jobs"]
+        assert (await editor.execute("cancel"))["cancelled"] == [running["jobId"]]
+        await editor.idle()
+    assert editor.text(uri) == STUB + BODY
+    assert len(editor.messages) == 1
+
+
+async def test_without_the_setting_nothing_is_compared(editor: Client) -> None:
+    async with StandIn([GOOD, OTHER]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", STUB)
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        await editor.told()
+        await asyncio.sleep(1)
+        assert len(standin.requests) == 1
