@@ -5,9 +5,11 @@ A flow gets a desk, whose model server replies as the flow says, and a workspace
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from integration.lsp.client import PATIENCE
 from integration.lsp.texts import (
     BODY,
     GOOD,
@@ -35,6 +37,8 @@ DOUBLE = '''def double(x):
 DOUBLED = f"```python\n{DOUBLE}    return 2 * x\n```"
 OTHER_BODY = '    return "".join(word[0] for word in name.upper().split())\n'
 OTHER = f"```python\n{STUB}{OTHER_BODY}```"
+DIFFERING = f"```python\n{STUB}    return ''.join(w[0] for w in name.title().split()) if ' ' in name else name\n```"
+"""It passes both examples, and differs for a single word."""
 WIDE_HEAD = '''def twice(x):
     """Twice x.
 
@@ -261,6 +265,25 @@ async def examples_are_suggested_and_go_in_when_they_were_read(desk: Desk) -> No
     await desk.take(uri, "def ", "Insert AdaCoder's examples for 'shout' (not reviewed)")
     await desk.told()
     assert ">>> shout(\"Ada\")\n    'ADA'\n" in desk.editor.text(uri)
+
+
+@flow
+async def an_output_on_which_a_second_program_differs_is_asked_and_becomes_an_example(desk: Desk) -> None:
+    if not await desk.configured(crossCheck=True):
+        return
+    replies = iter([GOOD, DIFFERING])
+    desk.standin.replies = lambda _: next(replies)
+    uri = await desk.editor.write("names.py", STUB)
+    await desk.take(uri, "def ", GENERATE)
+    await desk.told()
+    async with asyncio.timeout(PATIENCE):
+        while not any("is right" in title for title in await desk.titles(uri, "def ")):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    assert (await desk.take(uri, "def ", "'A' is right"))["accepted"]
+    await desk.editor.until(lambda: ">>> initials('a')\n    'A'\n" in desk.editor.text(uri))
+    await desk.editor.idle()
+    assert desk.editor.text(uri).endswith(BODY)
+    assert len(desk.editor.all("workspace/applyEdit")) == 2
 
 
 @flow

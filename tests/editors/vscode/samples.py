@@ -29,6 +29,8 @@ ROUNDED = """\
 """
 TRUNCATED = ROUNDED.replace("round(seconds * 1000)", "int(seconds * 1000)")
 """Wrong in the last example."""
+DIFFERING = '    if seconds < 1:\n        return ""\n' + ROUNDED
+"""Right in all examples, and different for less than a second."""
 WRONG = '    return ""\n'
 PLAN = """\
 1. Round to whole milliseconds first, so that 59.9996 seconds become a minute.

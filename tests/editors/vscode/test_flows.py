@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 from playwright.sync_api import expect
 
-from editors.vscode.samples import PLAN, ROUNDED, TRUNCATED, Model, file, function, held, never_ending, reply
+from editors.vscode.samples import DIFFERING, PLAN, ROUNDED, TRUNCATED, Model, file, function, held, never_ending, reply
 from editors.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.isolation
@@ -160,6 +160,28 @@ def test_diagnostic_and_its_quick_fix(bench: Workbench, model: Model) -> None:
     expect(bench.line("round(seconds * 1000)")).to_be_visible()
     expect(bench.editor.locator(".squiggly-error")).to_have_count(0)
     bench.save(marked, ROUNDED)
+
+
+def test_a_question_about_an_output(bench: Workbench, model: Model) -> None:
+    """A second program differs. The person's answer becomes an example, and one undo takes it back."""
+    folder = bench.folder / "asking"
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text("[tool.adacoder]\ncrossCheck = true\n", encoding="utf-8")
+    asked = file(folder, "asked")
+    model.says("asked", reply("asked", ROUNDED), reply("asked", DIFFERING))
+    bench.open(asked)
+    bench.lens("Generate").click()
+    question = bench.notification("Which is right? asked(0) gives '00:00:00,000', and a second program gives")
+    expect(question).to_be_visible()
+    expect(bench.lens("asked(0):")).to_be_visible()
+    bench.picture("question")
+    bench.press(question, "'00:00:00,000' is right: add it as an example")
+    expect(bench.line(">>> asked(0)")).to_be_visible()
+    expect(bench.lens("✓ 4/4 examples")).to_be_visible()
+    bench.line(">>> asked(0)").click()
+    bench.page.keyboard.press("Control+z")
+    expect(bench.line(">>> asked(0)")).to_be_hidden()
+    expect(bench.line(WRITTEN)).to_be_visible()
 
 
 def test_typing_while_a_job_runs(bench: Workbench, model: Model) -> None:

@@ -138,6 +138,24 @@ flows[5] = function()
   vim.cmd('silent write')
 end
 
+flows[6] = function()
+  open('asking/asked.py')
+  take('AdaCoder: generate function')
+  wait(function()
+    for _, each in ipairs(vim.diagnostic.get(0)) do
+      if each.code == 'differs' then return each.message:find("asked('a') gives 'A'", 1, true) ~= nil end
+    end
+    return false
+  end, 'a question about an output is shown')
+  local before = text()
+  take("'A' is right: add it as an example")
+  wait(function() return text():find(">>> asked('a')\n    'A'", 1, true) ~= nil end, 'the answer is an example')
+  vim.cmd('silent write')
+  vim.cmd('silent undo')
+  check(text() == before, 'one undo takes it back')
+  vim.cmd('silent edit!')
+end
+
 local function run()
   vim.g.mapleader = '\\'
   watch_progress()

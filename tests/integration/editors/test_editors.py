@@ -13,6 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,8 +37,15 @@ STUB = '''def {name}(name):
     """
 '''
 BODY = '    return "".join(word[0] for word in name.split()).upper()\n'
-STUBS = {name: STUB.format(name=name) for name in ("initials", "slowly", "edited", "forever")}
+STUBS = {name: STUB.format(name=name) for name in ("initials", "slowly", "edited", "forever", "asked")}
 STUBS["shout"] = NO_EXAMPLES
+DIFFERING = '    return "".join(word[0] for word in name.title().split()) if " " in name else name\n'
+"""The body of a second program. It passes both examples, and differs for a single word."""
+ANSWERED = """
+    >>> asked('a')
+    'A'
+    \"\"\"
+"""
 
 
 def reply(name: str) -> Script:
@@ -51,9 +59,12 @@ def reply(name: str) -> Script:
     return Script(text)
 
 
-def asked_for(body: Mapping[str, object]) -> Script:
-    """Reply to a chat, by the function in its prompt."""
-    return reply(next(name for name in STUBS if f"def {name}(" in str(body["messages"])))
+def asked_for(body: Mapping[str, Any]) -> Script:
+    """Reply to a chat, by the function in its prompt. A second program has a higher temperature."""
+    name = next(name for name in STUBS if f"def {name}(" in str(body["messages"]))
+    if body["options"]["temperature"] == 0.8:
+        return Script(f"```python\n{STUBS[name]}{DIFFERING if name == 'asked' else BODY}```")
+    return reply(name)
 
 
 def snippet(file: Path, heading: str, language: str) -> str:
@@ -84,8 +95,11 @@ async def drive(editor: Sequence[str], config: str, folder: Path) -> None:
     project = folder / "project"
     project.mkdir()
     (project / ".git").mkdir()
+    (project / "asking").mkdir()
+    (project / "asking/pyproject.toml").write_text("[tool.adacoder]\ncrossCheck = true\n", encoding="utf-8")
+    files = {name: project / ("asking" if name == "asked" else "") / f"{name}.py" for name in STUBS}
     for name, stub in STUBS.items():
-        (project / f"{name}.py").write_text(stub, encoding="utf-8")
+        files[name].write_text(stub, encoding="utf-8")
     (folder / "config").write_text(config, encoding="utf-8")
     async with StandIn(asked_for) as standin:
         own = {f"XDG_{kind}_HOME": str(folder) for kind in ("STATE", "DATA", "CONFIG")}
@@ -107,12 +121,13 @@ async def drive(editor: Sequence[str], config: str, folder: Path) -> None:
                 await process.wait()
     said = output.decode(errors="replace")
     assert process.returncode == 0, said
-    texts = {name: (project / f"{name}.py").read_text(encoding="utf-8") for name in STUBS}
+    texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
     assert texts == {
         "initials": STUBS["initials"] + BODY,
         "slowly": 'B = "typed meanwhile"\n' + STUBS["slowly"] + BODY,
         "edited": STUBS["edited"].replace("capitals.", "capitals. Please.") + BODY,
         "forever": STUBS["forever"],
+        "asked": STUBS["asked"].removesuffix('    """\n') + ANSWERED + BODY,
         "shout": "y = 1\n" + SHOUTED,
     }, said
 
