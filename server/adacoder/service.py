@@ -131,6 +131,8 @@ class Service(Checks):
             try:
                 here, there = (_located(each, task) for each in (outcome, other))
                 found = (await self.compare(replace(task, target=here), there)).of_values()
+                if not found.inputs:
+                    found, reason = None, "One of the programs refuses every input, so nothing was compared."
             except AdaCoderError as error:
                 reason = str(error)
         checked = CrossCheck(other.model, found, reason, other.candidate)

@@ -16,12 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import adacoder
+from adacoder.agents.questions import MOST_QUESTIONS, Ruling, question
 from adacoder.arena.blame import Blame, blame
 from adacoder.arena.judge import PASSED, HiddenJudge
-from adacoder.arena.rows import DesignedTests, Judged, Key, Row, RowAttempt, RowsError
+from adacoder.arena.rows import DesignedTests, Judged, Key, Row, RowAttempt, RowsError, SecondProgram
 from adacoder.arena.tasks import ArenaTask, TaskSet
 from adacoder.aside import aside
-from adacoder.domain import AdaCoderError, Example, Outcome, Reply, Status, Step
+from adacoder.domain import AdaCoderError, CrossCheck, Example, Outcome, Reply, Status, Step
 from adacoder.journal import Asked, Evaluated, Repaired
 from adacoder.models.backend import Session
 from adacoder.models.backends import BACKENDS, kind_and_name
@@ -105,6 +106,8 @@ class Plan:
 def digest(settings: Settings) -> str:
     """Return a digest of the settings that a cell's row depends on."""
     told = {name: getattr(settings, name) for name in _COUNTING}
+    if settings.cross_check:  # rows without it keep the digest that they had before the setting existed
+        told["cross_check"] = True
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -168,15 +171,36 @@ class Bench:
         if settings.record is not None:
             settings.record.parent.mkdir(parents=True, exist_ok=True)
             settings.record.unlink(missing_ok=True)  # the file is left from a failed try
-        outcome = await self.service.run(Task(cell.task.target, settings, cell.task.project))
+        task = Task(cell.task.target, settings, cell.task.project)
+        outcome = await self.service.run(task)
         failure_of = _failure_of(outcome)
         candidate = None if outcome.status is Status.ERROR else outcome.candidate
         judged = None if candidate is None else await self.judge.judge(cell.task, candidate)
         attempts = await self._attempts(cell.task, outcome, judged)
         designed = _designed(outcome.steps)
         tests = None if designed is None else await self.judge.tried(cell.task, designed)
+        second = None
+        if settings.cross_check and outcome.status is Status.VERIFIED:
+            outcome = await self.service.cross_checked(task, outcome)
+            second = await self._second(cell.task, outcome.cross_check, judged == PASSED)
         name = None if self.journals is None else self._keep_journal(cell, outcome, self.journals)
-        return _row(cell, outcome, judged, attempts, tests, failure_of, name, values_of(self.settings))
+        row = _row(cell, outcome, judged, attempts, tests, failure_of, name, values_of(self.settings))
+        return replace(row, second=second)
+
+    async def _second(self, task: ArenaTask, checked: CrossCheck | None, is_right: bool) -> SecondProgram | None:
+        """Let the canonical solution answer the questions about a comparison. Judge the program that is then left.
+
+        The first program stays if any answer confirms it.
+        """
+        if checked is None or checked.found is None:
+            return None
+        found, asked, rulings = checked.found, list[str](), set[Ruling | None]()
+        while len(asked) < MOST_QUESTIONS and (difference := question(found.differs, asked)) is not None:
+            asked.append(difference.call)
+            rulings.add(await self.judge.ruled(task, difference))
+        if Ruling.THERE in rulings and Ruling.HERE not in rulings and checked.candidate is not None:
+            is_right = await self.judge.judge(task, checked.candidate) == PASSED
+        return SecondProgram(found.inputs, found.agreed, len(asked), is_right)
 
     async def _attempts(self, task: ArenaTask, outcome: Outcome, judged: Judged | None) -> list[RowAttempt]:
         """Judge each candidate that the request evaluated."""

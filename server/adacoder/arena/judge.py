@@ -15,11 +15,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from adacoder.agents.questions import Ruling, example_of
 from adacoder.arena.project_tests import SECONDS, judging
 from adacoder.arena.rows import DesignedTests, Judged
 from adacoder.arena.tasks import ArenaTask, Examples, HiddenCalls, Statements
 from adacoder.aside import aside
-from adacoder.domain import Candidate, Example, ExampleResult, FailureKind, Verdict
+from adacoder.domain import Candidate, Difference, Example, ExampleResult, FailureKind, Verdict
 from adacoder.pytext import Lines
 from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host, Program, turns_for_all
@@ -73,6 +74,20 @@ class HiddenJudge:
         if found is None or (found.done() and (found.cancelled() or found.exception() is not None)):
             found = self._judging[key] = asyncio.create_task(self._judged(task, text))
         return await asyncio.shield(found)
+
+    async def ruled(self, task: ArenaTask, difference: Difference) -> Ruling | None:
+        """Answer a question by the canonical solution. Return None if it gives neither output.
+
+        Raises:
+            SandboxError: as in `judge`.
+        """
+        if task.canonical is None:
+            return None
+        text = (await aside(splice, task.target, task.canonical)).text
+        rulings = (Ruling.HERE, Ruling.THERE)
+        verdict = await self._run(task, text, [example_of(difference, ruling) for ruling in rulings])
+        found = zip(rulings, verdict.results, strict=False)
+        return next((ruling for ruling, result in found if result.matched), None)
 
     async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
         """Run hidden tests in Python, as `judge_text` does, and return the full Verdict.

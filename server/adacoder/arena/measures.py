@@ -16,7 +16,7 @@ from itertools import pairwise
 from statistics import NormalDist, fmean
 from typing import TypeAlias
 
-from adacoder.arena.rows import DesignedTests, Row, RowAttempt
+from adacoder.arena.rows import DesignedTests, Row, RowAttempt, SecondProgram
 from adacoder.domain import Tokens
 
 Task: TypeAlias = tuple[str, str, str]
@@ -223,6 +223,25 @@ def verified_but_wrong(rows: Sequence[Row]) -> Estimate | None:
     return _of_cells([not row.right for row in counted], counted)
 
 
+def _of_second(is_hit: Callable[[Row, SecondProgram], bool | None]) -> Measure:
+    """Return a share of the cells with a second program. Cells for which `is_hit` returns None are not counted."""
+
+    def measure(rows: Sequence[Row]) -> Estimate | None:
+        found = [(row, is_hit(row, row.second)) for row in rows if counts(row) and row.second is not None]
+        counted = [(row, hit) for row, hit in found if hit is not None]
+        return _of_cells([hit for _, hit in counted], [row for row, _ in counted])
+
+    return Measure(measure, needs="comparisons with a second program")
+
+
+agreed = _of_second(lambda _, second: second.agreed == second.inputs)
+wrong_among_agreed = _of_second(lambda row, second: not row.right if second.agreed == second.inputs else None)
+wrong_flagged = _of_second(lambda row, second: None if row.right else second.agreed < second.inputs)
+right_flagged = _of_second(lambda row, second: second.agreed < second.inputs if row.right else None)
+wrong_before = _of_second(lambda row, _: not row.right)
+wrong_after_answers = _of_second(lambda _, second: not second.right)
+
+
 def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
     """Return a share of cells. Its interval is computed from the number of tasks, not of cells."""
     if not rows:
@@ -242,6 +261,7 @@ def mean(of: Callable[[Row], float], form: FigureFormat = FigureFormat.NUMBER) -
     return Measure(measure, form)
 
 
+questions = mean(lambda row: row.second.questions if row.second else 0)
 calls = mean(lambda row: row.calls)
 rounds = mean(lambda row: row.rounds)
 programs = mean(lambda row: row.programs)

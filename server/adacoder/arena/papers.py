@@ -447,6 +447,19 @@ COST = _overview(
         "of the server": measures.server_seconds,
     },
 )
+SECOND_PROGRAM = _overview(
+    "Second program",
+    "Verified functions that were compared with a second program, and what the answers to questions are worth",
+    {
+        "agreed, %": measures.agreed,
+        "wrong, %": measures.wrong_before,
+        "wrong if agreed, %": measures.wrong_among_agreed,
+        "wrong ones flagged, %": measures.wrong_flagged,
+        "right ones flagged, %": measures.right_flagged,
+        "questions": measures.questions,
+        "wrong after answers, %": measures.wrong_after_answers,
+    },
+)
 ERRORS = Tally(
     "Errors",
     "Programs by the class of their failure on the shown examples, before and after the Debug Specialist",
@@ -484,5 +497,6 @@ def tables(rows: Sequence[Row], sets: Sequence[str] = tuple(SETS), ks: Sequence[
     found = [each.table(rows) for name in sets for each in SETS[name]]
     if "own" in sets:
         more = [pass_at_ks(ks).table(rows)] if ks else []
+        more += [SECOND_PROGRAM.table(rows)] if any(row.second for row in rows) else []
         found[len(OWN) : len(OWN)] = [*more, comparison(rows, DIRECT), equal_tokens(rows, RESAMPLE)]
     return found

@@ -109,6 +109,24 @@ class DesignedTests:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondProgram:
+    """Comparison of a verified candidate with a second program, and what questions about it would be worth."""
+
+    inputs: int
+    """Number of inputs whose outputs were compared."""
+    agreed: int
+    questions: int
+    """Number of differing inputs about which a user would be asked."""
+    right: bool | None
+    """The hidden judge's verdict on the program that the canonical solution's answers select."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if more inputs agreed than were compared."""
+        if self.agreed > self.inputs:
+            raise ValueError(self.agreed)
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One cell: a task, a model, a strategy and a sample."""
 
@@ -149,6 +167,8 @@ class Row:
     """Time in UTC, such as `2026-11-23T19:00:00Z`."""
     difficulty: str = ""
     """Difficulty of the task, if its dataset states one."""
+    second: SecondProgram | None = None
+    """With the setting `crossCheck`: how a verified candidate compares with a second program."""
     values: tuple[tuple[str, str], ...] = ()
     """Names and values of the settings behind the digest `settings`, except for long texts. An empty value means
     None."""

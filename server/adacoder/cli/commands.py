@@ -392,6 +392,7 @@ _COMPARED = (
     is_flag=True,
     help="Accept a cluster on another machine without encryption. Anyone on the network path can run code here.",
 )
+@_cross_check
 @_settings(*_COMPARED)
 def arena(**values: object) -> int:
     """Compare models and workflows on tasks with hidden tests.

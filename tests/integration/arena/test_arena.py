@@ -12,6 +12,7 @@ from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
 from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.measures import INVARIANCE, refinements
+from adacoder.arena.papers import tables
 from adacoder.arena.rows import DesignedTests, RowsFile, RowsReader
 from adacoder.arena.runner import Runner, RunProgress
 from adacoder.models.backend import Session
@@ -113,6 +114,37 @@ async def test_what_only_passes_the_shown_examples_is_verified_but_wrong(tmp_pat
     assert [each.right for row in rows for each in row.attempts] == [False, False]
     (column,) = standing.columns.values()
     assert (column.right, column.verified_but_wrong) == (0, 2)
+
+
+@pytest.mark.parametrize(("first", "second"), [(MEMORISED, RIGHT), (RIGHT, MEMORISED), (RIGHT, RIGHT)])
+async def test_the_canonical_solution_answers_the_questions_about_a_second_program(
+    first: str, second: str, tmp_path: Path
+) -> None:
+    def says(asked: int) -> str:
+        *earlier, text = (ask.text for ask in hall.model.asked[:asked])
+        return second if text in earlier else first
+
+    hall = Hall(tmp_path, says)
+    hall.settings = Settings(max_iterations=1, cross_check=True)
+    await hall.run()
+    rows = list(RowsReader().rows(hall.rows))
+    assert [(row.status, row.right, row.calls) for row in rows] == [("verified", first == RIGHT, 2)] * 2
+    found = [row.second for row in rows if row.second is not None]
+    assert [each.right for each in found] == [True, True]
+    assert [each.questions for each in found] == [0 if first == second else 2] * 2
+    assert {each.agreed == each.inputs for each in found} == {first == second}
+    assert CANARY not in "".join(hall.stored().values())
+    (table,) = [each for each in tables(rows, ["own"]) if each.name == "Second program"]
+    told = dict(zip(table.columns, (cell.text for cell in table.lines[0].cells), strict=True))
+    assert float(told["wrong after answers, %"].split()[0]) == 0
+
+
+async def test_without_a_second_program_rows_have_no_table_about_it(tmp_path: Path) -> None:
+    hall = Hall(tmp_path)
+    await hall.run()
+    rows = list(RowsReader().rows(hall.rows))
+    assert [row.second for row in rows] == [None, None]
+    assert "Second program" not in [each.name for each in tables(rows, ["own"])]
 
 
 @pytest.mark.parametrize("reply", [RIGHT, MEMORISED, TESTED, "no code"])
