@@ -46,7 +46,7 @@ _ASKING = 3600.0
 
 
 @dataclass(eq=False, kw_only=True)
-class _Comparison(Activity):
+class _CrossChecking(Activity):
     """A comparison of an inserted function with a second program."""
 
     ended: EndedJob
@@ -80,8 +80,8 @@ class CrossChecks:
         self._jobs = jobs
         self._results = results
         self._shown = shown
-        self._waiting: dict[tuple[Uri, str], _Comparison] = {}
-        self._running: _Comparison | None = None
+        self._waiting: dict[tuple[Uri, str], _CrossChecking] = {}
+        self._running: _CrossChecking | None = None
         self._worker: asyncio.Task[None] | None = None
         self._closing = False
         self._asked: dict[tuple[Uri, str], _Asked] = {}
@@ -137,12 +137,12 @@ class CrossChecks:
             self._ask(placed.evidence, checked)
         is_written = isinstance(job.work, KeptResult) or job.work in (Mode.GENERATE, Mode.FIX)
         if is_written and ending.applied and ending.outcome.candidate is not None:
-            self._begin(_Comparison(ended=ended, evidence=placed.evidence, snapshot=job.snapshot))
+            self._begin(_CrossChecking(ended=ended, evidence=placed.evidence, snapshot=job.snapshot))
 
-    def _all(self) -> list[_Comparison]:
+    def _all(self) -> list[_CrossChecking]:
         return [*([self._running] if self._running else []), *self._waiting.values()]
 
-    def _begin(self, comparison: _Comparison) -> None:
+    def _begin(self, comparison: _CrossChecking) -> None:
         self._waiting[comparison.key] = comparison
         while len(self._waiting) > _MOST:
             del self._waiting[next(iter(self._waiting))]
@@ -159,7 +159,7 @@ class CrossChecks:
         finally:
             self._worker = None
 
-    async def _work_on(self, comparison: _Comparison) -> None:
+    async def _work_on(self, comparison: _CrossChecking) -> None:
         self._running = comparison
         comparison.task = asyncio.create_task(self._compare(comparison))
         try:
@@ -171,7 +171,7 @@ class CrossChecks:
         if comparison.is_interrupted and not comparison.is_cancelled:
             self._begin(replace(comparison, is_interrupted=False))
 
-    async def _compare(self, comparison: _Comparison) -> None:
+    async def _compare(self, comparison: _CrossChecking) -> None:
         snapshot, ended = comparison.snapshot, comparison.ended
         target = ended.outcome.target
         try:
@@ -193,7 +193,7 @@ class CrossChecks:
             return
         self._compared(comparison, outcome)
 
-    def _compared(self, comparison: _Comparison, outcome: Outcome) -> None:
+    def _compared(self, comparison: _CrossChecking, outcome: Outcome) -> None:
         """Add the comparison to the results and to the evidence. If the programs differ, ask the user."""
         ended, checked = comparison.ended, outcome.cross_check
         if checked is None:
