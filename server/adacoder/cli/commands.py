@@ -171,7 +171,6 @@ _record = click.option(
 _all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
 _examination = _settings("interpreter", "isolation", "hide", "show")
 _evaluation = _options(_settings("timeout"), _examination)
-_cross_check = _option("cross_check")
 
 
 @click.group(
@@ -193,7 +192,6 @@ def adacoder(context: click.Context) -> None:
 @adacoder.command()
 @_place
 @_form
-@_cross_check
 @_all_settings
 @_record
 def generate(place: str, **values: object) -> int:
@@ -209,7 +207,6 @@ def generate(place: str, **values: object) -> int:
 @adacoder.command()
 @_place
 @_form
-@_cross_check
 @_all_settings
 @_record
 def fix(place: str, **values: object) -> int:
@@ -329,7 +326,7 @@ def strategies(*, as_json: bool, has_ablations: bool) -> int:
 
 _COMPARED = (
     *("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud"),
-    *("budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "seed"),
+    *("budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "seed", "cross_check"),
 )
 """Settings that `adacoder arena` accepts as options."""
 
@@ -392,7 +389,6 @@ _COMPARED = (
     is_flag=True,
     help="Accept a cluster on another machine without encryption. Anyone on the network path can run code here.",
 )
-@_cross_check
 @_settings(*_COMPARED)
 def arena(**values: object) -> int:
     """Compare models and workflows on tasks with hidden tests.

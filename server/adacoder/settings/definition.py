@@ -155,6 +155,7 @@ class Settings:
         False,
         of.FLAG,
         "Compare each verified function with a second program for the same docstring, after it is in place.",
+        option="",
     )
     check_on_save: bool = setting(
         False, of.FLAG, "Run the examples of a file's functions when the file is saved, except for stubs."

@@ -64,7 +64,7 @@ class _CrossChecking(Activity):
 
 
 @dataclass
-class _Asked:
+class _Questions:
     """The questions about one function so far."""
 
     calls: list[str] = field(default_factory=list)
@@ -84,7 +84,7 @@ class CrossChecks:
         self._running: _CrossChecking | None = None
         self._worker: asyncio.Task[None] | None = None
         self._closing = False
-        self._asked: dict[tuple[Uri, str], _Asked] = {}
+        self._asked: dict[tuple[Uri, str], _Questions] = {}
         self._more: dict[str, CrossCheck] = {}
         """Comparisons whose next difference may become a question, by the id of the job that checks the last answer."""
         jobs.on_start, jobs.on_end = self._job_began, self._job_ended
@@ -213,7 +213,7 @@ class CrossChecks:
     def _ask(self, evidence: Evidence, checked: CrossCheck) -> None:
         """Ask about the first difference that can become an example, unless there were enough questions."""
         uri, qualname = evidence.uri, evidence.qualname
-        asked = self._asked.setdefault((uri, qualname), _Asked())
+        asked = self._asked.setdefault((uri, qualname), _Questions())
         found = None if checked.found is None else question(checked.found.differs, asked.calls)
         if found is None or asked.is_enough or len(asked.calls) >= MOST_QUESTIONS:
             return
