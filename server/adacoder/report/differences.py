@@ -8,7 +8,9 @@ from adacoder.domain import JSON, BehaviourDiff, CrossCheck, Difference
 _LONGEST = 120
 """Maximum characters of a call or an output."""
 _SHORT = 40
-"""Maximum characters of an output on a button."""
+"""Maximum characters of an output in the title of an action."""
+_ON_A_BUTTON = 16
+"""Maximum characters of an output on a button. VS Code cuts longer titles."""
 
 
 def same_on(found: BehaviourDiff) -> str:
@@ -43,7 +45,7 @@ def asking(found: Difference) -> str:
 
 
 def answers(found: Difference) -> dict[Ruling, str]:
-    """Return the answers to that question, with the words for buttons and actions."""
+    """Return the answers to that question, with the titles for actions."""
     here, there = (brief(output, _SHORT) for output in (found.here, found.there))
     return {
         Ruling.HERE: f"{here} is right: add it as an example",
@@ -51,6 +53,13 @@ def answers(found: Difference) -> dict[Ruling, str]:
         Ruling.RAISES: "It should raise ValueError: add it as an example, and fix",
         Ruling.NEVER: "Do not ask about this function",
     }
+
+
+def buttons(found: Difference) -> dict[Ruling, str]:
+    """Return the same answers with titles that are short enough for buttons."""
+    here, there = (brief(output, _ON_A_BUTTON) for output in (found.here, found.there))
+    there = f"other: {there}" if here == there else there
+    return {Ruling.HERE: here, Ruling.THERE: there, Ruling.RAISES: "ValueError", Ruling.NEVER: "Do not ask"}
 
 
 def brief(text: str, longest: int = _LONGEST) -> str:

@@ -213,7 +213,7 @@ async def test_the_lens_asks_in_a_message(editor: Client) -> None:
         editor.answers["window/showMessageRequest"] = answer
         await editor.take(lens)
         await editor.until(lambda: EXAMPLE.format("'A'") in editor.text(uri))
-    assert [each["title"] for each in shown[0]["actions"]][:1] == ["'A' is right: add it as an example"]
+    assert [each["title"] for each in shown[0]["actions"]] == ["'A'", "'a'", "ValueError", "Do not ask"]
 
 
 async def test_an_editor_that_asks_beside_the_text_asks_at_once(tmp_path: Path) -> None:
@@ -231,7 +231,8 @@ async def test_an_editor_that_asks_beside_the_text_asks_at_once(tmp_path: Path) 
         uri = await compared(editor, standin)
         await editor.until(lambda: shown)
         await asked(editor, uri)
-    assert shown == ["Which is right? initials('a') gives 'A', and a second program gives 'a'."]
+    question = "Which is right? initials('a') gives 'A', and a second program gives 'a'."
+    assert shown == [f"{question} Your answer becomes an example."]
 
 
 async def test_a_new_job_interrupts_the_comparison_which_begins_again_later(editor: Client) -> None:

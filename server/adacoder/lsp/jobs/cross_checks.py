@@ -23,7 +23,7 @@ from adacoder.lsp.connection.client import announced
 from adacoder.lsp.jobs.job import Activity, Job, NotInsertedError, after_edit, refusal
 from adacoder.lsp.jobs.results import EndedJob, KeptResult
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
-from adacoder.report.differences import answers, asking, second_program
+from adacoder.report.differences import asking, buttons, second_program
 from adacoder.source.docstring import add_examples
 from adacoder.task import Mode, Task
 
@@ -249,9 +249,10 @@ class CrossChecks:
     async def _said(self, evidence: Evidence) -> Ruling | None:
         if (found := evidence.question) is None:
             return None
-        words = {title: ruling for ruling, title in answers(found).items()}
+        words = {title: ruling for ruling, title in buttons(found).items()}
         actions = [types.MessageActionItem(title) for title in words]
-        params = types.ShowMessageRequestParams(types.MessageType.Info, asking(found), actions)
+        message = f"{asking(found)} Your answer becomes an example."
+        params = types.ShowMessageRequestParams(types.MessageType.Info, message, actions)
         said = await self._client.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=_ASKING)
         return words.get(getattr(said, "title", ""))
 
