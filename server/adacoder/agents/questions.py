@@ -10,6 +10,8 @@ from adacoder.domain import Difference, Example
 from adacoder.pytext import parsed
 from adacoder.sandbox.literal_values import value_of
 
+_LONGEST = 200
+"""Maximum characters of a call or an output that becomes an example."""
 MOST_QUESTIONS = 2
 """Maximum number of questions about one function."""
 
@@ -30,7 +32,7 @@ class Ruling(StrEnum):
 def question(differs: Iterable[Difference], asked: Container[str] = ()) -> Difference | None:
     """Return the first difference that can become an example and whose call is not in `asked`; None if there is none.
 
-    It must be a single call with two literals as outputs, because only those can be written into a docstring.
+    It must be a short call with two short literals as outputs, because only those can be written into a docstring.
     """
     return next((each for each in differs if each.call not in asked and _can_be_an_example(each)), None)
 
@@ -44,6 +46,8 @@ def example_of(difference: Difference, answer: Ruling) -> Example:
 
 
 def _can_be_an_example(difference: Difference) -> bool:
+    if max(map(len, (difference.call, difference.here, difference.there))) > _LONGEST:
+        return False
     match parsed(difference.call):
         case ast.Module(body=[ast.Expr()]):
             return all(map(_is_literal, (difference.here, difference.there)))
@@ -55,4 +59,4 @@ def _is_literal(output: str) -> bool:
         value_of(output)
     except ValueError:
         return False
-    return "\n" not in output
+    return "\n" not in output and not output.startswith("...")  # doctest reads such a line as source
