@@ -17,7 +17,9 @@ from adacoder.sandbox.literal_values import close_values
 from adacoder.source.inputs import Input, smaller, varied, written
 
 INPUTS = 60
-"""Maximum number of inputs, with the examples."""
+"""Maximum number of inputs that are compared, with the examples."""
+_MADE = 120
+"""Maximum number of inputs that are made, from which those are chosen."""
 _ROUNDS = 8
 """Maximum number of times that a differing input is made smaller."""
 _AGAIN = 3
@@ -55,8 +57,10 @@ async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 
     own = written(target)
     if not own:
         raise NoInputs(f"'{target.qualname}' has no examples to make inputs from: write a short one in its docstring.")
-    inputs = [*own, *await aside(varied, target, INPUTS - len(own), seed)]
-    ours, again, theirs = await here(inputs), await here(inputs), await there(inputs)
+    made = [*own, *await aside(varied, target, _MADE - len(own), seed)]
+    chosen, known = _chosen(await here(made), len(own))
+    inputs, ours = [made[number] for number, _ in chosen], [seen for _, seen in chosen]
+    again, theirs = await here(inputs), await there(inputs)
     left_out = Counter[str]()
     compared = 0
     apart: list[Apart] = []
@@ -78,7 +82,7 @@ async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 
     if not compared:
         reasons = ", ".join(f"{count} {why}" for why, count in left_out.items())
         raise AdaCoderError(f"No input could be compared for '{target.qualname}': {reasons}.")
-    apart.sort(key=lambda each: len(each[0].text))
+    apart.sort(key=lambda each: (each[1].lines <= known, len(each[0].text)))
     steady = await _steady(apart, here, there)
     if len(steady) < len(apart):
         left_out[UNSTEADY] += len(apart) - len(steady)
@@ -89,10 +93,24 @@ async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 
     return BehaviourDiff(compared - (len(apart) - len(differs)), differs, dict(left_out))
 
 
+def _chosen(ours: Sequence[Seen | None], own: int) -> tuple[list[tuple[int, Seen | None]], frozenset[int]]:
+    """Choose at most `INPUTS` inputs: the first `own`, which are the examples, then those that reach further lines.
+
+    Return their numbers and outputs, and the lines that the examples reach.
+    """
+    examples = frozenset[int]().union(*(seen.lines for seen in ours[:own] if seen is not None))
+    reached, first, others = set(examples), list(range(own)), list[int]()
+    for number, seen in enumerate(ours[own:], own):
+        is_further = seen is not None and not seen.lines <= reached
+        (first if is_further else others).append(number)
+        reached |= seen.lines if seen is not None else frozenset()
+    return [(number, ours[number]) for number in (*first, *others)[:INPUTS]], examples
+
+
 async def _steady(apart: list[Apart], here: Observe, there: Observe) -> list[Apart]:
     """Return the inputs whose outputs stay the same when both versions run them again."""
     steady = [each for each in apart if ENDLESS not in (each[1].outputs[-1], each[2].outputs[-1])]
-    endless = [each for each in apart if each not in steady]
+    endless = {each[0] for each in apart} - {each[0] for each in steady}
     for _ in range(_AGAIN):
         inputs = [each[0] for each in steady]
         ours, theirs = await here(inputs), await there(inputs)
@@ -101,7 +119,8 @@ async def _steady(apart: list[Apart], here: Observe, there: Observe) -> list[Apa
             for (one, our, their), again, other in zip(steady, ours, theirs, strict=True)
             if again is not None and other is not None and _agree(our, again) and _agree(their, other)
         ]
-    return sorted((*steady, *endless), key=lambda each: len(each[0].text))
+    left = endless | {each[0] for each in steady}
+    return [each for each in apart if each[0] in left]
 
 
 async def _minimised(found: Apart, module: Module, here: Observe, there: Observe) -> Apart:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,8 @@ class Seen:
     """The output of each statement, up to an exception (`raises` and its class), or to `ENDLESS`."""
     entered: bool = True
     """True if a statement ran the function, as observed in the sandbox."""
+    lines: frozenset[int] = field(default=frozenset(), compare=False)
+    """The lines of the function that the statements reached."""
 
     @property
     def raised(self) -> bool:
@@ -184,7 +186,7 @@ class CodeEvaluator:
             AdaCoderError: the module cannot be imported, or does not define the function.
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
-        what = self._program(target, _as_it_stands(target), None)
+        what = replace(self._program(target, _as_it_stands(target), None), by_line=True)
         found: list[Seen | None] = [None] * len(inputs)
         begin = 0
         for _ in range(_MOST_CUT):
@@ -204,7 +206,8 @@ class CodeEvaluator:
                         found[number] = Seen((*_seen(of_input), ENDLESS))
                     begin = max(number, begin + 1)
                     break
-                found[number] = Seen(_seen(of_input), any(each.entered for each in of_input))
+                lines = frozenset[int]().union(*(each.reached.lines for each in of_input))
+                found[number] = Seen(_seen(of_input), any(each.entered for each in of_input), lines)
             else:
                 break
         return found

@@ -46,6 +46,30 @@ async def test_a_difference_is_told_with_the_smallest_input_first() -> None:
     assert found.differs == (Difference("f(6)", "many", "6"), Difference("f(7)", "many", "7"))
 
 
+async def test_a_difference_in_lines_that_no_example_reaches_is_told_first() -> None:
+    def here(n: int) -> Seen:
+        return Seen(("many" if n >= 6 else str(n),), lines=frozenset({1, 2} if n == 7 else {1}))
+
+    found = await compared(here)
+    assert [each.call for each in found.differs] == ["f(7)", "f(6)"]
+
+
+async def test_of_many_inputs_those_that_reach_further_lines_are_compared() -> None:
+    shown = "".join(f"    >>> f([{n}, {n + 1}], {n})\n    {n}\n" for n in range(100, 110))
+    target = locate(TEXT.replace("    >>> f(3)\n    3\n", shown), Path("/w/m.py"), Path("/w"), qualname="f")
+    runs: list[list[Input]] = []
+
+    async def observe(inputs: Sequence[Input]) -> Sequence[Seen | None]:
+        runs.append([*inputs])
+        return [Seen(("0",), lines=frozenset({int(one == runs[0][-1])})) for one in inputs]
+
+    found = await compare(target, observe, observe)
+    made, *others = runs
+    assert len(made) > found.inputs == len(others[0]) == 60
+    assert all(made[-1] in run for run in others)
+    assert made[:10] == others[0][:10]
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [("0.1\n", "0.10000000000000001\n"), ("{1, 2}\n", "{2, 1}\n"), ("<F at 0x7f01>\n", "<F at 0x7f02>\n")],
