@@ -38,6 +38,12 @@ def second_program(checked: CrossCheck) -> str:
     return f"{told}, and the second gives {brief(first.there)}."
 
 
+def compared(behaviour: BehaviourDiff | None, checked: CrossCheck | None) -> list[str]:
+    """Return the sentences on the comparisons that were made."""
+    before = [] if behaviour is None else [since_before(behaviour)]
+    return before if checked is None else [*before, second_program(checked)]
+
+
 def asking(found: Difference) -> str:
     """Return the question about a difference between a function and a second program."""
     call, here, there = map(brief, (found.call, found.here, found.there))

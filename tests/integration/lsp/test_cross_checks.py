@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
 SAME = f"```python\n{STUB}{BODY.replace('.upper()', '.upper().upper()')}```"
 OTHER = f"```python\n{STUB}    return ''.join(w[0] for w in name.title().split()) if ' ' in name else name\n```"
 """It passes both examples, and gives another output for a single word."""
+PLAN = "1. Take the first letter of each word.\n2. Write them in capitals.\n"
 INFORMATION = 3
 SHOWING: dict[str, Any] = {
     **FULL,
@@ -265,6 +266,21 @@ async def test_a_comparison_can_be_cancelled_and_changes_nothing(editor: Client)
         await editor.idle()
     assert editor.text(uri) == STUB + BODY
     assert len(editor.messages) == 1
+
+
+async def test_a_fix_is_compared_with_the_function_before(editor: Client) -> None:
+    wrong = STUB + "    return name[0].upper() + 'L'\n"
+    async with StandIn([PLAN, GOOD]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", wrong)
+        await editor.execute("fix", {"uri": uri, "qualifiedName": "initials"})
+        await editor.told()
+        await editor.until(lambda: any("Same as before" in each["message"] for each in editor.all("window/logMessage")))
+        told = await hover(editor, uri)
+        journal = await editor.execute("journal", {"uri": uri, "qualifiedName": "initials"})
+    assert "Same as before on " in told
+    assert {"call": "initials('a')", "here": "'A'", "there": "'AL'"} in journal["behaviour"]["differs"]
+    assert journal["crossCheck"] is None
 
 
 async def test_without_the_setting_nothing_is_compared(editor: Client) -> None:

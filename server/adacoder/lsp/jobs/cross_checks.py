@@ -1,4 +1,4 @@
-"""Compare inserted functions with a second program, and ask the user about an output on which the two differ.
+"""Compare inserted functions with the function before and with a second program, and ask about outputs that differ.
 
 A comparison begins when no job is running, and a new job interrupts it, so no insertion waits for it. The question is
 part of the function's evidence. So it disappears when the text of the function changes.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,13 @@ from pygls.exceptions import JsonRpcException
 from adacoder import report
 from adacoder.agents.questions import MOST_QUESTIONS, Ruling, example_of, question
 from adacoder.aside import aside
-from adacoder.domain import JSON, AdaCoderError, CrossCheck, Outcome, Status
-from adacoder.journal import Journal
+from adacoder.domain import JSON, AdaCoderError, CrossCheck, Outcome, Status, Step
+from adacoder.journal import Journal, OpenStep, Waiting
 from adacoder.lsp.connection.client import announced
 from adacoder.lsp.jobs.job import Activity, Job, NotInsertedError, after_edit, refusal
 from adacoder.lsp.jobs.results import EndedJob, KeptResult
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
-from adacoder.report.differences import asking, buttons, second_program
+from adacoder.report.differences import asking, buttons, compared
 from adacoder.source.docstring import add_examples
 from adacoder.task import Mode, Task
 
@@ -47,7 +48,7 @@ _ASKING = 3600.0
 
 @dataclass(eq=False, kw_only=True)
 class _CrossChecking(Activity):
-    """A comparison of an inserted function with a second program."""
+    """The comparisons of an inserted function."""
 
     ended: EndedJob
     """The job that inserted the function."""
@@ -55,12 +56,19 @@ class _CrossChecking(Activity):
     """The evidence for the inserted text."""
     snapshot: Snapshot
     """The text on which that job worked."""
+    show: Callable[[str], None] = lambda message: None
+    """Function that shows the progress."""
     is_interrupted: bool = False
     """True if a job on another function interrupted the comparison. It begins again after that job."""
 
     @property
     def key(self) -> tuple[Uri, str]:
         return self.snapshot.uri, self.ended.outcome.target.qualname
+
+    def listen(self, event: OpenStep | Step | Waiting) -> None:
+        """Show an event of the Journal as progress."""
+        self.message = report.progress(event, 1)
+        self.show(self.message)
 
 
 @dataclass
@@ -176,36 +184,32 @@ class CrossChecks:
         target = ended.outcome.target
         try:
             service, settings = await self._client.service_for(snapshot)
-            if not (settings.cross_check and settings.trusted):
-                return
-            title = f"AdaCoder: comparing '{target.name}' with a second program"
-            async with announced(self._client, title, comparison.cancel) as show:
-
-                def tell(message: str) -> None:
-                    comparison.message = message
-                    show(message)
-
-                journal = Journal(lambda event: tell(report.progress(event, 1)))
-                task = Task(target, settings, snapshot.project, journal)
-                outcome = await service.cross_checked(task, ended.outcome)
+            task = Task(target, settings, snapshot.project, Journal(comparison.listen))
+            outcome = await service.compared(task, ended.outcome)
+            if settings.cross_check:
+                title = f"AdaCoder: comparing '{target.name}' with a second program"
+                async with announced(self._client, title, comparison.cancel) as comparison.show:
+                    outcome = await service.cross_checked(task, outcome)
         except Exception:
-            log.exception("'%s' was not compared with a second program", target.name)
+            log.exception("'%s' was not compared", target.name)
             return
-        self._compared(comparison, outcome)
+        if outcome is not ended.outcome:
+            self._compared(comparison, outcome)
 
     def _compared(self, comparison: _CrossChecking, outcome: Outcome) -> None:
-        """Add the comparison to the results and to the evidence. If the programs differ, ask the user."""
+        """Add the comparisons to the results and to the evidence. If the two programs differ, ask the user."""
         ended, checked = comparison.ended, outcome.cross_check
-        if checked is None:
-            return
-        steps, seconds = (*ended.outcome.steps, *outcome.steps), ended.outcome.seconds + outcome.seconds
-        outcome = replace(outcome, steps=steps, seconds=seconds)
+        if checked is not None:  # the steps are those of the second program
+            steps, seconds = (*ended.outcome.steps, *outcome.steps), ended.outcome.seconds + outcome.seconds
+            outcome = replace(outcome, steps=steps, seconds=seconds)
         answer = report.to_json(outcome, ended.folder, encoding_of(self._client.workspace))
         told = {"summary": ended.answer["summary"]}
         self._results.renew(replace(ended, outcome=outcome, answer={**ended.answer, **answer, **told}))
-        self._client.log(f"{report.label(outcome.target, ended.folder)}: {second_program(checked)}")
-        evidence = self._shown.evidence.revise(comparison.evidence, cross_check=checked, answer=answer)
-        if evidence is not None:
+        for said in compared(outcome.behaviour, checked):
+            self._client.log(f"{report.label(outcome.target, ended.folder)}: {said}")
+        found = {"behaviour": outcome.behaviour, "cross_check": checked, "answer": answer}
+        evidence = self._shown.evidence.revise(comparison.evidence, **found)
+        if evidence is not None and checked is not None:
             self._ask(evidence, checked)
 
     # Questions

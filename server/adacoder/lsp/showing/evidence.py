@@ -23,6 +23,7 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.domain import (
     JSON,
+    BehaviourDiff,
     Coverage,
     CrossCheck,
     Difference,
@@ -82,6 +83,8 @@ class Evidence:
     """Number of lines between the first line of the function and its `def`."""
     at: float
     """Time of the run, from `time.time()`."""
+    behaviour: BehaviourDiff | None = None
+    """The comparison with the function before, if there was one."""
     cross_check: CrossCheck | None = None
     """The comparison with a second program, if there was one."""
     question: Difference | None = None
@@ -250,7 +253,7 @@ class EvidenceRoom:
     def record(self, evidence: Evidence, lines: Sequence[str] | None) -> None:
         """Store evidence. `lines` are the current lines of its document; None if the document is not open.
 
-        New evidence for the same text keeps the comparison with a second program. Evidence for a candidate that was not
+        New evidence for the same text keeps the comparisons of the old one. Evidence for a candidate that was not
         inserted does not overwrite evidence for the current text. It is kept only while the document is open and the
         text of the function is still the same.
         """
@@ -260,7 +263,8 @@ class EvidenceRoom:
         is_same = known is not None and evidence.is_of_text and evidence.lines == known.evidence.lines
         if known is not None and is_same and evidence.status is Status.VERIFIED:
             asked = known.evidence
-            evidence = replace(evidence, cross_check=asked.cross_check, question=asked.question)
+            kept = {"behaviour": asked.behaviour, "cross_check": asked.cross_check, "question": asked.question}
+            evidence = replace(evidence, **kept)  # type: ignore[arg-type]
         placed = Placed(evidence, evidence.first, holds=False)
         placed = placed if lines is None else _found_again(placed, lines, _index(lines))
         if not (evidence.is_of_text or placed.holds):

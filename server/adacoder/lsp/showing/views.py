@@ -24,7 +24,7 @@ from adacoder.lsp.showing.diagnostics import place_of
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
 from adacoder.pytext import Lines
-from adacoder.report.differences import brief, second_program
+from adacoder.report.differences import brief, compared
 
 if TYPE_CHECKING:
     from adacoder.lsp.jobs.job import Job
@@ -307,8 +307,7 @@ def _paragraphs(placed: Placed, *, is_same_file: bool) -> Iterator[str]:
     mark = "✗" if evidence.failed else "✓" if evidence.passed and evidence.is_of_text else "–"
     yield f"{mark} {report.inline(evidence.summary)}"
     yield f"{report.age(evidence.age).capitalize()}, {_which_text(placed, is_same_file)}."
-    if evidence.cross_check is not None:
-        yield report.inline(second_program(evidence.cross_check))
+    yield from map(report.inline, compared(evidence.behaviour, evidence.cross_check))
     if placed.holds:
         for result in evidence.failing[:_SHOWN]:
             yield report.fenced(report.as_doctest(result.example, result.got, result.error), "text")
