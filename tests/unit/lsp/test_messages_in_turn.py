@@ -13,7 +13,7 @@ from lsprotocol import types
 from adacoder.lsp.stdio import create
 from unit.lsp.peer import Peer, turns
 
-COMMANDS = """generate fix check repair another suggestExamples writeDocstring insert difference discard clear
+COMMANDS = """generate fix check repair another suggestExamples writeDocstring insert difference discard answer clear
 generateAll cancel journal models pull strategies doctor status"""
 STATUS = "adacoder.server.status"
 
