@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from adacoder.domain import Details, Ended, Example, Failure, Step, Timing, Tokens
+from adacoder.domain import Details, Ended, Example, Failure, Outcome, Step, Timing, Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +120,12 @@ _branch: ContextVar[tuple[str, ...]] = ContextVar("_branch", default=())
 class Journal:
     """The record of one request. Listeners receive every step as it happens."""
 
-    def __init__(self, *listeners: Listener) -> None:
+    def __init__(self, *listeners: Listener, earlier: Outcome | None = None) -> None:
+        """With `earlier`, continue the record of the request that had this Outcome."""
         self._listeners = listeners
-        self._steps: list[Step] = []
-        self._round = 0
-        self._began = time.perf_counter()
+        self._steps: list[Step] = [*earlier.steps] if earlier else []
+        self._round = earlier.rounds if earlier else 0
+        self._began = time.perf_counter() - (earlier.seconds if earlier else 0.0)
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -126,7 +126,8 @@ class Service(Checks):
         )
         found, reason = None, None
         if other.status is not Status.VERIFIED:
-            reason = f"No second program was verified, so nothing was compared: {other.reason or other.status.value}"
+            why = " ".join(other.notes) or other.reason or other.status.value
+            reason = f"No second program was verified, so nothing was compared: {why}"
         else:
             try:
                 here, there = (_located(each, task) for each in (outcome, other))

@@ -93,6 +93,15 @@ async def test_a_second_program_that_agrees_is_part_of_the_evidence(editor: Clie
     assert questions(editor, uri) == []
 
 
+async def test_the_second_program_counts_towards_the_budget_of_the_request(editor: Client) -> None:
+    async with StandIn([GOOD, SAME]) as standin:
+        uri = await compared(editor, standin, budgetCalls=1)
+        journal = await editor.execute("journal", {"uri": uri, "qualifiedName": "initials"})
+        assert len(standin.requests) == 1
+    assert (journal["status"], journal["modelCalls"]) == ("verified", 1)
+    assert "limit of 1 calls" in journal["crossCheck"]["reason"]
+
+
 async def test_a_difference_is_a_question_at_the_function(editor: Client) -> None:
     async with StandIn([GOOD, OTHER]) as standin:
         uri = await compared(editor, standin)

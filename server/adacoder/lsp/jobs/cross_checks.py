@@ -184,7 +184,7 @@ class CrossChecks:
         target = ended.outcome.target
         try:
             service, settings = await self._client.service_for(snapshot)
-            task = Task(target, settings, snapshot.project, Journal(comparison.listen))
+            task = Task(target, settings, snapshot.project, Journal(comparison.listen, earlier=ended.outcome))
             outcome = await service.compared(task, ended.outcome)
             if settings.cross_check:
                 title = f"AdaCoder: comparing '{target.name}' with a second program"
@@ -199,9 +199,6 @@ class CrossChecks:
     def _compared(self, comparison: _CrossChecking, outcome: Outcome) -> None:
         """Add the comparisons to the results and to the evidence. If the two programs differ, ask the user."""
         ended, checked = comparison.ended, outcome.cross_check
-        if checked is not None:  # the steps are those of the second program
-            steps, seconds = (*ended.outcome.steps, *outcome.steps), ended.outcome.seconds + outcome.seconds
-            outcome = replace(outcome, steps=steps, seconds=seconds)
         answer = report.to_json(outcome, ended.folder, encoding_of(self._client.workspace))
         told = {"summary": ended.answer["summary"]}
         self._results.renew(replace(ended, outcome=outcome, answer={**ended.answer, **answer, **told}))
