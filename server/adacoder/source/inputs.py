@@ -2,8 +2,9 @@
 
 Two programs that give the same outputs for the examples may still differ. Such inputs show where. Each one is a
 sequence of statements, because an example may need others before it, such as `s = Stack([1, 2])` before `s.push(3)`.
-Exactly one literal differs from the docstring, or one argument comes from another example. So the author would accept
-most of them. (In PGS, arXiv 2506.18315, and S*, arXiv 2502.14382, a model writes the inputs. Here, no model is asked.)
+One literal differs from the docstring, one argument comes from another example, or two arguments are exchanged. So the
+author would accept most of them. (In PGS, arXiv 2506.18315, and S*, arXiv 2502.14382, a model writes the inputs. Here,
+no model is asked.)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, zip_longest
+from itertools import accumulate, chain, combinations, zip_longest
 
 from adacoder.domain import Module, Target
 from adacoder.pytext import parsed
@@ -75,6 +76,12 @@ class _Parsed:
         data, (start, end) = self.text.encode(), self._place(node)
         return (data[:start] + source.encode() + data[end:]).decode()
 
+    def exchanged(self, one: ast.expr, other: ast.expr) -> str:
+        """Return the text with `one` and `other` in each other's place. `other` must be after `one`."""
+        data, (start, end), (further, last) = self.text.encode(), self._place(one), self._place(other)
+        parts = (data[:start], data[further:last], data[end:further], data[start:end], data[last:])
+        return b"".join(parts).decode()
+
     def _place(self, node: ast.expr) -> tuple[int, int]:
         starts = [0, *accumulate(len(line.encode()) + 1 for line in self.text.split("\n"))]
         start, end = starts[node.lineno - 1] + node.col_offset, starts[(node.end_lineno or 1) - 1]
@@ -100,6 +107,7 @@ def varied(target: Target, most: int, seed: int = 0) -> tuple[Input, ...]:
             for changed in (
                 *_with_other_literals(statement, may_be_negative=may_be_negative),
                 *_with_other_arguments(statement, others),
+                *_with_exchanged_arguments(statement),
             ):
                 inputs = [Input((*texts[:at], each, *texts[at + 1 :])) for each in changed]
                 chance.shuffle(inputs)
@@ -192,6 +200,21 @@ def _with_other_arguments(statement: _Parsed, others: Sequence[_Parsed]) -> Iter
             for argument, its in zip(call.args, theirs.args, strict=True)
             if (source := other.source_of(its)) != statement.source_of(argument)
         ]
+
+
+def _with_exchanged_arguments(statement: _Parsed) -> Iterator[list[str]]:
+    """Yield, for each call, the texts of the statement with two literals of one type exchanged among its arguments."""
+    for call in statement.calls:
+        yield [
+            statement.exchanged(one, other)
+            for one, other in combinations(call.args[:_ELEMENTS], 2)
+            if _has_value(one) and _has_value(other) and _kind(one) is _kind(other)
+            if statement.source_of(one) != statement.source_of(other)
+        ]
+
+
+def _kind(node: ast.expr) -> type:
+    return type(node.value) if isinstance(node, ast.Constant) else type(node)
 
 
 def _is_like(call: ast.Call, other: ast.Call) -> bool:

@@ -88,3 +88,8 @@ def test_two_programs_that_agree_and_two_that_differ_are_counted(tmp_path: Path)
     (found,) = _lines("agreement", "--replies", str(replies), "--data", str(DATA), "--pairs", "6")
     assert (found["pairs"], found["wrong"]) == (6, 2)
     assert (found["wrong_flagged"], found["right_flagged"], found["right_if_agreed"]) == (1.0, 0.5, 1.0)
+
+
+def test_planted() -> None:
+    (found,) = _lines("planted", "--only", "statistics:median")
+    assert found == {"found": 2, "of": 2, "missed": [], "left_out": []}

@@ -74,6 +74,12 @@ def test_arguments_are_exchanged_between_calls_of_the_same_form() -> None:
     assert {"gap([1], 4)", "gap([3], 2)"} <= {*texts(varied(target("gap([1], 2)", "gap([3], 4)"), 100))}
 
 
+def test_two_arguments_of_one_type_are_exchanged() -> None:
+    found = {*texts(varied(target("gap(1, 'é', 2, [3])"), 200))}
+    assert "gap(2, 'é', 1, [3])" in found
+    assert not any(text.startswith(("gap('é'", "gap([3]")) for text in found)
+
+
 def test_numbers_are_negative_only_if_an_example_has_such_a_number() -> None:
     assert not any("-" in text for text in texts(varied(target("gap([1], 2)"), 100)))
     assert any("-" in text for text in texts(varied(target("gap([-1], 2)"), 100)))
