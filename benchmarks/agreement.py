@@ -1,6 +1,6 @@
 """Measure what a second program is worth: how often two programs agree on inputs that nobody wrote.
 
-    agreement.py --replies FILE --data FOLDER [--pairs N] [--benchmark NAME]
+    agreement.py --replies FILE --data FOLDER [--pairs N | --triples N] [--benchmark NAME]
 
 FILE and FOLDER are as for `rescue.py`. For each task, up to N pairs of programs are drawn, with a fixed seed. The two
 are of different models, have different texts, and pass the examples that the task shows. `behaviour.compare` then runs
@@ -11,7 +11,17 @@ both on the same inputs. The hidden tests say if the first program is right.
 * `wrong_flagged`, `right_flagged`: share of wrong and of right programs for which two values differ.
 
 A difference counts only if both programs return a value. Pairs without inputs count as `not_compared`. Each task weighs
-the same. The last line is one JSON object.
+the same.
+
+With `--triples N`, up to N triples of such programs are drawn for each task instead:
+
+* `wrong`: share of first programs that are wrong.
+* `wrong_by_majority`: the same for the program that agrees with most of the other two, or the first in a tie.
+* `wrong_after_answers`: the same for the first program, or the second if the canonical solution's answers to at most
+  two questions prefer it.
+* `questions`: mean number of these questions.
+
+The last line is one JSON object. `interval` is Wilson's for 95 %, computed from the number of tasks.
 """
 
 from __future__ import annotations
@@ -22,18 +32,22 @@ import json
 import random
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from operator import attrgetter
 from pathlib import Path
+from statistics import fmean
 
 from recorded import Recorded, replies_in
 
+from adacoder.agents.questions import MOST_QUESTIONS, Ruling, question
 from adacoder.arena.formats import load
 from adacoder.arena.judge import PASSED, HiddenJudge
+from adacoder.arena.measures import wilson
 from adacoder.arena.tasks import ArenaTask
 from adacoder.checks import Checks
-from adacoder.domain import AdaCoderError, Level, Status, Target
+from adacoder.domain import AdaCoderError, Difference, Level, Status, Target
 from adacoder.project import Project
 from adacoder.service import from_reply
 from adacoder.settings import Settings
@@ -54,6 +68,17 @@ class Compared:
     task: str
     is_right: bool
     differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The result of one triple."""
+
+    task: str
+    is_wrong: bool
+    is_wrong_by_majority: bool
+    is_wrong_after_answers: bool
+    questions: int
 
 
 class Agreement:
@@ -94,6 +119,42 @@ class Agreement:
                     is_right = await self._judge.judge_text(task, texts[0]) == PASSED
                     found.append(Compared(task.id, is_right, differs))
         return found
+
+    async def chosen(self, task: ArenaTask, rows: Sequence[Recorded], most: int) -> list[Chosen]:
+        """Choose from up to `most` triples of the replies `rows` to one task."""
+        chance = random.Random(task.id)
+        texts = {(row["model"], splice(task.target, from_reply(row["reply"], task.target)).text) for row in rows}
+        found: list[Chosen] = []
+        async with self._turns:
+            passing = [
+                (model, text, there)
+                for model, text in chance.sample(sorted(texts), min(len(texts), 4 * most))
+                if (there := await self._passing(task.target, text)) is not None
+            ]
+            drawn = [
+                three
+                for three in permutations(passing, 3)
+                if len({each[0] for each in three}) == len({each[1] for each in three}) == 3
+            ]
+            for three in chance.sample(drawn, min(len(drawn), most)):
+                wrong = [await self._judge.judge_text(task, text) != PASSED for _, text, _ in three]
+                first, second, third = (there for *_, there in three)
+                apart = await self._apart(first, second)
+                agrees = [not apart, not await self._apart(first, third), not await self._apart(second, third)]
+                votes = (agrees[0] + agrees[1], agrees[0] + agrees[2], agrees[1] + agrees[2])
+                asked, rulings = list[str](), set[Ruling | None]()
+                while len(asked) < MOST_QUESTIONS and (difference := question(apart, asked)) is not None:
+                    asked.append(difference.call)
+                    rulings.add(await self._judge.ruled(task, difference))
+                answered = Ruling.THERE in rulings and Ruling.HERE not in rulings
+                found.append(Chosen(task.id, wrong[0], wrong[votes.index(max(votes))], wrong[answered], len(asked)))
+        return found
+
+    async def _apart(self, one: Task, other: Task) -> tuple[Difference, ...]:
+        try:
+            return (await self._checks.compare(one, other.target)).of_values().differs
+        except AdaCoderError:
+            return ()
 
     async def close(self) -> None:
         """End all processes."""
@@ -142,8 +203,25 @@ def shares(found: Sequence[Compared]) -> dict[str, float | int]:
     }
 
 
-async def measure(replies: Path, data: Path, benchmark: str, most: int) -> dict[str, object]:
-    """Return the figures of one benchmark."""
+def choices(found: Sequence[Chosen]) -> dict[str, object]:
+    """Return the figures of triples. Each task weighs the same."""
+    of_task = defaultdict[str, list[Chosen]](list)
+    for each in found:
+        of_task[each.task].append(each)
+
+    def mean(of: Callable[[Chosen], float]) -> float:
+        return fmean(fmean(map(of, its)) for its in of_task.values()) if of_task else 0.0
+
+    figures: dict[str, object] = {"triples": len(found), "tasks": len(of_task)}
+    for name in ("wrong", "wrong_by_majority", "wrong_after_answers"):
+        share = mean(attrgetter(f"is_{name}"))
+        interval = [round(bound, 4) for bound in wilson(share * len(of_task), len(of_task))] if of_task else []
+        figures[name] = {"share": round(share, 4), "interval": interval}
+    return {**figures, "questions": round(mean(attrgetter("questions")), 4)}
+
+
+async def measure(replies: Path, data: Path, benchmark: str, most: int, *, by_three: bool = False) -> dict[str, object]:
+    """Return the figures of one benchmark: of pairs, or of triples."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tasks = {task.id: task for task in load(data / FILES[benchmark], folder).tasks}
@@ -153,6 +231,11 @@ async def measure(replies: Path, data: Path, benchmark: str, most: int) -> dict[
                 rows[row["task_id"]].append(row)
         measured = Agreement(folder)
         try:
+            if by_three:
+                of_tasks = await asyncio.gather(
+                    *(measured.chosen(tasks[task], its, most) for task, its in rows.items())
+                )
+                return {"benchmark": benchmark, **choices([each for its in of_tasks for each in its])}
             found = await asyncio.gather(*(measured.compared(tasks[task], its, most) for task, its in rows.items()))
         finally:
             await measured.close()
@@ -166,9 +249,11 @@ def main() -> None:
     parser.add_argument("--replies", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--pairs", type=int, default=4)
+    parser.add_argument("--triples", type=int, default=0)
     parser.add_argument("--benchmark", choices=[*FILES], default="HumanEval")
     options = parser.parse_args()
-    print(json.dumps(asyncio.run(measure(options.replies, options.data, options.benchmark, options.pairs))))
+    most, by_three = options.triples or options.pairs, bool(options.triples)
+    print(json.dumps(asyncio.run(measure(options.replies, options.data, options.benchmark, most, by_three=by_three))))
 
 
 if __name__ == "__main__":

@@ -88,8 +88,12 @@ def test_two_programs_that_agree_and_two_that_differ_are_counted(tmp_path: Path)
     (found,) = _lines("agreement", "--replies", str(replies), "--data", str(DATA), "--pairs", "6")
     assert (found["pairs"], found["wrong"]) == (6, 2)
     assert (found["wrong_flagged"], found["right_flagged"], found["right_if_agreed"]) == (1.0, 0.5, 1.0)
+    (found,) = _lines("agreement", "--replies", str(replies), "--data", str(DATA), "--triples", "6")
+    assert (found["triples"], found["questions"]) == (6, pytest.approx(4 / 3, abs=1e-3))
+    shares = [found[name]["share"] for name in ("wrong", "wrong_by_majority", "wrong_after_answers")]  # type: ignore[index]
+    assert shares == [pytest.approx(1 / 3, abs=1e-3), 0.0, 0.0]
 
 
-def test_planted() -> None:
+def test_planted_faults_are_found() -> None:
     (found,) = _lines("planted", "--only", "statistics:median")
     assert found == {"found": 2, "of": 2, "missed": [], "left_out": []}
