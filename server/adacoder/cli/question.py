@@ -17,21 +17,21 @@ from adacoder.sandbox.literal_values import value_of
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The output that the user calls right."""
+    """The user's decision which of two outputs is right."""
 
     example: Example
-    """The input with the right output."""
+    """An example with the input and the right output."""
     is_here: bool
     """True if the verified function gives this output, and False if the second program does."""
 
 
 def can_ask() -> bool:
-    """Return whether a person can read a question and answer it."""
+    """Return whether a person can read a question on stderr and answer it on stdin."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def ask(differs: Iterable[Difference]) -> Ruling | None:
-    """Ask about the first difference that can be an example. Return None without such a difference or an answer."""
+    """Ask about the first difference that can be an example. Return None if there is none, or no answer."""
     difference = next(filter(_can_be_an_example, differs), None)
     if difference is None:
         return None
@@ -39,7 +39,7 @@ def ask(differs: Iterable[Difference]) -> Ruling | None:
     complain(f"Which is right?\n  1  {brief(difference.call)} gives {brief(outputs[0])}, as in the written function")
     complain(f"  2  {brief(difference.call)} gives {brief(outputs[1])}, as in the second program")
     print("Type 1 or 2 to add it to the docstring, or press Enter to skip: ", end="", file=sys.stderr, flush=True)
-    asked = signal.signal(signal.SIGINT, signal.default_int_handler)  # the event loop would note Ctrl-C only afterwards
+    asked = signal.signal(signal.SIGINT, signal.default_int_handler)  # the event loop cannot handle Ctrl-C meanwhile
     try:
         said = sys.stdin.readline().strip()
     finally:
