@@ -108,7 +108,7 @@ async def _models(settings: Settings) -> Sequence[catalog.InstalledModel]:
 
 
 async def _ids(settings: Settings) -> Sequence[str]:
-    """Return the ids of the server's models for code that fit into this machine's memory, the best first.
+    """Return the ids of the server's chat models that fit into this machine's memory, the best for code first.
 
     Raises:
         AdaCoderError: the server has no such model.
