@@ -56,7 +56,7 @@ def _end_without_traceback() -> None:
 
 
 def _end_in_good_order() -> None:
-    """Make SIGTERM act like Ctrl-C: cancel running work and clean up."""
+    """Make SIGTERM act like Ctrl-C: cancel running work and clean up. Only the main thread may set a handler."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)
 

@@ -48,8 +48,8 @@ async def examine(
     One usable model is enough. So the failure of a model is only reported as advice while another model is usable.
 
     Args:
-        settings: the settings, including those of the project.
-        folder: the folder for whose files the findings hold.
+        settings: the settings, with the settings of the project already merged.
+        folder: the folder whose project is examined.
         probes_speed: True to load each model and to let it write some tokens.
         session: the caller's session; None to use a new one.
         on_wait: receives the reason for each wait, such as another request that uses the model.

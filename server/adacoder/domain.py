@@ -58,7 +58,7 @@ class Example:
     flags: int = 0
     """The doctest option flags that the example's directives switch on, combined with `|`."""
     exception: str | None = None
-    """The type and message of the expected exception, such as `"ValueError: no\\n"`; None if none is expected."""
+    """Type and message of the expected exception, such as `"ValueError: no\\n"`; None if no exception is expected."""
     informal: bool = False
     """True if the example was read from prose, such as `f(1) == 2`. Its value is compared, even if it is None."""
 
@@ -133,7 +133,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The function's own name."""
+        """The last part of the qualified name."""
         return self.qualname.rpartition(".")[2]
 
     @property
@@ -168,7 +168,7 @@ class Candidate:
     cut: bool = False
     """True if the reply broke off or left parts out. Such a candidate is never inserted unchanged."""
     decorators: tuple[str, ...] = ()
-    """Decorators of `function` to insert above the target, one per string. Other decorators are dropped."""
+    """Decorators of `function` to insert above the target, one per string. Its other decorators are dropped."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """Sentences for the user about the reply, for example on parts that were left out."""
     others: tuple[Candidate, ...] = field(default=(), compare=False)
@@ -215,7 +215,6 @@ class Timing:
     queue: float = 0.0
     """Time spent waiting for other requests, of AdaCoder or of other programs."""
     load: float = 0.0
-    """Time for loading the model."""
     prompt: float = 0.0
     """Time for reading the prompt, or all the time before the first token if the server reports no times."""
     generation: float = 0.0
@@ -387,7 +386,7 @@ class Verdict:
     reachable: Reached = NOTHING
     """All lines and branches of the target's code, if requested."""
     coverage: Coverage | None = None
-    """Coverage of a pass; None if it was not requested or is not available."""
+    """Coverage if the candidate passed; None if it was not requested or is not available."""
     edits: tuple[Edit, ...] = ()
     """Edits that put the candidate into the text in which it was evaluated."""
 
@@ -403,7 +402,7 @@ class Verdict:
 
     @property
     def examples_passed(self) -> int:
-        """Number of examples that matched, among those that count and show an output."""
+        """Number of examples that count, show an output and matched."""
         return sum(result.matched for result in self._counting)
 
     @property
@@ -431,7 +430,7 @@ class Verdict:
 
     @property
     def reach(self) -> tuple[bool, bool, int, bool, int, bool]:
-        """A rank of the candidate. The candidate that got further has the greater rank.
+        """A rank for comparing candidates. It is greater if the candidate got further.
 
         A memorised candidate ranks above candidates that pass no example, and below all that pass one.
         """
@@ -469,7 +468,7 @@ def further(one: Attempt, other: Attempt) -> Attempt:
 
 
 class Status(StrEnum):
-    """The kind of result of a request."""
+    """The status of a request at its end."""
 
     VERIFIED = "verified"
     PARTIAL = "partial"
@@ -517,7 +516,7 @@ class BehaviourDiff:
     """Number of inputs that were not compared, by the reason."""
 
     def of_values(self) -> BehaviourDiff:
-        """Leave out inputs for which one version raises or does not end, because they may not be meant to work."""
+        """Leave out inputs for which a version raises or does not end. The function may not be meant for them."""
         differs = tuple(each for each in self.differs if not any(map(_refuses, (each.here, each.there))))
         refused = len(self.differs) - len(differs)
         left_out = {**self.left_out, "raise or do not end in one version": refused} if refused else self.left_out
@@ -605,11 +604,11 @@ class Step:
     action: str
     """The action's name, such as `write` or `evaluate`."""
     round: int
-    """The 1-based round of the loop."""
+    """The 1-based round of the request."""
     seconds: float
     tokens: Tokens = Tokens()
     details: Details | None = None
-    """The input and the result of the action; None if the step ended before it had any."""
+    """The input and the result of the action; None if the step ended before they were known."""
     time: Timing | None = None
     """Times of a model's reply, if the step asked a model."""
     doing: str = ""
@@ -617,4 +616,3 @@ class Step:
     branch: tuple[str, ...] = ()
     """The branches of a search that the step belongs to, outermost first."""
     error: str | None = None
-    """The error, if the step failed."""

@@ -1,7 +1,7 @@
 """The Journal: the ordered record of each Agent's input and result.
 
-Editors and the command line show the Journal as progress, and `--json` prints it. Of the modules on the ground floor of
-ARCHITECTURE.md, only this one may read a clock.
+Editors and the command line show the Journal as progress, and `--json` prints it. No other module on the ground floor
+(see ARCHITECTURE.md) reads a clock.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Journal:
 
     @property
     def round(self) -> int:
-        """Current round of the loop, 1-based; 0 before the first."""
+        """The current round of the request, 1-based; 0 before the first round."""
         return self._round
 
     @property
@@ -159,7 +159,7 @@ class Journal:
 
     @contextmanager
     def step(self, agent: str, action: str, doing: str) -> Iterator[OpenStep]:
-        """Record an action of `agent` inside the `with` block, even if it fails or is cancelled."""
+        """Record the `with` block as a step of `agent`, even if the block fails or is cancelled."""
         step = OpenStep(agent, action, max(self._round, 1), doing, _branch.get(), _moved=self._tell)
         began = time.perf_counter()
         self._tell(step)

@@ -1,7 +1,7 @@
 """Store files where other users can neither read nor write them.
 
-A file or folder is opened first, and its owner and mode are checked afterwards, so that nobody can replace it between
-the check and its use. Links are not followed.
+A file or folder is opened first, and its owner and mode are checked afterwards. So another user cannot replace it
+between the check and its use. Links are not followed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Start programs, and wait for them.
 
-When asyncio starts a process, it connects the pipes in a separate task, and the start waits for this task. At its end,
-`asyncio.run` cancels both, and then the start waits forever. So `run` first lets all starts finish.
+When asyncio starts a process, it connects the pipes in a second task, and the first task waits for the second. At its
+end, `asyncio.run` cancels both, and then the first task waits forever. So `run` first lets all starts finish.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
-    """Return a description of a skipped entry; None if it has no Python file, so that nobody needs to know."""
+    """Return a description of a skipped entry; None if it has no Python file, so that there is nothing to report."""
     is_python = path.suffix == ".py"
     if is_link:
         return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise

@@ -92,7 +92,10 @@ class Service(Checks):
         return _different(outcome, task.others) if mode is Mode.ANOTHER else outcome
 
     async def run(self, task: Task) -> Outcome:
-        """Run the strategy, from `task.start` if it is given. With `max_iterations` 0, that asks no model."""
+        """Run the strategy, starting with the candidate `task.start` if it is given.
+
+        In that case, no model is asked if `max_iterations` is 0.
+        """
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
         return replace(outcome, strategy=task.settings.strategy)
@@ -286,7 +289,7 @@ def _conversation(
 
 
 def _place(model: str | None, models: tuple[str, ...]) -> int:
-    """Return the index of `model` in `models`, or -1. Items of `models` may lack the prefix, such as `ollama:`."""
+    """Return the index of `model` in `models`; -1 if there is none. Items may lack the prefix, such as `ollama:`."""
     names = (model, model and model.partition(":")[2])
     return next((number for number, name in enumerate(models) if name in names), -1)
 

@@ -57,7 +57,7 @@ def _shortened(text: str) -> str:
 
 
 class Visible:
-    """A text stream that escapes what is written to it. Otherwise it acts like the stream that it wraps."""
+    """A text stream that escapes all text written to it. Otherwise it acts like the stream that it wraps."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

@@ -50,7 +50,7 @@ def column(strategy: str, words: str, **changed: object) -> list[Row]:
 def attempt(
     number: int, *, right: bool | None = False, failure: str | None = "wrong_output", **more: object
 ) -> RowAttempt:
-    """Return the attempt of round `number`. By default, it fails the examples in its docstring."""
+    """Return the attempt of round `number`. By default, the examples of the docstring fail."""
     examples = (2, 2) if failure is None else (0, 2)
     made = RowAttempt(number, number, "programming_assistant", failure, examples, right)
     return replace(made, **more)  # type: ignore[arg-type]

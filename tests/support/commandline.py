@@ -39,8 +39,6 @@ HEEDING = ("env", "--default-signal=INT")
 
 @dataclass(frozen=True)
 class Ran:
-    """The result of a command."""
-
     code: int
     out: str
     err: str

@@ -122,8 +122,6 @@ class Site:
 
 @dataclass
 class Run:
-    """A process that runs the arena."""
-
     process: subprocess.Popen[bytes]
 
     def end(self) -> tuple[int, list[str]]:
@@ -153,7 +151,6 @@ def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until a condition holds."""
     end = time.monotonic() + LONG
     while not holds():
         assert time.monotonic() < end, "it never came"

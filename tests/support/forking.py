@@ -86,7 +86,7 @@ class Forked:
 
 @cache
 def _parent() -> socket.socket:
-    """Start this file as a program, and return the connection to the program. It ends with this process."""
+    """Start this file as a program that ends with this process. Return the connection to the program."""
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen([sys.executable, "-P", __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()])
@@ -96,9 +96,9 @@ def _parent() -> socket.socket:
 
 
 def _main(asked: socket.socket) -> None:
-    """Import the modules. Then fork for each request from `asked`.
+    """Import the modules. Then fork for each request that arrives at the socket `asked`.
 
-    The fork forks again to start the server, and reports the server's process id, and later its exit code.
+    Each fork starts a server in a fork of its own. It reports the server's process id, and later the exit code.
     """
     lsp = importlib.import_module("adacoder.lsp")
     own = (module.name for module in pkgutil.walk_packages(lsp.__path__, "adacoder.lsp."))

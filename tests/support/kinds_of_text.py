@@ -118,4 +118,3 @@ def _by_chance() -> Mapping[str, str]:
 
 
 KINDS: Mapping[str, str] = {name: text.strip(" ") for name, text in {**_WRITTEN, **_numbers(), **_by_chance()}.items()}
-"""The texts by kind."""

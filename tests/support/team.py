@@ -70,8 +70,6 @@ Says: TypeAlias = Mapping[str, Sequence[object]]
 
 @dataclass
 class Asked:
-    """A call of a model."""
-
     action: str
     words: Mapping[str, str]
     sampling: Sampling | None
@@ -80,7 +78,7 @@ class Asked:
 
 @dataclass
 class Team:
-    """The Agents of a request. They write numbered programs, and give scripted verdicts, answers and traces."""
+    """A conversation, an evaluator and a specialist for a Request, with scripted answers, verdicts and traces."""
 
     verdicts: Sequence[Verdict]
     """The verdicts on the programs, in order. All further programs fail all examples."""
@@ -93,11 +91,9 @@ class Team:
 
     @property
     def actions(self) -> list[str]:
-        """The actions that were requested, in order."""
         return [each.action for each in self.asked]
 
     async def ask(self, role: Role[Any], fields: Mapping[str, Field], sampling: Sampling | None) -> object:
-        """Implement `Conversation.ask`."""
         with self.journal.step(role.agent, role.action, role.doing) as step:
             words = {name: each if isinstance(each, str) else each(500) for name, each in fields.items()}
             self.asked.append(Asked(role.action, words, sampling, step.branch))
@@ -108,19 +104,16 @@ class Team:
         return said[min(count, len(said)) - 1]
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
-        """Implement `CodeEvaluator.evaluate`."""
         number = self._number(candidate)
         return self.verdicts[number - 1] if number <= len(self.verdicts) else matching()
 
     async def trace(self, target: Target, candidate: Candidate, example: Example) -> Trace:
-        """Implement `CodeEvaluator.trace`."""
         self.traced.append((self._number(candidate), example))
         return self.traces(self._number(candidate), example)
 
     async def repair(
         self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
     ) -> Candidate:
-        """Implement `DebugSpecialist.repair`. No rule helps."""
         return candidate
 
     async def run(self, name: str, iterations: int | None = None, start: Candidate | None = None) -> Outcome:

@@ -80,8 +80,6 @@ def _first(group: BaseExceptionGroup[AdaCoderError]) -> AdaCoderError:
 
 
 class _Comparison:
-    """One run of `adacoder arena`."""
-
     def __init__(self, wanted: Wanted, settings: Settings) -> None:
         self._wanted = wanted
         self._settings = settings
@@ -228,7 +226,6 @@ class _ProgressLine:
         self._line.hide()
 
     def show(self, progress: RunProgress) -> None:
-        """Show `progress`."""
         lines = told(progress)
         if self._console.is_terminal:
             self._line.show("\n".join(lines))

@@ -45,8 +45,6 @@ _SWITCH_SECONDS = 0.0005
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """One docstring to check."""
-
     documented: Documented
     folder: Path
     """The workspace of the docstring."""
@@ -68,7 +66,7 @@ class Checking:
         allows_empty: bool = False,
     ) -> None:
         """Args:
-        values: option values by field of Settings; None for options that are not given.
+        values: values of the options, by field of Settings; None means that an option is not given.
         view: shows the results.
         covers: True to report the code that no example reaches.
         junit: the file for a JUnit report; None for no report.
@@ -273,7 +271,6 @@ def _runs(one: Documented) -> bool:
 
 
 def _with_examples(file: SourceFile, folder: Path) -> list[Documented]:
-    """Return the docstrings with examples in a file."""
     return [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
 
 

@@ -63,7 +63,7 @@ class View:
 
 
 class CheckedObjects(View):
-    """`--json`: prints one JSON object per line to stdout, and nothing else."""
+    """`--json`: prints only JSON objects to stdout, one per line."""
 
     def show(self, found: Checked) -> None:
         """Implement `View.show`."""

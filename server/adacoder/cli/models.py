@@ -121,8 +121,6 @@ async def _ids(settings: Settings) -> Sequence[str]:
 
 
 class _RankingRun:
-    """One run of a ranking."""
-
     def __init__(self, contest: Contest, settings: Settings, folder: Path) -> None:
         """`folder` is a temporary folder for tasks, and for rows if the user wants no file of rows."""
         self._contest = contest

@@ -120,7 +120,7 @@ class Objects(Output):
     is_whole = True
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """Implement `Output.watch`. Only long waits are reported, because the JSON object has all steps."""
+        """Report only long waits, because the JSON object has all steps."""
         return long_waits(target.qualname, most_rounds)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
@@ -129,7 +129,7 @@ class Objects(Output):
         return outcome
 
     def add(self, outcome: Outcome) -> None:
-        """Implement `Output.add`. Nothing is left to show, because the JSON object has the comparisons."""
+        """Do nothing, because the JSON object already has the comparisons."""
 
 
 def print_object(outcome: Outcome, folder: Path) -> None:

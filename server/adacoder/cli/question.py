@@ -31,7 +31,7 @@ def can_ask() -> bool:
 
 
 def ask(differs: Iterable[Difference]) -> Ruling | None:
-    """Ask about the first difference that can be an example. Return None if there is none, or no answer."""
+    """Ask about the first difference that can be an example. Return None if there is none or the user skips it."""
     difference = next(filter(_can_be_an_example, differs), None)
     if difference is None:
         return None

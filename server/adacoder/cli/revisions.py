@@ -60,7 +60,6 @@ def _real(path: Path) -> Path:
 
 
 async def _run(git: Path, folder: Path, *arguments: str) -> tuple[bytes, int]:
-    """Run git in `folder`. Return the output and the exit code."""
     try:
         async with asyncio.timeout(_SECONDS):
             command = (str(git), "--no-replace-objects", *_SAFE, *arguments)

@@ -25,7 +25,7 @@ _BETWEEN = 3
 """Number of spaces between two columns of a table."""
 _EDGES = 2
 _LONGEST_WORD = 24
-"""Longest word that is never broken, even in a narrow table."""
+"""Maximum length of a word that is never broken, even in a narrow table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class TableOptions:
 
 
 def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
-    """Show tables of the rows in the files `paths`. Return the exit code, which is not 0 if lines were left out.
+    """Show tables of the rows in the files `paths`. Return the exit code, which is not 0 if some lines are unusable.
 
     Raises:
         AdaCoderError: rows cannot be read, or a file cannot be written.

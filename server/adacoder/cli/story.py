@@ -41,9 +41,7 @@ class Story:
             console.soft_wrap = False
         self._round = 0
         self._colours: dict[str, str] = {}
-        """The colours of the Agents that have appeared so far."""
         self._code = ""
-        """The most recently evaluated code."""
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
         """Show a step that has ended. Steps with an error are left out, because the error is reported separately."""
@@ -153,7 +151,6 @@ def _highlighted(text: str, language: str) -> Syntax:
 
 
 def _parts(reply: str) -> Iterator[RenderableType]:
-    """Split a reply into prose and code."""
     position = 0
     for fenced in _FENCED.finditer(reply):
         if prose := reply[position : fenced.start()].strip():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Step
 
 _LONG = 5.0
-"""Duration in seconds from which a wait is reported if the output is not a terminal."""
+"""A wait of this many seconds is reported if the output is not a terminal."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 

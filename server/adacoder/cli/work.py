@@ -148,7 +148,7 @@ class Work:
         return outcome
 
     async def _ask(self, place: Place, checked: CrossCheck, service: Service, settings: Settings) -> None:
-        """Ask which output is right. Add it to the docstring as an example, and fix the function if it is wrong."""
+        """Ask which output is right, add it to the docstring as an example, and fix the function if necessary."""
         answer = None if checked.found is None else question.ask(checked.found.differs)
         if answer is None:
             return

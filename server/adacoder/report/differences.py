@@ -9,7 +9,7 @@ _LONGEST = 120
 
 
 def same_on(found: BehaviourDiff) -> str:
-    """Return the words "on 3 of 4 inputs" for the inputs with equal outputs."""
+    """Return the number of inputs with the same outputs, in the form "on 3 of 4 inputs"."""
     return f"on {found.agreed} of {found.inputs} inputs"
 
 

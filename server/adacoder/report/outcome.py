@@ -35,7 +35,7 @@ def summary(outcome: Outcome) -> str:
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """Return the notes for the user: of the run of the examples, then of the whole request."""
+    """Return the notes for the user, first on the run of the examples, then on the whole request."""
     return [*(() if outcome.verdict is None else outcome.verdict.notes), *outcome.notes]
 
 

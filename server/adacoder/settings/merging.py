@@ -17,10 +17,10 @@ _LONGEST_SHOWN = 80
 
 
 def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], None]) -> Settings:
-    """Return `base` overridden by `values`. A value of None is not set.
+    """Return `base` overridden by `values`. A value of None means that a setting is not set.
 
-    The keys are those of section `adacoder`, and may be nested, as in `ollama: {host: …}`. `notice` receives a message
-    for each unusable value, which is ignored.
+    The keys are spelled as in section `adacoder`, and may be nested, as in `ollama: {host: …}`. `notice` receives a
+    message for each unusable value, which is ignored.
     """
     settings = base
     for key, value in _flatten(values):

@@ -42,7 +42,7 @@ class Setting:
     about: str
     """The description, in Markdown."""
     unset: str
-    """Description of a default that is not a value, such as None. If given, an empty text leaves the setting unset."""
+    """Description of a default that is not a value itself, such as None. With this, an empty value means unset."""
     key: str
     """The key in section `adacoder`. If it is empty, the key is the field's name in camel case."""
     option: str | None
