@@ -15,9 +15,9 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["lint", "types", "tests", "client"]
 
 WORKERS = ("-n", "4", "--dist", "worksteal")
-"""Two workers for each of two cores, because tests spend half of their time waiting for processes and servers."""
+"""Two workers per core on two cores, because tests spend half of their time waiting for processes and servers."""
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
-"""Keep compiled modules, because the tests start hundreds of Python processes, and each would compile the package."""
+"""Lets Python store compiled modules. Otherwise each of the hundreds of processes of the tests compiles the package."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PYTHON_FILES = ("server", "tests", "benchmarks", "fixtures/record.py", "docs", "noxfile.py")
 
@@ -46,7 +46,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def plain(session: nox.Session) -> None:
-    """Test the arena without any extra. It must work, and a feature that needs an extra must say what to install."""
+    """Test the arena without optional dependencies. A feature that needs one must say what to install."""
     session.install("-e", ".", "hypothesis>=6.150", "pytest>=9", "pytest-asyncio>=1.3", "pytest-xdist>=3.8")
     commands = (f"tests/integration/cli/test_{name}.py" for name in ("arena", "row_tables", "models"))
     session.run("pytest", *WORKERS, *(session.posargs or ("tests/unit/arena", *commands)), env=COMPILED)
@@ -54,20 +54,20 @@ def plain(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def pythons(session: nox.Session) -> None:
-    """Run `tests` under every supported Python that is installed; `nox -s pythons-3.12` under one."""
+    """Run `tests` under each supported Python that is installed, or with `nox -s pythons-3.12` under one."""
     tests(session)
 
 
 @nox.session
 def attacks(session: nox.Session) -> None:
-    """Run the attacks of tests/adversarial, described in SECURITY.md. Not part of the default run."""
+    """Run the attacks on the sandbox in tests/adversarial, which SECURITY.md describes. Not part of the default run."""
     session.install("-e", ".[test]")
     session.run("pytest", *WORKERS, "tests/adversarial", *session.posargs, env=COMPILED)
 
 
 @nox.session
 def hub(session: nox.Session) -> None:
-    """Test downloads of the arena's tasks, with the dataset hub's own library and a stand-in of the hub."""
+    """Test downloads of the arena's tasks with the dataset hub's own library, from a stand-in for the hub."""
     session.install("-e", ".[test,hub]")
     session.run("pytest", "tests/integration/arena/test_hub.py", *session.posargs)
 
@@ -100,18 +100,17 @@ def client(session: nox.Session) -> None:
 
 @nox.session
 def vscode(session: nox.Session) -> None:
-    """Run a user's flows in VS Code's real workbench; `nox -s vscode -- -k lens` for some. `.ci/run` runs this.
+    """Test the client in VS Code's real workbench; `nox -s vscode -- -k lens` runs some tests. `.ci/run` runs this.
 
     This needs Node.js 20 and Debian's chromium and ripgrep. The first run installs everything else into the user's
-    cache. Pictures of all flows are written to the folder that ADACODER_PICTURES names, else to the session's temporary
-    folder.
+    cache. Screenshots are written to the folder in ADACODER_PICTURES, else to the session's temporary folder.
     """
     _flows(session, "first")
 
 
 @nox.session
 def vscode_newest(session: nox.Session) -> None:
-    """Run the same flows in the newest VS Code that has a workbench. It uses its own Node.js."""
+    """Run the tests of `vscode` in the newest VS Code that has a workbench, with its own Node.js."""
     _flows(session, "newest")
 
 
@@ -130,7 +129,7 @@ def _flows(session: nox.Session, edition: str) -> None:
 
 
 def _workbench(session: nox.Session) -> tuple[str, str]:
-    """Install the workbench. Return its folder and its driver's folder."""
+    """Install VS Code's workbench. Return its folder, and the folder of the driver that operates it."""
     said = session.run("python", "tests/editors/vscode/tools.py", silent=True, success_codes=[0, 1])
     *_, root, driver = ["", "", *str(said).splitlines()]
     if not os.path.isabs(driver):  # noqa: PTH117
@@ -140,7 +139,7 @@ def _workbench(session: nox.Session) -> tuple[str, str]:
 
 @nox.session
 def pictures(session: nox.Session) -> None:
-    """Renew the pictures of README, docs and walkthrough by running the flows in them."""
+    """Renew the screenshots in the README, the docs and the walkthrough, by running the tests of `vscode`."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ADACODER_PICTURES"] = folder
         _flows(session, "first")
@@ -167,7 +166,7 @@ def release(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Print the figures of `benchmarks/`; `nox -s bench -- locate.py` for one. Not part of the default run."""
+    """Run all benchmarks, or one with `nox -s bench -- locate.py`. Not part of the default run."""
     session.install("-e", ".[test,bench]")
     session.install("--no-deps", "evalplus==0.3.1")  # the measured part needs only numpy and psutil
     for script in session.posargs or (
@@ -193,9 +192,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def real(session: nox.Session) -> None:
-    """Test with real servers and model files; see CONTRIBUTING.md. Without a llama-server, the first run builds a
-    server.
-    """
+    """Test with real servers and models; see CONTRIBUTING.md. Without llama-server, the first run builds a server."""
     session.install("-e", ".[test]")
     has_file, has_server = "ADACODER_GGUF" in os.environ, shutil.which("llama-server") is not None
     is_given = bool({"ADACODER_OLLAMA", "ADACODER_OPENAI"} & os.environ.keys())
@@ -208,7 +205,7 @@ def real(session: nox.Session) -> None:
 
 @nox.session
 def thorough(session: nox.Session) -> None:
-    """Run everything that the tests sample: real code in every form, every reader with every shape. Takes an hour."""
+    """Run the tests that `tests` only samples, with all of their parameters. Takes an hour."""
     session.install("-e", ".[test]")
     sampled = ("test_round_trip.py", "lsp/test_schedules.py", "lsp/test_fuzz.py")
     files = ("tests/observing", "tests/unit/replies", "tests/unit/pytext", "tests/unit/source")
@@ -219,7 +216,7 @@ def thorough(session: nox.Session) -> None:
 
 @nox.session
 def rescue(session: nox.Session) -> None:
-    """Measure the repair rules on the real replies in ADACODER_DATA. Takes 10 minutes. Not part of the default run."""
+    """Measure the repair rules on the real replies in the folder ADACODER_DATA. Takes 10 minutes."""
     session.install("-e", ".[test]")
     data = os.environ.get("ADACODER_DATA") or session.error("ADACODER_DATA names no folder with replies")
     session.run("python", "benchmarks/rescue.py", "--replies", f"{data}/model_replies.jsonl.gz", "--data", data)

@@ -1,6 +1,6 @@
 """Entry point: `adacoder serve` starts the language server, and other arguments run the command line.
 
-No other module imports both. `serve` loads no library of the command line.
+Only this module imports both. For a quick start, `serve` loads no library of the command line.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from types import FrameType
 
 _STDIO = ["--stdio"]
-"""An option that some clients add. It changes nothing, because the server only uses stdin and stdout."""
+"""Option that some editors add. It has no effect, because the server always uses stdin and stdout."""
 _WHILE_IMPORTING = 5000
-"""Threshold of the garbage collector while the server is imported. An editor waits for this import, so the collector
-runs only a fifth as often as usual. That takes no more memory. Without any collection, the server would take ten
-megabytes more.
+"""Threshold of the garbage collector while the server is imported. The collector runs only a fifth as often as usual,
+because an editor waits. This takes no more memory, but no collection at all would take ten megabytes more.
 """
 
 
@@ -49,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_without_traceback() -> None:
-    """Let signals end the process at once, because all work is done. Otherwise Python's shutdown prints a traceback."""
+    """Let signals end the process at once. All work is done, and Python would print a traceback during shutdown."""
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -63,19 +62,19 @@ def _end_in_good_order() -> None:
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Call the handler of SIGINT. If SIGINT is ignored, as in background jobs of a shell, raise KeyboardInterrupt."""
+    """Call the handler of SIGINT. If SIGINT is ignored, as in a shell's background jobs, raise KeyboardInterrupt."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def _show_visibly() -> None:
-    """Escape control characters in all output: messages, tracebacks and the logs of libraries."""
+    """Escape control characters in everything that this process prints, including tracebacks and logs."""
     from adacoder.visible import Visible
 
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
-            # If the stream's encoding lacks a character, write the character as an escape.
+            # Write characters that the stream's encoding lacks as escapes.
             stream.reconfigure(errors="backslashreplace")
             setattr(sys, name, Visible(stream))
 

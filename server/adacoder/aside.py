@@ -1,12 +1,11 @@
-"""Run work off the event loop if its time grows with the length of a text.
+"""Run work off the event loop, for work whose duration grows with the length of a text.
 
-The command line runs such work in a thread. That is not enough for the language server, because an editor is waiting.
-While Python parses a text, or collects its syntax tree as garbage, no other thread can run. For a module of 5,000
-lines, this takes 100 ms. So the server runs the work in a second process of the same program. That process starts with
-the first such work and ends with the server.
+The command line runs this work in a thread. The language server runs it in a second process, because an editor waits
+for its answers, and a thread would block them: while Python parses a text, or frees the syntax tree, no other thread
+runs. For a module of 5,000 lines, this takes 100 ms. The process starts with the first call and ends with the server.
 
-The thread and the process do their jobs one at a time, in order. So two jobs never read the same text at once, and all
-jobs share the caches of their functions.
+Both the thread and the process make one call at a time, in order. So two calls never parse the same text at once, and
+all calls share the functions' caches.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ T = TypeVar("T")
 
 _LENGTH = struct.Struct("!Q")
 _MAIN = "import sys; sys.path[:] = sys.argv[1:]; from adacoder.aside import _serve; _serve()"
-"""The program of the second process. It gets only the `sys.path` of this process."""
+"""The program of the second process. Its arguments are the `sys.path` of this process."""
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-aside")
 
 
 async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
-    """Call `work` with `arguments` off the event loop.
+    """Call `work` with `arguments` off the event loop, and return its result.
 
-    `work` must be a module-level function without side effects, because it may run in another process. For the same
-    reason, it must not change its arguments.
+    `work` must be a module-level function that neither has side effects nor changes its arguments, because it may run
+    in another process.
     """
     helper = _helper.get()
     if helper is None:
@@ -52,7 +51,7 @@ async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
 
 @asynccontextmanager
 async def in_a_process() -> AsyncIterator[None]:
-    """Make `aside` use a second process inside this block and in tasks started there. End the process afterwards."""
+    """Make `aside` use a second process in the `async with` block, and in tasks started there."""
     helper = _Helper()
     token = _helper.set(helper)
     try:
@@ -74,7 +73,7 @@ class _Helper:
         self._process: Process | None = None
 
     async def do(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """Call `work` in the second process. A cancellation ends that process, and the next call starts a new one."""
+        """Call `work` in the second process. A cancellation kills the process, and the next call starts a new one."""
         async with self._turn:
             try:
                 answer = await self._answer(pickle.dumps((work, arguments), pickle.HIGHEST_PROTOCOL))
@@ -103,7 +102,7 @@ class _Helper:
         return await stdout.readexactly(length)
 
     async def end(self) -> None:
-        """End the process if there is one."""
+        """Kill the process if there is one."""
         process, self._process = self._process, None
         if process is not None:
             if process.returncode is None:
@@ -112,13 +111,13 @@ class _Helper:
 
 
 async def _started() -> Process:
-    """Start the second process. If this is cancelled, wait until the process has started, then kill it."""
+    """Start the second process. After a cancellation, wait until the process has started, then kill it."""
     start = starting(
         asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-c", _MAIN, *sys.path),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C must reach only the server, and this process ends with the server
+            start_new_session=True,  # Ctrl-C must reach only the server, which then ends this process
         )
     )
     try:
@@ -135,9 +134,9 @@ _helper: ContextVar[_Helper | None] = ContextVar("_helper", default=None)
 
 
 def _serve() -> None:
-    """Answer requests from stdin until stdin is closed. This happens at the latest when the parent process ends."""
+    """Answer requests from stdin until stdin is closed, at the latest when the parent process ends."""
     asked, answered = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # printed text must not be mixed with answers
+    os.dup2(2, 1)  # send printed text to stderr, because stdout has the answers
     while header := asked.read(_LENGTH.size):
         (length,) = _LENGTH.unpack(header)
         work, arguments = pickle.loads(asked.read(length))  # noqa: S301  # from our own program

@@ -1,6 +1,6 @@
-"""Run the examples of docstrings on unchanged text, without a model.
+"""Run the examples of docstrings on the code as it is, without a model.
 
-This module is separate from `service`, so that a check does not import the modules for a model's replies.
+This module is separate from `service`, so that a check need not import the modules that read a model's replies.
 """
 
 from __future__ import annotations
@@ -37,25 +37,24 @@ try:
 except Exception as error:
     print(getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or type(error).__name__)
 """
-"""The source of an example that compiles a text and does not run it. It prints the line and message of a syntax error.
-"""
+"""Statement that compiles a text without running it, and prints the line and the message of a syntax error."""
 _TOGETHER = 200_000
-"""Maximum number of characters that one process parses. A single file may be longer."""
+"""Maximum number of characters that one process parses, unless a single file is longer."""
 _MOMENT_SECONDS = 1.0
-"""Seconds for which the interpreter of a folder is reused."""
+"""Seconds until the interpreter of a folder is searched again, because the environment may have changed."""
 
 
 class Checks:
-    """Runs checks. It keeps the hosts of earlier checks for later ones."""
+    """Runs checks. Warm processes of a check stay open for later checks; `close` ends them."""
 
     def __init__(self) -> None:
         self._hosts: dict[tuple[Interpreter, Path, object, Wishes], Host] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
-        """Files that were found to be readable, each with its workspace and the user's wishes on private files."""
+        """Files that may be read, each with its workspace and the user's wishes on private files."""
         self._preparing = asyncio.Lock()
-        """Prepares checks in the order of their requests. So an earlier check never waits for a later check."""
+        """Held while a check is prepared, so that an earlier check never waits for a later one."""
 
     async def check(
         self, task: Task, unreadable: UnreadableExample | None = None, *, once: bool = False, covers: bool = False
@@ -66,10 +65,9 @@ class Checks:
 
         Args:
             task: the task, whose target has the docstring.
-            unreadable: the reason why doctest cannot read the examples; None if it can.
-            once: True if the project's modules do not change any more. Each module is then imported only once for all
-                its docstrings.
-            covers: True to run the examples again if all of them pass, and to report the code that no example reached.
+            unreadable: the error if doctest cannot read the examples.
+            once: True if the project's files do not change any more, so that each module is imported only once.
+            covers: True to run passing examples again, and to report the code that no example reached.
         """
         target, journal = task.target, task.journal
         journal.begin_round()
@@ -87,9 +85,9 @@ class Checks:
         return with_evidence(outcome, task)
 
     async def compare(self, task: Task, before: Target) -> BehaviourDiff:
-        """Compare the function of `task` with an earlier version of it, in the earlier text of its file.
+        """Compare the function of `task` with the earlier version `before`, on inputs from the examples of both.
 
-        The inputs are made from the examples of both versions.
+        The earlier version runs in the earlier text of its file.
 
         Raises:
             AdaCoderError: nothing could be run or compared.
@@ -105,9 +103,7 @@ class Checks:
         return await compare(every, partial(evaluator.observe, now), partial(evaluator.observe, then))
 
     async def unparsed(self, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
-        """Ask the user's interpreter which files do not parse.
-
-        The interpreter compiles the files but does not run them.
+        """Find the files that do not parse. The user's interpreter compiles them, but does not run them.
 
         Args:
             texts: the whole texts of the files, by path.
@@ -117,7 +113,7 @@ class Checks:
         Returns: the files that do not parse or may not be read, each with a sentence that says why.
 
         Raises:
-            AdaCoderError: nothing could be run.
+            AdaCoderError: the interpreter cannot run.
         """
         found: dict[Path, str] = {}
         access = cache(lambda folder: Access((project.folder, folder), settings.wishes))
@@ -137,7 +133,7 @@ class Checks:
         return found
 
     async def begin(self, module: Module, settings: Settings, project: Project) -> None:
-        """Start a process for a module before its examples are read. Errors are left for `check` to report."""
+        """Start a process for a module while its examples are still being read. Errors are left for `check`."""
         with suppress(AdaCoderError):
             interpreter = await self._interpreter_for(module, settings, project)
             await self._host(interpreter, settings, project).begin(module)
@@ -165,7 +161,7 @@ class Checks:
         return await self._interpreter_for(task.target.module, task.settings, task.project)
 
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
-        """Find the interpreter in a thread, because `find` examines many files. Reuse the result for a moment."""
+        """Find the interpreter in a thread, because `find` examines many files. Reuse a recent result."""
         if not settings.trusted:
             raise AdaCoderError("This workspace is not trusted, so none of its code runs: trust it in the editor.")
         key = (settings.interpreter, module.path.parent, project.folder)
@@ -177,7 +173,7 @@ class Checks:
 
 
 def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
-    """Split `texts` into parts, one for each process."""
+    """Split `texts` into parts of limited length. Each part is parsed by one process."""
     piece: dict[Path, str] = {}
     for path, text in texts.items():
         if piece and sum(map(len, piece.values())) + len(text) > _TOGETHER:
@@ -189,7 +185,7 @@ def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
 
 
 async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
-    """Do the work of `Checks.unparsed` for texts that are parsed in one process."""
+    """Return the texts that do not parse, as `Checks.unparsed` does. One process parses all of them."""
     module = Module(project.folder / "adacoder_parses.py", "adacoder_parses", project.folder)
     asked = {
         path: Example(_PARSES.format(text=text.removeprefix("\ufeff"), path=str(path)), "", number)

@@ -1,4 +1,4 @@
-"""Conclude a request: derive its status and its reason from a verdict."""
+"""Decide the status of a request, such as `verified`, from the verdict on its best candidate."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from adacoder.domain import UNPARSED, Attempt, FailureKind, Outcome, Status, Tar
 
 
 def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
-    """Turn an attempt into an Outcome. Only this function decides `verified`.
+    """Turn an attempt into an Outcome. Only this function decides that a function is `verified`.
 
-    `verified` needs at least one Example that has a `want` and was observed to run the target. All such Examples must
-    pass, and the candidate must not have memorised them. Every Example that is not skipped needs a result. For a class
-    or a module, an Example that passes counts whatever code it ran.
+    This needs at least one Example that shows an output and was observed to run the target. All such Examples must
+    pass, without memorised answers, and every Example that is not skipped must have a result. For a class or a module,
+    any Example that passes is enough, whatever code it ran.
     """
     verdict = attempt.verdict
     passed, total = verdict.examples_passed, verdict.total(target)
@@ -34,10 +34,10 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
 
 
 def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
-    """Turn a check of the current text into an Outcome.
+    """Turn a check of the current text into an Outcome, as `conclude` does, with two exceptions.
 
-    This works like `conclude`, with two exceptions. If the file does not parse, the status is `error`. If isolation
-    denies a resource to an example, the status is `denied`, because the code has not failed.
+    If the file does not parse, the status is `error`. If isolation denies a resource to an example, the status is
+    `denied`, because this does not show that the code is wrong.
     """
     outcome = conclude(target, attempt, rounds)
     failure = attempt.verdict.failure

@@ -1,8 +1,4 @@
-"""Diagnose this installation and suggest fixes, for `adacoder doctor` and for editors.
-
-It examines AdaCoder, the project, the isolation, the interpreter and the private files. Then it examines each model of
-the ladder: its server, its context length, its speed, and whether it is installed and loaded.
-"""
+"""Diagnose this installation and suggest fixes, for `adacoder doctor` and for editors."""
 
 from __future__ import annotations
 
@@ -33,9 +29,9 @@ from adacoder.sandbox.probe import probe
 from adacoder.settings import SETTINGS, Settings, from_project
 
 _MOST_MODELS = 10
-"""Maximum number of models of a ladder to examine."""
+"""Maximum number of models to examine."""
 _MEASURING = 300.0
-"""Seconds after which no more speeds are measured."""
+"""Seconds after which the speed of the remaining models is not measured."""
 _PRIVATE_SHOWN = 20
 
 
@@ -47,12 +43,16 @@ async def examine(
     session: Session | None = None,
     on_wait: OnWait = lambda _: None,
 ) -> AsyncGenerator[Finding]:
-    """Yield the findings for files in `folder`. `settings` must already include the project's own settings.
+    """Yield findings on AdaCoder, the project, isolation, the interpreter and private files, then on each model.
 
-    With `probes_speed`, each model is loaded as for a request, and writes some tokens. `on_wait` receives the reason
-    for each wait, such as another request that uses the model. `session` is the caller's own session, if there is one.
+    One usable model is enough. So the failure of a model is only reported as advice while another model is usable.
 
-    One usable model of a ladder is enough. So a model's failure is only advice as long as another model is usable.
+    Args:
+        settings: the settings, with the settings of the project already merged.
+        folder: the folder whose project is examined.
+        probes_speed: True to load each model and to let it write some tokens.
+        session: the caller's session; None to use a new one.
+        on_wait: receives the reason for each wait, such as another request that uses the model.
     """
     session = session or Session()
     yield _adacoder(folder)
@@ -86,7 +86,7 @@ async def examine(
 
 
 def _weighed(finding: Finding, others: set[int]) -> Finding:
-    """Return a model's `finding`. A failure becomes advice if there are `others`, the other usable models."""
+    """Return a model's `finding`. A failure becomes advice if there are `others`, which are other usable models."""
     return replace(finding, ok=None) if finding.ok is False and others else finding
 
 
@@ -125,7 +125,7 @@ async def _isolation(settings: Settings) -> Finding:
 
 
 def interpreter(settings: Settings, near: Path, workspace: Path) -> Finding:
-    """Report which Python runs the examples of files in `near`, and why it was chosen."""
+    """Report the Python that runs the examples of files in `near`, and the reason for this choice."""
     name = "Interpreter"
     if not settings.trusted:
         return Finding(name, None, f"{workspace} is not trusted, so no Python runs")
@@ -156,7 +156,7 @@ def _private(settings: Settings, folder: Path) -> Finding:
 async def _examinations(
     settings: Settings, session: Session, on_wait: OnWait, *, probes_speed: bool
 ) -> list[Examination]:
-    """Examine the models of the ladder without using them. One Backend examines all models of its kind."""
+    """Examine the models of the ladder without asking them. Their speed is measured later, by `measure`."""
     backends = {kind: backend(settings, session, on_wait) for kind, backend in BACKENDS.items()}
     count = len(settings.cascade)
     found: list[Examination] = []

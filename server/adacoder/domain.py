@@ -21,7 +21,7 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 
 
 class TargetError(AdaCoderError):
-    """The requested function was not found: no such file, function or docstring, or the file is not Python."""
+    """The requested function cannot be found, or it has no docstring, or its file is not Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """An edit that replaces the code points from `start` to `end` of one text by `text`."""
+    """A replacement of the code points from `start` to `end` of a document by `text`."""
 
     start: int
     end: int
@@ -47,22 +47,20 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A statement in the docstring and its expected output. It is read as `doctest` reads it, or from prose."""
+    """A statement and its expected output, from a docstring: in the form of `doctest`, or in prose."""
 
     source: str
     """The statement, ending in a newline."""
     want: str
     """The expected output, ending in a newline; empty if no output is expected."""
     line: int
-    """0-based first line of the statement in the module's text."""
+    """0-based line of the module's text on which the statement begins."""
     flags: int = 0
-    """Doctest option flags that the example's directives switch on, combined into one number."""
+    """The doctest option flags that the example's directives switch on, combined with `|`."""
     exception: str | None = None
-    """The last part of an expected traceback, such as `"ValueError: no\\n"`."""
+    """Type and message of the expected exception, such as `"ValueError: no\\n"`; None if no exception is expected."""
     informal: bool = False
-    """True if the example was read from prose, such as `f(1) == 2`. Its result is compared by value. A call that
-    returns nothing has the value None.
-    """
+    """True if the example was read from prose, such as `f(1) == 2`. Its value is compared, even if it is None."""
 
     @property
     def prompted(self) -> str:
@@ -79,7 +77,7 @@ class Example:
 
     @property
     def has_want(self) -> bool:
-        """True if the example runs and shows an output. Only then can it verify a candidate."""
+        """True if the example shows an output and is not skipped. Only then can it verify a candidate."""
         return bool(self.want) and not self.skipped
 
 
@@ -90,11 +88,11 @@ class Module:
     path: Path
     """The file, as an absolute path."""
     name: str
-    """The dotted name of the module, `pkg.sub.mod`. For `pkg/__init__.py` it is `pkg`."""
+    """The dotted name of the module, such as `pkg.sub.mod`. The name of `pkg/__init__.py` is `pkg`."""
     root: Path
     """The directory that must be on `sys.path` for `name` to be importable."""
     top: Path | None = field(default=None, compare=False)
-    """The workspace. AdaCoder does not look for the project's settings above it."""
+    """The workspace. AdaCoder does not search for the project's settings above this folder."""
 
     @property
     def is_package(self) -> bool:
@@ -112,17 +110,15 @@ class Target:
     qualname: str
     """The qualified name, such as `Class.method`: the `__qualname__` without `<locals>`."""
     definition: Span
-    """The span from the line start of the first decorator (or `def`) to the end of the last line of the function."""
+    """The whole function with its decorators, from the start of its first line to the end of its last line."""
     header: Span
-    """The span from `def` or `async def` to the colon, inclusive."""
+    """The text from `def` or `async def` to the colon, inclusive."""
     docstring_span: Span
-    """The span of the docstring's string literal, with its quotes. It includes all parts of a literal that has several,
-    and brackets around the literal.
-    """
+    """The docstring in the source, with its quotes and brackets, and with all string literals that it consists of."""
     docstring: str
     """The docstring's value, as cleaned by `inspect.cleandoc`."""
     body: Span
-    """The span that a new body replaces. It begins after the docstring's logical line, which may end in a comment."""
+    """The text that a new body replaces. It begins after the docstring and any comment at the docstring's end."""
     indent: str
     """The whitespace before `def`."""
     examples: tuple[Example, ...]
@@ -133,11 +129,11 @@ class Target:
     is_function: bool = True
     """False if the target is a class or module whose docstring is checked."""
     of_class: tuple[Example, ...] = ()
-    """The examples of the enclosing class. Only a run shows which of them call this function."""
+    """The examples of the enclosing class. They count for this function only if a run shows that they call it."""
 
     @property
     def name(self) -> str:
-        """The function's own name."""
+        """The last part of the qualified name."""
         return self.qualname.rpartition(".")[2]
 
     @property
@@ -158,10 +154,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The target function as a model or a person wrote it, with the definitions and imports that it needs. Perhaps it
-    does not parse.
+    """A version of the target function, by a model or a person, with the imports and definitions that it needs.
 
-    Lines end in `\\n`, the code starts at column 0, and no part ends in a newline.
+    The code may have syntax errors. It starts at column 0, its lines end in `\\n`, and no part ends in a newline.
     """
 
     function: str
@@ -173,11 +168,11 @@ class Candidate:
     cut: bool = False
     """True if the reply broke off or left parts out. Such a candidate is never inserted unchanged."""
     decorators: tuple[str, ...] = ()
-    """Decorators of `function` to insert above the target, one per string. Other decorators are dropped."""
+    """Decorators of `function` to insert above the target, one per string. Its other decorators are dropped."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Sentences about the reply. They say, for example, which parts were left out or why it has no function."""
+    """Sentences for the user about the reply, for example on parts that were left out."""
     others: tuple[Candidate, ...] = field(default=(), compare=False)
-    """Other versions in the same reply. If this version fails, they are tried in this order."""
+    """Other versions of the function from the same reply. If this version fails, they are tried in this order."""
 
     @property
     def text(self) -> str:
@@ -187,7 +182,7 @@ class Candidate:
 
 
 class Ended(StrEnum):
-    """Reason for the end of a model's reply."""
+    """The reason why a model's reply ended."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -197,15 +192,15 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens read and written by a model."""
+    """Numbers of tokens that a model has read (`prompt`) and written (`completion`)."""
 
     prompt: int = 0
     completion: int = 0
     estimated: bool = False
     """True if any count is an estimate, because a stream was closed before the server's counts arrived."""
     cached: int = 0
-    """Number of tokens of `prompt` that the server had in its cache. An estimate is never too high. For Ollama, it is
-    made from the time for reading the prompt.
+    """Number of tokens of `prompt` that the server had in its cache. For Ollama, this is estimated from the time for
+    reading the prompt, and is never too high.
     """
 
     def __add__(self, other: Tokens) -> Tokens:
@@ -218,9 +213,8 @@ class Timing:
     """Times of a reply, in seconds."""
 
     queue: float = 0.0
-    """Time spent waiting for other requests. They may come from AdaCoder or from other programs."""
+    """Time spent waiting for other requests, of AdaCoder or of other programs."""
     load: float = 0.0
-    """Time for loading the model."""
     prompt: float = 0.0
     """Time for reading the prompt, or all the time before the first token if the server reports no times."""
     generation: float = 0.0
@@ -263,7 +257,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """The isolation in which candidate code ran. Every Verdict reports it."""
+    """The isolation of a run of candidate code."""
 
     level: Level
     by: tuple[str, ...] = ()
@@ -297,13 +291,13 @@ class FailureKind(StrEnum):
 
 
 UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
-"""Kinds of failure for a text that the interpreter received but could not parse."""
+"""Kinds of failure for a module that does not parse. `BROKEN_MODULE` also has other causes."""
 _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROKEN_MODULE})
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reason for a candidate's failure, with the first Example that shows the failure."""
+    """The reason why a candidate failed, with the first Example that failed, if one did."""
 
     kind: FailureKind
     message: str
@@ -314,18 +308,16 @@ class Failure:
     error: str | None = None
     """The exception, as `Type: message`."""
     line: int | None = None
-    """1-based line of the candidate's function that raised the exception; None if other code raised it."""
+    """1-based line within the candidate's function that raised the exception; None if other code raised it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The reached lines and branches of the target's code. Lines are 1-based in the module with the candidate."""
+    """Lines and branches of the target's code. Line numbers are 1-based, in the module with the candidate in place."""
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
-    """The branches, each as the line of a test and the line to which the test led. Empty if the interpreter does not
-    report branches.
-    """
+    """Jumps, each from the line of a condition to another line. Empty if the interpreter does not report branches."""
 
 
 NOTHING = Reached()
@@ -341,16 +333,13 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Coverage of the new function: its `lines` of code, and the code that the examples did not reach.
-
-    A branch is left out if an unreached line already shows it.
-    """
+    """Coverage of the new function: its `lines` of code, and the lines and branches that no example reached."""
 
     lines: tuple[int, ...]
     unreached: tuple[SourceLine, ...] = ()
     branches: tuple[tuple[SourceLine, bool], ...] = ()
-    """Lines whose condition always had the same result, each with the result that never occurred. Empty if the
-    interpreter does not report branches.
+    """Lines of conditions, each with the result that never occurred. A condition is left out if an unreached line
+    already shows this. Empty if the interpreter does not report branches.
     """
 
 
@@ -363,13 +352,13 @@ class ExampleResult:
     got: str = ""
     error: str | None = None
     entered: bool = False
-    """True if the example was observed to run the target's code, or used the result of such an example."""
+    """True if the example was observed to run the target's code, or to use the result of an example that did."""
     ran: str = ""
-    """The code that ran instead of the target, if known, as in "`b.f` is `a.c.f`". If it is "`f` is a …", that may
-    still be the target's code.
+    """A hint if the example seems to call other code than the target, as in "`b.f` is `a.c.f`". In the form "`f` is
+    a …", it names code that may be a compiled form of the target.
     """
     counts: bool = True
-    """True if the example had to match."""
+    """True if the example had to match. False, for example, if it ran only other code than the target."""
     reached: Reached = NOTHING
     """The part of the target's code that the example reached, if requested."""
     hint: str = ""
@@ -378,7 +367,7 @@ class ExampleResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The Code Evaluator's result: a pass or the first failure, and how far the candidate got."""
+    """The Code Evaluator's result for a candidate: its first failure, if any, and how far the candidate got."""
 
     failure: Failure | None
     parses: bool = False
@@ -393,11 +382,11 @@ class Verdict:
     isolation: Isolation | None = None
     """Isolation of the run; None if no run was needed."""
     notes: tuple[str, ...] = ()
-    """Notes on the evidence, such as a part of the module that had to be left out."""
+    """Sentences for the user about the run, for example on a statement that had to be left out of the module."""
     reachable: Reached = NOTHING
     """All lines and branches of the target's code, if requested."""
     coverage: Coverage | None = None
-    """Coverage of a pass; None if it was not requested or is not available."""
+    """Coverage if the candidate passed; None if it was not requested or is not available."""
     edits: tuple[Edit, ...] = ()
     """Edits that put the candidate into the text in which it was evaluated."""
 
@@ -408,12 +397,12 @@ class Verdict:
 
     @property
     def final(self) -> bool:
-        """True if no other candidate can help, because this one passed or because its failure has another cause."""
+        """True if no other candidate can help: this candidate passed, or the failure is not the candidate's fault."""
         return self.failure is None or self.failure.kind in _OUTSIDE_THE_CANDIDATE
 
     @property
     def examples_passed(self) -> int:
-        """Number of examples that matched. Only examples that count and show an output are included."""
+        """Number of examples that count, show an output and matched."""
         return sum(result.matched for result in self._counting)
 
     @property
@@ -435,15 +424,15 @@ class Verdict:
         return len(self.results) >= sum(not example.skipped for example in examples)
 
     def total(self, target: Target) -> int:
-        """Return the number of examples of `target` that show an output, without those that ran other code."""
+        """Return the number of examples of `target` that show an output, without examples that do not count."""
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
         return sum(example.has_want for example in target.examples) - not_counting
 
     @property
     def reach(self) -> tuple[bool, bool, int, bool, int, bool]:
-        """Rank of a candidate. A greater rank means that the candidate got further.
+        """A rank for comparing candidates. It is greater if the candidate got further.
 
-        Memorised answers prove nothing. So a candidate that has them outranks only candidates that pass no example.
+        A memorised candidate ranks above candidates that pass no example, and below all that pass one.
         """
         return (
             self.parses,
@@ -456,7 +445,7 @@ class Verdict:
 
     @property
     def is_memorised(self) -> bool:
-        """True if the candidate passed the examples with memorised answers."""
+        """True if the candidate passed the examples, but recognised their inputs and returned constants."""
         return self.failure is not None and self.failure.kind is FailureKind.MEMORISED
 
     @property
@@ -479,13 +468,13 @@ def further(one: Attempt, other: Attempt) -> Attempt:
 
 
 class Status(StrEnum):
-    """The result of a request."""
+    """The status of a request at its end."""
 
     VERIFIED = "verified"
     PARTIAL = "partial"
     """Some examples passed, but not all."""
     UNVERIFIED = "unverified"
-    """Nothing failed, but no example could verify the candidate."""
+    """No example failed, but the examples do not verify the candidate."""
     FAILED = "failed"
     DENIED = "denied"
     """An example needs something that isolation denies. Only checks have this status."""
@@ -500,24 +489,24 @@ class Status(StrEnum):
 
 
 RAISES, ENDLESS = "raises ", "does not end"
-"""An output that begins with the first stands for an exception. The second is the output of a statement that ended its
-process, or was still running when its time was over.
+"""Outputs of statements without a value. `RAISES` begins the output of a statement that raised an exception. `ENDLESS`
+is the output of a statement that ended its process or exceeded its time limit.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An input for which two versions differ."""
+    """An input for which two versions of a function differ, with the output of each version."""
 
     call: str
-    """The statements, up to the one whose outputs differ."""
+    """The statements of the input. The outputs of the last statement differ."""
     here: str
     there: str
 
 
 @dataclass(frozen=True, slots=True)
 class BehaviourDiff:
-    """The result of a comparison."""
+    """The result of running two versions of a function on the same inputs."""
 
     inputs: int
     """Number of inputs that ran the function and whose outputs were compared."""
@@ -527,7 +516,7 @@ class BehaviourDiff:
     """Number of inputs that were not compared, by the reason."""
 
     def of_values(self) -> BehaviourDiff:
-        """Leave out differences where a version refuses the input, because its author may not have meant the input."""
+        """Leave out inputs for which a version raises or does not end. The function may not be meant for them."""
         differs = tuple(each for each in self.differs if not any(map(_refuses, (each.here, each.there))))
         refused = len(self.differs) - len(differs)
         left_out = {**self.left_out, "raise or do not end in one version": refused} if refused else self.left_out
@@ -548,7 +537,7 @@ class CrossCheck:
     found: BehaviourDiff | None
     """The differences between the verified program (`here`) and the second (`there`). None if nothing was compared."""
     reason: str | None = None
-    """One sentence on why they were not compared."""
+    """One sentence on why the two programs were not compared; None if they were."""
     candidate: Candidate | None = None
     """The second program."""
 
@@ -559,7 +548,7 @@ def _refuses(output: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a request, with its candidate and evidence."""
+    """The result of a request: its status, its best candidate, and the evidence for it."""
 
     status: Status
     target: Target
@@ -578,9 +567,9 @@ class Outcome:
     notes: tuple[str, ...] = ()
     """Notes on the request, such as a model that could not be asked."""
     behaviour: BehaviourDiff | None = None
-    """The difference from the function that was in the text before. None if the two were not compared."""
+    """Differences between the candidate and the function that was in the text before; None if not compared."""
     cross_check: CrossCheck | None = None
-    """A comparison with a second program. None if there was none."""
+    """The comparison with a second program; None if no comparison was attempted."""
     trouble: AdaCoderError | None = None
     """The error that ended the request, or that stopped a model's replies."""
 
@@ -596,30 +585,30 @@ class Outcome:
 
     @property
     def total(self) -> int:
-        """Number of examples that should pass. If nothing ran, it is the number of all examples that show an output."""
+        """Number of examples that should pass. If nothing ran, these are all examples that show an output."""
         return (self.verdict or Verdict(None)).total(self.target)
 
 
 class Details:
-    """Input and result of a Step. `journal` has a subclass for each action."""
+    """The input and the result of a Step. Module `journal` has a subclass for each action."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action of an Agent. The Journal has an entry for each."""
+    """One action of an Agent, as recorded in the Journal."""
 
     agent: str
     """The Agent's name, such as `programming_assistant` or `code_evaluator`."""
     action: str
     """The action's name, such as `write` or `evaluate`."""
     round: int
-    """The 1-based round of the loop."""
+    """The 1-based round of the request."""
     seconds: float
     tokens: Tokens = Tokens()
     details: Details | None = None
-    """The input and the result of the action; None if the step ended before it had any."""
+    """The input and the result of the action; None if the step ended before they were known."""
     time: Timing | None = None
     """Times of a model's reply, if the step asked a model."""
     doing: str = ""
@@ -627,4 +616,3 @@ class Step:
     branch: tuple[str, ...] = ()
     """The branches of a search that the step belongs to, outermost first."""
     error: str | None = None
-    """The error, if the step failed."""

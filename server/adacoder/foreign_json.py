@@ -1,4 +1,4 @@
-"""Read JSON from untrusted sources within limits. Rows, tasks and recordings come from other people."""
+"""Read JSON from untrusted sources, within limits. Arena rows, tasks and recordings may come from other people."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from adacoder.domain import JSON
 T = TypeVar("T")
 
 _MOST_VALUES = 4_000_000
-"""Maximum number of values in a text. A value needs about 100 bytes of memory. Values are counted by their brackets and
-commas, including those in strings.
-"""
+"""Maximum number of opening brackets and commas in a text. Each may belong to a value, of about 100 bytes in memory."""
 
 
 def read_json(text: str) -> JSON:

@@ -1,7 +1,7 @@
 """The Journal: the ordered record of each Agent's input and result.
 
-The progress in editors, the output of the command line and `--json` show the Journal. On the lowest floor of the import
-order, this is the only module that reads a clock.
+Editors and the command line show the Journal as progress, and `--json` prints it. No other module on the ground floor
+(see ARCHITECTURE.md) reads a clock.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from adacoder.domain import Details, Ended, Example, Failure, Outcome, Step, Tim
 
 @dataclass(frozen=True, slots=True)
 class Asked(Details):
-    """A model was asked."""
+    """Details of a step that asks a model."""
 
     instruction: str
-    """The last paragraph of the chat, which is different in each call."""
+    """The last paragraph of the prompt. The paragraphs before it are the same in all calls of a request."""
     reply: str | None = None
     """The reply; None if no reply came."""
     ended: Ended = Ended.STOP
     is_known: bool = False
-    """True if the same reply has come before."""
+    """True if the model has given the same reply before."""
     again: str = ""
-    """Reason for asking the model once more."""
+    """The reason for asking the model once more; empty if it is not asked again."""
     unread: bool = False
-    """True if the reply could not be read, so that the Role's default was used."""
+    """True if the reply does not have the expected form. The Role's default answer is then used."""
     designed: tuple[Example, ...] | None = None
-    """The tests that were read from the reply, in the form that people see; None if the Role designs no tests."""
+    """The designed tests, as they are shown to the user; None if the Role designs no tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated(Details):
-    """Examples ran on a candidate."""
+    """Details of a step that runs the examples on a candidate."""
 
     code: str
     has_run: bool
-    """True if something ran. False if the candidate is not code."""
+    """False if there was nothing to run, because the candidate is not code."""
     passed: int
     total: int
     failure: Failure | None
@@ -51,7 +51,7 @@ class Evaluated(Details):
 
 @dataclass(frozen=True, slots=True)
 class Repaired(Details):
-    """Rules were tried on a candidate."""
+    """Details of a step that tries the repair rules on a candidate."""
 
     rules: tuple[str, ...]
     """Names of the rules that changed the candidate."""
@@ -61,7 +61,7 @@ class Repaired(Details):
 
 @dataclass(frozen=True, slots=True)
 class Traced(Details):
-    """An example was traced."""
+    """Details of a step that traces an example."""
 
     code: str
     example: str
@@ -72,14 +72,14 @@ class Traced(Details):
 
 @dataclass(frozen=True, slots=True)
 class Noted(Details):
-    """A strategy has made a decision, for example not to use a test."""
+    """Details of a step that records a decision of a strategy, such as not to use a test."""
 
     note: str
 
 
 @dataclass
 class OpenStep:
-    """A step that has not ended yet. Its Agent fills in the details."""
+    """A step that has not ended yet. Its Agent fills in the details, tokens and times."""
 
     agent: str
     action: str
@@ -100,15 +100,14 @@ class OpenStep:
 
 
 Listener = Callable[["OpenStep | Step | Waiting"], None]
-"""A function that receives the events of a request. It gets an `OpenStep` when a step begins and whenever the step
-makes progress, the `Step` when it has ended, and a `Waiting` when the request has to wait. A listener that does not
-know a step shows the step's `doing`.
+"""Receives the events of a request: an `OpenStep` when a step begins or makes progress, a `Step` when it has ended, and
+a `Waiting` when the request has to wait. For a step of unknown kind, a listener can show the text `doing`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The request waits for something outside the loop."""
+    """An event: the request waits, for example for another request that uses the model."""
 
     message: str
     """The reason, such as `waiting for the model, 1 ahead`."""
@@ -134,7 +133,7 @@ class Journal:
 
     @property
     def round(self) -> int:
-        """Current round of the loop, 1-based; 0 before the first."""
+        """The current round of the request, 1-based; 0 before the first round."""
         return self._round
 
     @property
@@ -147,12 +146,12 @@ class Journal:
         self._round += 1
 
     def waiting(self, message: str) -> None:
-        """Report to the listeners that the request waits, with `message` as the reason."""
+        """Tell the listeners that the request waits, for the reason `message`."""
         self._tell(Waiting(message))
 
     @contextmanager
     def branch(self, *names: str) -> Iterator[None]:
-        """Record the steps in the `with` block, and of tasks started in it, as a branch of a search."""
+        """Mark the steps in the `with` block, and in tasks started there, as steps of a branch of a search."""
         token = _branch.set((*_branch.get(), *names))
         try:
             yield
@@ -161,7 +160,7 @@ class Journal:
 
     @contextmanager
     def step(self, agent: str, action: str, doing: str) -> Iterator[OpenStep]:
-        """Record an action of `agent` inside the `with` block, even if it fails or is cancelled."""
+        """Record the `with` block as a step of `agent`, even if the block fails or is cancelled."""
         step = OpenStep(agent, action, max(self._round, 1), doing, _branch.get(), _moved=self._tell)
         began = time.perf_counter()
         self._tell(step)

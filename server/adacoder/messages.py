@@ -1,7 +1,7 @@
-"""Messages that name settings. The command line and editors spell settings differently.
+"""Messages that name settings, which the command line and editors spell differently.
 
-A setting is a separate part of such a message. It is never recognised by its spelling. So text from a model, a server
-or a project stays unchanged, even if it looks like an option.
+Each setting is a separate part of its message, and is not found by its spelling. So text from a model, a server or a
+project is never changed, even if it looks like an option.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Self, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A setting as part of a message. By default, it has the command line's spelling."""
+    """A setting as part of a message. `str()` returns the command line's spelling."""
 
     key: str
-    """The setting's key in section `adacoder`: `contextTokens`, `ollama.host`."""
+    """The setting's key in an editor's section `adacoder`, such as `contextTokens` or `ollama.host`."""
     value: str = ""
     """The value to set, if the message suggests one."""
 
@@ -27,18 +27,18 @@ class Named:
 
     @property
     def in_editor(self) -> str:
-        """The setting in the spelling of an editor."""
+        """The setting as an editor spells it."""
         return f"adacoder.{self.key}: {self.value}" if self.value else f"adacoder.{self.key}"
 
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """An action as part of a message. An editor may offer to carry it out."""
+    """An action that a message recommends. An editor may offer to carry it out."""
 
     kind: str
-    """`pull` to make Ollama download a model, or `start` to start Ollama."""
+    """`pull` to make Ollama download `model`, or `start` to start Ollama."""
     words: str
-    """The action in words, as in the message."""
+    """The words that describe the action in the message."""
     model: str = ""
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Remedy:
 
     @property
     def in_editor(self) -> str:
-        """The action in words. An editor shows the same words as the command line."""
+        """The words, which are the same in an editor as on the command line."""
         return self.words
 
 
@@ -54,9 +54,9 @@ Part: TypeAlias = "str | Named | Remedy"
 
 
 class Text(str):
-    """A message that knows which of its parts are settings or actions. As a `str` it has the command line's spelling.
+    """A message with settings and actions as separate `parts`. As a `str`, it has the command line's spelling.
 
-    F-strings, `str.join` and slices return a plain `str` and lose the parts. `Text(…)` and `joined` keep them.
+    F-strings, `str.join` and slices return a plain `str` without the parts. `Text(…)` and `joined` keep them.
     """
 
     parts: tuple[Part, ...]
@@ -73,7 +73,7 @@ class Text(str):
         return "".join(part if isinstance(part, str) else part.in_editor for part in self.parts)
 
     def shortened(self, most: int) -> Text:
-        """Cut the message after about `most` characters, with an ellipsis. Settings and actions are not cut."""
+        """Cut the message after about `most` characters, but not within a setting or an action. Add an ellipsis."""
         if len(self) <= most:
             return self
         kept, left = list[Part](), most
@@ -86,7 +86,7 @@ class Text(str):
 
 
 class AdaCoderError(Exception):
-    """A problem that the user can fix. The message says what to do. It is passed in parts if it names settings."""
+    """A problem that the user can fix. The message says how. Its parts become a Text, and may include settings."""
 
     def __init__(self, *parts: Part) -> None:
         super().__init__(*parts)

@@ -1,6 +1,7 @@
-"""Store files that only this user can have written, in folders that AdaCoder creates.
+"""Store files where other users can neither read nor write them.
 
-A file or a folder is opened first and checked then, so that nothing can replace it in between. Links are not followed.
+A file or folder is opened first, and its owner and mode are checked afterwards. So another user cannot replace it
+between the check and its use. Links are not followed.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class PrivateFolder:
-    """A folder that only this user can access.
+    """A folder that only this user can access: it has the mode 0700, and its files have 0600.
 
-    The folder has the mode 0700, and its files have 0600. Methods raise OSError if a mode or an owner is different.
+    Methods raise OSError if a file or folder has another owner, or is accessible to others.
     """
 
     def __init__(self, around: Path, *names: str) -> None:
-        """`around` is a folder of the user. AdaCoder creates nested folders with these `names` in it."""
+        """The folder is `around/NAME/NAME/…` with these `names`. `around` belongs to the user, such as `~/.cache`."""
         self._around = around
         self._names = names
 
@@ -34,7 +35,7 @@ class PrivateFolder:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             with open(os.open(name, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123  # relative to an open folder
                 found = os.fstat(file.fileno())
-                # A file that was just replaced has a link count of 0.
+                # The link count is 0 if the file has just been replaced, and above 1 if it has another name elsewhere.
                 if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or not _is_private(found):
                     raise PermissionError(f"{name} is not a file of this user alone")
                 return file.read(most)
@@ -74,7 +75,7 @@ class PrivateFolder:
             self._around.mkdir(0o700, parents=True, exist_ok=True)
         folder = os.open(self._around, flags)
         try:
-            # This fails under sudo, for example: files that root creates here would lock out the user.
+            # Under sudo, for example, the user's folder is not root's. Files of root in it would lock out the user.
             if os.fstat(folder).st_uid != os.geteuid():
                 raise PermissionError(f"{self._around} is another user's")
             for name in self._names:

@@ -1,7 +1,7 @@
 """Start programs, and wait for them.
 
-asyncio connects a new process in a task of its own. `asyncio.run` cancels all tasks at its end, and this one too. Then
-the start of the process, which was cancelled as well, waits for it forever. So `run` first lets every start finish.
+When asyncio starts a process, it connects the pipes in a second task, and the first task waits for the second. At its
+end, `asyncio.run` cancels both, and then the first task waits forever. So `run` first lets all starts finish.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import IO, TypeVar
 T = TypeVar("T")
 
 _starting: set[asyncio.Task[Process]] = set()
-"""Starts that are under way, in any event loop."""
+"""The tasks that are starting a process, in all event loops."""
 
 
 def run(work: Coroutine[object, object, T]) -> T:
-    """Do `work` as `asyncio.run` does, and end even if a program is just being started.
+    """Run `work` like `asyncio.run`, but end even if a program is being started at that moment.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
@@ -33,7 +33,7 @@ def run(work: Coroutine[object, object, T]) -> T:
             loop = runner.get_loop()
             try:
                 loop.run_until_complete(_all_started(loop))
-            except KeyboardInterrupt:  # A second Ctrl-C must not interrupt this, because the runner would wait forever.
+            except KeyboardInterrupt:  # Wait even after a second Ctrl-C, because the runner would wait forever.
                 loop.run_until_complete(_all_started(loop))
                 raise
 
@@ -44,7 +44,7 @@ async def _all_started(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]:
-    """Return a task for `start`, a call of `create_subprocess_exec`. The task must be shielded from cancellation."""
+    """Return a task for `start`, a call of `create_subprocess_exec`. Callers must await it with `asyncio.shield`."""
     task = asyncio.ensure_future(start)
     _starting.add(task)
     task.add_done_callback(_starting.discard)
@@ -52,10 +52,10 @@ def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]
 
 
 def _memory() -> IO[bytes]:
-    """Open a file for output. It is in memory if the system can do that, and has no name anywhere."""
+    """Open a file for a program's output. It has no name, and is in memory if the system supports that."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("output"), "w+b")
-    import tempfile  # not needed to answer `initialize`
+    import tempfile  # slow to import, and not needed to answer `initialize`
 
     return tempfile.TemporaryFile()
 
@@ -63,7 +63,7 @@ def _memory() -> IO[bytes]:
 async def output_of(*command: str, env: Mapping[str, str], cwd: Path, errors: bool = False) -> tuple[bytes, int]:
     """Run a program without input. Return its output and exit code. A cancellation kills the program.
 
-    With `errors`, the output contains standard error as well.
+    If `errors` is True, the output includes standard error.
 
     Raises:
         OSError: the program cannot be started.
@@ -77,7 +77,7 @@ async def output_of(*command: str, env: Mapping[str, str], cwd: Path, errors: bo
         try:
             code = await (await asyncio.shield(start)).wait()
         except asyncio.CancelledError:
-            with suppress(OSError):  # It may not have started, or it may have ended.
+            with suppress(OSError):  # The program may not have started, or may already have ended.
                 process = await start
                 process.kill()
                 await process.wait()

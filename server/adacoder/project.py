@@ -16,37 +16,37 @@ from adacoder.privacy.access import leads_out
 from adacoder.pytext import starts_logical_line
 
 BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-"""A folder with any of these files can be installed."""
+"""Files that make a folder installable with pip."""
 MARKS = (*BUILD_FILES, ".git")
-"""A folder with any of these entries is a project."""
+"""Entries that mark a folder as a project. Any of them is enough."""
 FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
-"""Names of folders with installed or generated files. These folders are not searched for secrets, so no other names
-belong here.
+"""Names of folders with installed or generated files. They are not searched for secrets, so folders that may have the
+user's own files must not be listed here.
 """
 _OUTPUT = frozenset({"venv", "build", "dist"})
-"""Names of folders that tools create. If such a folder is a package, it belongs to the project."""
+"""Names of folders that tools usually create. Such a folder is the project's own if it has an `__init__.py`."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
-"""Names of folders without the project's own code. Hidden folders and environments are also skipped."""
+"""Names of folders without the project's own code."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
 """Maximum number of folders listed by `nearest_files`."""
 _MOST_COUNTED = 20_000
-"""Maximum number of entries that are examined to count the Python files of a skipped folder."""
+"""Maximum number of entries to examine when the Python files in a skipped folder are counted."""
 _RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The project of a Target at the time of a request."""
+    """The workspace of a request, with the texts of its open files."""
 
     folder: Path
     """The workspace folder, as an absolute path."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Whole texts of open files, by path. They may differ from the files on disk."""
+    """The texts of files that are open in the editor, by path. They replace the texts on disk."""
 
 
 def project_around(folder: Path) -> Path | None:
-    """Return the nearest folder at or above `folder` that has any of the `MARKS`; None if no folder has."""
+    """Return the nearest folder at or above `folder` that has any of the `MARKS`; None if there is none."""
     return next(filter(_is_project, (folder, *folder.parents)), None)
 
 
@@ -58,16 +58,16 @@ def folder_of(path: Path, text: str) -> Path:
     found = project_around(path.parent)
     if found is None:
         return module_of(path, text, Path(path.anchor)).root
-    # If the path leaves an outer project through a link, that project is returned, and the file counts as outside of
-    # it. Users can name the file by its real path instead.
+    # If a link on the path leads out of an outer project, return the outer project, so that the file counts as outside.
+    # Users can name the file by its real path instead.
     above = [folder for folder in found.parents if _is_project(folder) and not is_wide(folder)]
     return next((folder for folder in above if leads_out(found, folder)), found)
 
 
 def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
-    """Return the nearest entry named pyproject.toml at or above `folder`.
+    """Return the nearest entry named pyproject.toml at or above `folder`, but not above `top`; None if there is none.
 
-    The search ends at `top`. The entry need not be a regular file. Return None if nothing is found.
+    The entry may be something else than a regular file.
     """
     folders = [folder, *folder.parents]
     if top in folders:
@@ -77,7 +77,7 @@ def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A link, or a folder with Python files, that a run over a project leaves out."""
+    """A file, link or folder that `python_files` leaves out."""
 
     path: Path
     why: str
@@ -94,10 +94,14 @@ def python_files(
 ) -> Iterator[Path]:
     """Yield the project's own Python files below `folder`, depth first and sorted in each folder.
 
-    Links and folders that are hidden, installed, vendored or built are skipped. `skip` receives each skipped link, and
-    each skipped folder with Python files. `tell` receives a message for each unreadable folder. Each listed folder is
-    added to `seen`, and folders in `seen` are not listed again. Once `seen` has `most` folders, no more folders are
-    listed.
+    Links are skipped, and so are folders that are hidden, installed, vendored or built.
+
+    Args:
+        folder: the folder to search.
+        tell: receives a message for each folder that cannot be read.
+        skip: receives the skipped entries that are, or may have, Python files.
+        seen: folders to leave out. Each folder that is searched is added.
+        most: the search ends when `seen` has this number of folders.
     """
     seen = set() if seen is None else seen
     pending = [iter([(folder, True)])]  # folders can be nested more deeply than generators
@@ -116,9 +120,9 @@ def python_files(
 
 
 def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
-    """Yield the Python files of `workspace` except `own`, beginning with the folder of `own`.
+    """Yield the Python files of `workspace` except `own`: first from the folder of `own`, then from each parent folder.
 
-    The files of each parent folder follow. The number of folders is limited.
+    At most `_MOST_FOLDERS` folders are searched.
     """
     seen = set[Path]()
     for top in [folder for folder in own.parents if folder.is_relative_to(workspace)] or [own.parent]:
@@ -154,7 +158,7 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
-    """Return a description of a skipped entry; None if no Python file is skipped."""
+    """Return a description of a skipped entry; None if it has no Python file, so that there is nothing to report."""
     is_python = path.suffix == ".py"
     if is_link:
         return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise
@@ -188,10 +192,10 @@ def _count(top: Path) -> tuple[int, bool]:
 
 
 def is_wide(folder: Path) -> bool:
-    """Return whether a folder is too wide to be one project.
+    """Return whether a folder is too wide to be one project, even if it has a marker file.
 
-    Such folders are the home folder, the folders in it that programs share, the folder for temporary files, and all
-    parents of these.
+    That holds for the home folder, for its folders that programs share, such as `.config`, for the folder of temporary
+    files, and for all their parents.
     """
     shared = (*(home() / name for name in (".local/share", ".config", ".cache")), _temporary())
     folder = Path(os.path.realpath(folder))
@@ -213,8 +217,8 @@ def _temporary() -> Path | None:
 def module_of(path: Path, text: str, workspace: Path) -> Module:
     """Return the name under which the file at `path` is imported, and the directory from which it is imported.
 
-    Directories with an `__init__.py` are packages. If a relative import in the text has more dots than that
-    allows, parent directories without an `__init__.py` count as packages too, up to the workspace.
+    Directories with an `__init__.py` are packages. Further parent directories, up to the workspace, count as packages
+    if the relative imports in `text` have too many dots otherwise.
     """
     path, workspace = path.absolute(), workspace.absolute()
     folder = path.parent
@@ -239,7 +243,7 @@ def _depth(folder: Path, root: Path) -> int:
 
 
 def _levels(text: str, at_least: int) -> int:
-    """Return the number of packages, at least `at_least`, that must enclose `text` for its relative imports."""
+    """Return the number of enclosing packages that the relative imports in `text` need; `at_least` if fewer."""
     imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
     deeper = (match for match in imports if len(match["dots"]) > at_least)
     # An import in a string does not start a logical line, so it does not count.
@@ -247,10 +251,10 @@ def _levels(text: str, at_least: int) -> int:
 
 
 def _importable(stem: str, folder: Path) -> str:
-    """Return `stem` if it is a module name, else a similar name that no file in `folder` has.
+    """Return `stem` if it is a valid module name, else a similar name that no file in `folder` has.
 
-    For example, `my-script` becomes `my_script`. `__main__` is also renamed, because under its own name the module
-    would act as a program.
+    For example, `my-script` becomes `my_script`. `__main__` also gets another name, because a module with the name
+    `__main__` runs as a program.
     """
     if stem.isidentifier() and stem != "__main__":
         return stem

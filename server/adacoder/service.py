@@ -1,6 +1,6 @@
-"""Run requests. A request takes a Task and returns an Outcome with Edits.
+"""Run requests, for the command line and the language server. A request takes a Task and returns an Outcome.
 
-Only this module combines models, sandbox, agents and strategies. The command line and the language server use it.
+Only this module combines models, sandbox, agents and strategies.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ from adacoder.task import Mode, Task, current
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
 
 _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcome]]
-"""A function that works on a task with one model. The number limits the rounds after the first; None for no limit."""
+"""Works on a task with one model. The number limits the rounds after the first round; None means no limit."""
 
 
 _ANOTHER = 0.8
-"""Temperature of a second program."""
+"""Sampling temperature for a second program, which should differ from the first."""
 _WORTH_A_WORD = 20
-"""Smallest number of model calls for which the cost of a request is announced."""
+"""A request announces its cost in advance if it may need at least this number of model calls."""
 
 
 class Service(Checks):
-    """Runs requests. It keeps a `Session` of models and the state of Checks for later requests."""
+    """Runs requests. The `Session` of models and the warm processes stay open for later requests."""
 
     def __init__(self, open_model: OpenModel = open_model, session: Session | None = None) -> None:
-        """`open_model` opens a model by name. Tests pass their own."""
+        """`open_model` opens a model by name. Tests pass their own function."""
         super().__init__()
         self._open_model = open_model
         self.session = session or Session()
@@ -81,7 +81,7 @@ class Service(Checks):
         return most_rounds(mode, settings)
 
     async def perform(self, mode: Mode, task: Task) -> Outcome:
-        """Perform a task in `mode`, by `check`, `suggest` or `run`."""
+        """Perform a task in `mode`. This calls `check`, `suggest` or `run`."""
         match mode:
             case Mode.CHECK:
                 return await self.check(task, covers=True)
@@ -92,18 +92,21 @@ class Service(Checks):
         return _different(outcome, task.others) if mode is Mode.ANOTHER else outcome
 
     async def run(self, task: Task) -> Outcome:
-        """Run the strategy, from `task.start` if there is one. With that and `max_iterations` 0, no model is called."""
+        """Run the strategy, starting with the candidate `task.start` if it is given.
+
+        In that case, no model is asked if `max_iterations` is 0.
+        """
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
         return replace(outcome, strategy=task.settings.strategy)
 
     async def recheck(self, task: Task) -> Outcome:
-        """Evaluate the candidate `task.start` once more, because the text has changed since it was written."""
+        """Evaluate the candidate `task.start` in a text that has changed since the candidate was written."""
         task.journal.begin_round()
         return await self._outcome(task, self._evaluate)
 
     async def compared(self, task: Task, outcome: Outcome) -> Outcome:
-        """Add how a verified body differs from the body before, if the two can be compared."""
+        """Add the differences between a verified function and its previous version, if the two can be compared."""
         if outcome.status is Status.VERIFIED and outcome.edits and not task.target.is_stub:
             with suppress(AdaCoderError):
                 now = replace(task, target=_located(outcome, task))
@@ -111,7 +114,7 @@ class Service(Checks):
         return outcome
 
     async def cross_checked(self, task: Task, outcome: Outcome) -> Outcome:
-        """Compare a verified program with a second one, which the next model of the ladder writes, or the same model.
+        """Compare a verified program with a second program, by the next model of the ladder or else the last one.
 
         The second program never changes the status, because only the user knows which of two outputs is right.
         """
@@ -140,11 +143,10 @@ class Service(Checks):
         return replace(outcome, cross_check=checked, steps=task.journal.steps, seconds=task.journal.seconds)
 
     async def suggest(self, task: Task) -> Outcome:
-        """Let a model suggest examples for the docstring.
+        """Let a model suggest examples, and return edits that add them to the docstring.
 
-        The best possible Outcome is `unverified`, with Edits that add the examples.
-
-        Each suggested example must run the function. If the function is already written, the example must also pass.
+        Examples that do not run the function are dropped. If it is already written, failing examples are also dropped.
+        The best possible status is `unverified`.
         """
         task.journal.begin_round()
         return await self._outcome(
@@ -152,7 +154,7 @@ class Service(Checks):
         )
 
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
-        """Do `work` with the examples of the target's class. Only an AdaCoderError becomes an Outcome."""
+        """Call `work` with the examples of the target's class added. Turn an AdaCoderError into an Outcome."""
         try:
             await asyncio.to_thread(task.require_access)
             evaluator = await self._evaluator(task)
@@ -180,9 +182,7 @@ class Service(Checks):
         return conclude(task.target, attempt, task.journal.round)
 
     async def _climb(self, work: _OfModel, rungs: Iterable[tuple[str | None, int | None]], task: Task) -> Outcome:
-        """Do `work` with each model of the ladder in turn.
-
-        Stop when an Outcome has edits, or when no other model can help.
+        """Call `work` with each model of the ladder in turn, until an Outcome has edits or no other model can help.
 
         Return the Outcome that got furthest, with the name of its model.
         """
@@ -210,7 +210,7 @@ class Service(Checks):
         return replace(best, rounds=task.journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
     async def _model(self, name: str | None, number: int, task: Task) -> LeasedModel:
-        """Return the model `name`, which has the 1-based `number` in the ladder."""
+        """Return the model `name`. `number` is its 1-based position in the ladder."""
         python = (await self._interpreter(task)).path
         about = partial(About, task.target, task.start, task.settings, task.project.folder, python, shareable, number)
         return LeasedModel(name, task.settings, self.session, task.journal, about, self._open_model)
@@ -292,7 +292,7 @@ def _conversation(
 
 
 def _place(model: str | None, models: tuple[str, ...]) -> int:
-    """Return the index in `models` of the model that wrote a program, or -1. Names there may lack their kind."""
+    """Return the index of `model` in `models`; -1 if there is none. Items may lack the prefix, such as `ollama:`."""
     names = (model, model and model.partition(":")[2])
     return next((number for number, name in enumerate(models) if name in names), -1)
 
@@ -301,19 +301,19 @@ def _located(outcome: Outcome, task: Task) -> Target:
     """Return the target of `task` with the candidate of `outcome` in place.
 
     Raises:
-        TargetError: the text does not have it.
+        TargetError: the edited text does not have the target.
     """
     text = apply_edits(outcome.target.text, outcome.edits)
     return locate(text, task.target.module.path, task.project.folder, qualname=task.target.qualname)
 
 
 def from_reply(text: str, target: Target) -> Candidate:
-    """Return the Candidate in a reply from any source."""
+    """Return the Candidate in `text`, the reply of a model that AdaCoder did not ask."""
     return extract(Reply(text), target)
 
 
 def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
-    """Return `outcome`, or a failed Outcome if its candidate is already in the text or among `others`."""
+    """Return `outcome`, but as failed if its candidate is already in the text or among `others`."""
     candidate = outcome.candidate
     if candidate is None or not (outcome.stands or any(candidate.function == other.function for other in others)):
         return outcome
@@ -322,5 +322,5 @@ def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:
-    """Return a rank of how far an Outcome got. For suggested examples, it only says whether there are any."""
+    """Return a rank: greater if the Outcome got further. For suggested examples, it only says if there are any."""
     return outcome.verdict.reach if outcome.verdict else (bool(outcome.edits),)

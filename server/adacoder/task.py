@@ -21,11 +21,11 @@ class Mode(StrEnum):
     GENERATE = "generate"
     """Write the function."""
     FIX = "fix"
-    """Start from a candidate. Ask a model only if no rule fixes it."""
+    """Fix a candidate by rules, else by a model."""
     CHECK = "check"
     """Only run the examples."""
     REPAIR = "repair"
-    """Start from a candidate. Fix it only by rules."""
+    """Fix a candidate only by rules, without a model."""
     ANOTHER = "another"
     """Write a version that differs from all earlier ones."""
     SUGGEST_EXAMPLES = "suggestExamples"
@@ -34,7 +34,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One request: a function, its first candidate, and the settings, project and journal of the work."""
+    """One request: the target function, an optional first candidate, and the settings, the project and the journal."""
 
     target: Target
     settings: Settings
@@ -43,16 +43,16 @@ class Task:
     start: Candidate | None = None
     """The first candidate. If None, a model writes it."""
     others: tuple[Candidate, ...] = ()
-    """Earlier candidates. The model is asked for a candidate that differs from them."""
+    """Earlier candidates. The model is asked for a different one."""
 
     def in_mode(self, mode: Mode) -> Task:
-        """Return this task, adapted to `mode`.
+        """Return this task with the settings and candidates that `mode` needs.
 
-        Fixing and repairing start from the current function, unless `start` is given. For `Mode.ANOTHER` the candidate
-        must differ from the current function.
+        `FIX` and `REPAIR` start from the current function unless `start` is given. `ANOTHER` adds the current function
+        to `others`.
         """
         settings = self.settings
-        if mode is Mode.REPAIR:  # a repair needs only rules, and the default workflow has them
+        if mode is Mode.REPAIR:  # without iterations, the default strategy only tries the repair rules
             settings = replace(settings, max_iterations=0, strategy=Settings().strategy)
         if mode is Mode.ANOTHER and not self.target.is_stub:
             return replace(self, others=(current(self.target), *self.others))
@@ -60,7 +60,7 @@ class Task:
         return replace(self, settings=settings, start=current(self.target) if begins else self.start)
 
     def access(self, *others: Path) -> Access:
-        """Return the access that this task has to files, including files in the folders `others`."""
+        """Return the access that this task has to files: to its workspace, and to the folders `others`."""
         return Access.around(self.target.module, self.project.folder, self.settings.wishes, *others)
 
     def require_access(self) -> None:
@@ -68,11 +68,11 @@ class Task:
         self.access().require(self.target.module.path)
 
     def overlays(self, *others: Path) -> Mapping[Path, str]:
-        """Return the texts of the open files that this task may read. An open private file stays private."""
+        """Return the texts of the open files that this task may read. Private files are left out, even if open."""
         allowed = self.access(*others)
         return {path: text for path, text in self.project.overlays.items() if allowed.refusal(path) is None}
 
 
 def current(target: Target) -> Candidate:
-    """Return the function that is now in the text, as a Candidate."""
+    """Return the target function as it is now in the text, as a Candidate."""
     return Candidate(function=dedent(normalize(target.source)))

@@ -1,8 +1,7 @@
-"""Traces: the lines of the target that an Example executed. Models and people read them, but no verdict depends on
-them.
+"""Traces: the lines of the target that an Example executed, for models and people to read.
 
-The process of the traced code reports the trace, so hostile code can report anything. Only its form and size are
-checked.
+The process that runs the traced code reports the trace. Hostile code can forge it, so no verdict depends on traces, and
+only their form and size are checked.
 """
 
 from __future__ import annotations
@@ -14,22 +13,22 @@ from adacoder.domain import SourceLine
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """An entry of a trace: a line of the target just before it ran, or how it ended or interrupted its call."""
+    """An entry of a trace: a line of the target before it ran, or a line that returned, yielded or raised."""
 
     call: int
-    """1-based number of the call. The calls of the target's code are numbered in the order in which they began. Nested
-    functions, comprehensions and recursive calls have their own numbers. A generator that continues keeps its number.
+    """1-based number of the call of the target's code, in the order in which the calls began. Nested functions,
+    comprehensions and recursive calls have their own numbers. A resumed generator keeps its number.
     """
     line: int
-    """1-based line in the module's text with the candidate in place, as in `Reached`."""
+    """1-based line in the module with the candidate in place."""
     values: tuple[tuple[str, str], ...] = ()
-    """Name and representation of each local that is new or changed since the call's previous entry. The first entry of
-    a call has the call's arguments. The changes that a line makes appear in the next entry.
+    """Name and `repr` of each local that is new or changed since the call's previous entry. The first entry of a call
+    has the arguments. The changes that a line makes are in the next entry.
     """
     gave: str = ""
-    """Representation of the value that the line returned or yielded; empty if it did neither."""
+    """The `repr` of the value that the line returned or yielded; empty if it did neither."""
     raised: str = ""
-    """The exception that the line, or a call in it, raised; empty if there was none."""
+    """The exception that the line or a call in it raised; empty if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +41,12 @@ class Trace:
     left_out: int = 0
     """Number of omitted entries between `first` and `last`."""
     ended: bool = False
-    """True if the trace reaches the end of the Example. It stops earlier if the Example runs too long, if the process
-    ends, or if the code sets its own tracer or reaches the recursion limit.
+    """True if the trace reaches the end of the Example. A trace stops earlier if the Example runs too long or ends its
+    process, sets a tracer of its own, or reaches the recursion limit.
     """
 
     code: tuple[SourceLine, ...] = ()
-    """The function's lines."""
+    """The lines of the target's code."""
 
     @property
     def executed(self) -> tuple[Executed, ...]:

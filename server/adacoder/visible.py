@@ -1,7 +1,7 @@
 """Make text visible: replace control and format characters by escapes.
 
-Almost every message may contain text from candidates, models, servers or repositories. So messages are escaped where
-they leave the program: in `Visible`, `cli/screen.py` and `lsp/connection/display.py`.
+Almost any message may contain foreign text, from a model or a repository, which must not control the terminal. So all
+messages are escaped where they leave the program: in `Visible`, `cli/screen.py` and `lsp/connection/display.py`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,17 @@ from functools import lru_cache
 from typing import TextIO
 
 _UNUSUAL = re.compile("[^\t\n -~\xa1-\xac\xae-\u05ff\u2e80-\ud7ff]")
-"""Characters to examine: all invisible characters, and some visible ones."""
+"""Characters that `_seen` has to examine: all invisible characters, and some visible ones."""
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories of control and format characters, surrogates, and line and paragraph separators."""
+"""Unicode categories to escape: control and format characters, surrogates, and line and paragraph separators."""
 _JOINERS = "\u200c\u200d"
-"""Zero-width joiners. Persian words and some emoji need them."""
+"""Format characters that are not escaped, because Persian words and some emoji need them."""
 _LINK = re.compile(r"\](?=\()|<(?=[A-Za-z][\w+.-]*:)")
 """The beginning of a link in Markdown."""
 _LONGEST = 1000
-"""Maximum number of characters in a text for a line or a box of an editor. An editor computes the layout of the whole
-text, even if it is very long.
-"""
+"""Maximum number of characters in a message for an editor, because editors lay out the whole text, however long."""
 _END = 300
-"""Number of characters to keep at the end of a longer text. Summaries have their evidence there."""
+"""Number of characters to keep at the end of a longer text, because summaries have their evidence there."""
 
 
 def visible(text: str) -> str:
@@ -59,7 +57,7 @@ def _shortened(text: str) -> str:
 
 
 class Visible:
-    """A text stream that makes all characters visible. Otherwise it acts like the stream that it wraps."""
+    """A text stream that escapes all text written to it. Otherwise it acts like the stream that it wraps."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

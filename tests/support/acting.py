@@ -1,4 +1,4 @@
-"""A model that answers in every role of every strategy. It recognises the role by the prompt."""
+"""A scripted model for all strategies. It recognises each role by its prompt, and answers in the right form."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ PLAN = "1. Look at the arguments.\n2. Work out the result.\n3. Return it."
 
 
 class Actor(ScriptedModel):
-    """A model that writes the given functions, and gives an answer of the right form in every other role."""
+    """A model that writes the given functions, and answers in the right form in all other roles."""
 
     def __init__(self, writes: Callable[[int], str], *, tests: str = "", accepts: bool = True, score: int = 4) -> None:
-        """`writes` returns the reply to the n-th request for the function, counted from 1.
+        """`writes(n)` returns the reply to the n-th request for the function, counted from 1.
 
-        `tests` is the reply to a request for tests. `accepts` and `score` are the answers when code is judged.
+        `tests` is the reply to a request for tests. `accepts` and `score` are the answers to requests to judge code.
         """
         super().__init__(then=lambda ask: Reply(self._answer(ask.messages[-1].content), Tokens(10, 5)))
         self._writes = writes

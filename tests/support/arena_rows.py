@@ -28,13 +28,13 @@ _ROW = Row(
 
 
 def row(task: int = 0, *, right: bool | None = True, **changed: object) -> Row:
-    """Return a row of task number `task`. It is verified if it is right, else failed."""
+    """Return a row for task number `task`. Its status is `verified` if it is right, else `failed`."""
     status = "verified" if right else "failed"
     return replace(_ROW, **{"task": f"T/{task}", "right": right, "status": status, **changed})  # type: ignore[arg-type]
 
 
 def column(strategy: str, words: str, **changed: object) -> list[Row]:
-    """Return one row for each sign: `+` verified and right, `-` failed, `!` verified but wrong, `?` a failed server."""
+    """Return a row for each sign of `words`: `+` right, `-` failed, `!` verified but wrong, `?` a server failed."""
     meanings: dict[str, dict[str, object]] = {
         "+": {},
         "-": {"right": False},
@@ -50,12 +50,12 @@ def column(strategy: str, words: str, **changed: object) -> list[Row]:
 def attempt(
     number: int, *, right: bool | None = False, failure: str | None = "wrong_output", **more: object
 ) -> RowAttempt:
-    """Return an attempt of round `number`. By default, the shown examples fail."""
+    """Return the attempt of round `number`. By default, the examples of the docstring fail."""
     examples = (2, 2) if failure is None else (0, 2)
     made = RowAttempt(number, number, "programming_assistant", failure, examples, right)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
 def designed(count: int, right: int, covered: float, by_first: float | None = None) -> DesignedTests:
-    """Return designed tests with their results on the canonical solution."""
+    """Return the results of `count` designed tests, of which the canonical solution passes `right`."""
     return DesignedTests(count, right, covered, by_first)

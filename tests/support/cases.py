@@ -1,4 +1,4 @@
-"""Cases in TOML files. `NAME.toml` belongs to `test_NAME.py`. Its texts are diffs, or their lines have a margin."""
+"""Read test cases from TOML files. `NAME.toml` has the cases of `test_NAME.py`."""
 
 from __future__ import annotations
 
@@ -9,28 +9,25 @@ from typing import Any
 
 
 def tables(test: str) -> dict[str, Any]:
-    """Return the tables of the TOML file that belongs to the file `test`."""
+    """Return the tables of the TOML file that belongs to `test`, the path of a test module."""
     path = Path(test)
     return tomllib.loads(path.with_name(f"{path.stem.removeprefix('test_')}.toml").read_text("utf-8"))
 
 
 def before_and_after(diff: str) -> tuple[str, str]:
-    """Return the two texts of a diff.
-
-    Each line follows a sign and a space. Only the first text has the lines with `-`, only the second those with `+`.
-    """
+    """Return the texts before and after a diff. Each line of the diff begins with a space, `-` or `+`, then a space."""
     before, after = ("\n".join(line[2:] for line in diff.split("\n") if line[:1] != sign) for sign in "+-")
     return before, after
 
 
 def with_margin(text: str) -> list[tuple[str, str]]:
-    """Return the margin of each line, and the line that follows it. ` | ` separates the two."""
+    """Split each line of `text` at the first `|` into a note, which is stripped, and the line itself."""
     halves = (line.partition("|") for line in text.split("\n"))
     return [(margin.strip(), line[1:]) for margin, _, line in halves]
 
 
 def parts(candidate: str, name: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return a candidate's function, its imports, and its other definitions."""
+    """Split the code of a candidate into the function `name`, the imports, and the other definitions."""
     lines = candidate.splitlines()
     function, imports, definitions = "", list[str](), list[str]()
     for node in ast.parse(candidate).body:

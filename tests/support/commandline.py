@@ -1,4 +1,4 @@
-"""Helpers of the command line's tests. They run it in this process, and have files to run it on."""
+"""Run the command line in the tests' process, on small files."""
 
 from __future__ import annotations
 
@@ -34,13 +34,11 @@ GOOD_REPLY = f"```python\ndef hypotenuse(a, b):\n{BODY}```\n"
 WRONG_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```\n"
 PLAN = "1. Square both sides.\n2. Take the root of the sum."
 HEEDING = ("env", "--default-signal=INT")
-"""Prefix of a command that Ctrl-C must end. Without this prefix, a background process would ignore the signal."""
+"""Prefix of a command that a test ends with SIGINT. Without it, a process in the background may ignore the signal."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """The result of a command."""
-
     code: int
     out: str
     err: str
@@ -57,7 +55,7 @@ class Ran:
 
 @dataclass
 class Desk:
-    """A workspace, and a command line that runs in this process."""
+    """A workspace with a command line that runs in the tests' process."""
 
     folder: Path
     capsys: pytest.CaptureFixture[str]
@@ -76,7 +74,7 @@ class Desk:
 
 
 def new_desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
-    """Create the desk for the fixture `desk`."""
+    """Create a Desk in `tmp_path`, without a model server."""
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # No server answers at this address.

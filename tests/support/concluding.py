@@ -1,4 +1,4 @@
-"""A helper of the tests of `verified`. It returns the outcome for a function in a user's module."""
+"""Evaluate a function in a module and return its Outcome, for tests of the status `verified`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def concluded(
     reply: str | None = None,
     overlays: Mapping[Path, str] | None = None,
 ) -> Outcome:
-    """Return the outcome of a request for the function `of` in a file. If `reply` is given, it replaces the function.
+    """Write `text` to `file`, evaluate its function `of`, or else `reply` in its place, and return the Outcome.
 
     `overlays` has the texts of other files that are open but not saved.
     """

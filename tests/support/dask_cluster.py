@@ -1,4 +1,4 @@
-"""A Dask cluster of real processes, a model server whose answer depends on the seed, and `adacoder arena` with both."""
+"""Run `adacoder arena` on a Dask cluster of real processes, with a stand-in of a model server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.standins.openai import StandIn
 from support.standins.server import PATIENCE, Script
 
 LONG = 10 * PATIENCE
-"""Timeout in seconds. Even on a busy machine, several processes can start in this time."""
+"""Timeout in seconds, long enough to start several processes on a busy machine."""
 CANARY = "canary_4e51bd"
 SAMPLES = 6
 NAMES = ("double", "triple")
@@ -36,17 +36,17 @@ TASKS = [
 CELLS = SAMPLES * len(TASKS)
 _RIGHT = "```python\ndef double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n```\n"
 _WRONG = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    return x + 4\n```\n"
-"""A wrong reply. It passes the shown examples."""
+"""A wrong reply that passes the examples in the docstrings, but not the hidden tests."""
 
 
 def by_seed(body: Mapping[str, Any]) -> Script:
-    """Return a reply. It is right if the seed is even."""
+    """Return the reply of the model server, which is right if the request's seed is even."""
     return Script(_WRONG if body["seed"] % 2 else _RIGHT, load=0.1)
 
 
 @dataclass
 class DaskCluster:
-    """A scheduler and workers, in the background."""
+    """A Dask scheduler and workers, as processes in the background."""
 
     folder: Path
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class DaskCluster:
     """Environment variables for the cluster's processes, in addition to those of this process."""
 
     def schedule(self, *more: str, before: str = "") -> None:
-        """Start the scheduler. Its process first runs the code `before`."""
+        """Start the scheduler, in a process that first runs the code `before`."""
         file = self.folder / "scheduler.json"
         file.unlink(missing_ok=True)
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
@@ -64,13 +64,13 @@ class DaskCluster:
         self.address = json.loads(file.read_text())["address"]
 
     def work(self, name: str, *options: str, before: str = "") -> None:
-        """Start a worker, and wait until it has joined the cluster. Its process first runs the code `before`."""
+        """Start a worker in a process that first runs the code `before`. Wait until it has joined the cluster."""
         fixed = ("worker", self.address, "--no-dashboard", "--no-nanny", "--name", name)
         self._start(name, before, *fixed, *options)
         until(lambda: b"Registered to" in (self.folder / f"{name}.log").read_bytes())
 
     def kill(self, name: str) -> None:
-        """Kill a process of the cluster by SIGKILL."""
+        """Send SIGKILL to a process of the cluster."""
         process = self.running.pop(name)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -101,11 +101,11 @@ class Site:
 
     @property
     def count(self) -> int:
-        """The number of rows."""
+        """The number of rows in the file of rows."""
         return self.rows.read_bytes().count(b"\n") if self.rows.exists() else 0
 
     def start(self, *options: str, rows: str = "rows.jsonl", before: str = "") -> Run:
-        """Start a run of the arena. Its process first runs the code `before`."""
+        """Start the arena, in a process that first runs the code `before`."""
         model = ("--model", "openai:qwen2.5-coder:7b", "--base-url", self.server.host)
         fixed = ("--samples", str(SAMPLES), "--seed", "0", "--strategy", "direct", "--rows", rows)
         program = f"{before}\nfrom adacoder.__main__ import main\nraise SystemExit(main())"
@@ -116,18 +116,16 @@ class Site:
         )
 
     def on_cluster(self, *options: str, before: str = "") -> Run:
-        """Start a run of the arena on the cluster."""
+        """Start the arena with its cells on the cluster."""
         return self.start("--dask", self.cluster.address, *options, before=before)
 
 
 @dataclass
 class Run:
-    """A run of the arena."""
-
     process: subprocess.Popen[bytes]
 
     def end(self) -> tuple[int, list[str]]:
-        """Wait until the process has ended. Return its exit code and its lines on stderr."""
+        """Wait for the end of the process. Return its exit code and its lines on stderr."""
         try:
             _, said = self.process.communicate(timeout=LONG)
         except subprocess.TimeoutExpired:
@@ -139,7 +137,7 @@ class Run:
 
 @contextmanager
 def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
-    """Create a site with a scheduler and no workers. If `starts` is False, the test has to start the scheduler."""
+    """Create a site with a scheduler and no workers, or without a scheduler if `starts` is False."""
     (folder / "tasks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in TASKS))
     cluster = DaskCluster(folder)
     with StandIn(by_seed).in_thread() as server:
@@ -153,7 +151,6 @@ def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until a condition holds."""
     end = time.monotonic() + LONG
     while not holds():
         assert time.monotonic() < end, "it never came"

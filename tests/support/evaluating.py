@@ -1,4 +1,4 @@
-"""Helpers of the sandbox's tests. They make a workspace on disk, and evaluate a function in it."""
+"""Evaluate functions in a workspace on disk, for the tests of the sandbox."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder of files. The text of a module may differ from the file on disk."""
+    """A folder of files, in whose modules functions can be evaluated."""
 
     folder: Path
     least: Level = Level.SEATBELT
-    """The weakest isolation to accept. The strongest isolation that works here is used."""
+    """The weakest isolation to accept. The strongest one that works here, up to `best`, is used."""
     interpreter: Interpreter | None = None
     best: Level = Level.FULL
     templates: TemplatePool | None = None
@@ -125,7 +125,7 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
 
 
 def other_pythons() -> list[Path]:
-    """Return other versions of Python from 3.8 on. They are on PATH, or next to the Python that runs the tests."""
+    """Return the executables of other Python versions since 3.8: on PATH, or next to the Python of the tests."""
     found = {}
     folders = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep) if name]
     beside = sorted(Path(sys.base_prefix).parent.glob("*/bin"))
@@ -140,14 +140,14 @@ def other_pythons() -> list[Path]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds. If it never does, the test fails."""
+    """Wait until a condition holds. The test fails after 30 seconds."""
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110  # The condition is about other processes, which set no Event.
             await asyncio.sleep(0.01)
 
 
 async def until_called(name: str) -> None:
-    """Wait until a process that descends from this one has given itself a name, with PR_SET_NAME of prctl(2)."""
+    """Wait until a descendant of this process has named itself `name`, with PR_SET_NAME of prctl(2)."""
 
     def is_there() -> bool:
         parents = dict(_parents())
@@ -178,10 +178,7 @@ def threads_of(pid: int) -> int:
 
 
 def processes_in(folder: Path) -> list[int]:
-    """Return the processes that belong to `folder`, and all their descendants.
-
-    They work in the folder, or run in a sandbox that shows it.
-    """
+    """Return the processes that work in `folder` or in a sandbox that shows it, and all their descendants."""
     parents: dict[int, int] = {}
     found: set[int] = set()
     for process in Path("/proc").glob("[0-9]*"):
@@ -215,7 +212,7 @@ async def traced(ws: Workspace, text: str, of: str = "f", timeout: float = 30) -
 
 
 def told(trace: Trace, text: str) -> list[str]:
-    """Return the lines of a trace in a readable form: the call, the code of the line, and the values that were new."""
+    """Format the entries of a trace: the number of the call, the code of the line, and the new values."""
     lines = dedent(text).splitlines()
     return [f"{each.call} {lines[each.line - 1].strip()}{_came(each)}" for each in trace.executed]
 

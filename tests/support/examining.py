@@ -1,4 +1,4 @@
-"""Helpers of the tests of `doctor`. They return all findings of an examination, or one of them."""
+"""Return all findings of `doctor`, or the finding with a given name."""
 
 from __future__ import annotations
 

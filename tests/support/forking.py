@@ -1,7 +1,7 @@
-"""Start language servers at once: as forks of a process that has imported the modules of a server.
+"""Start language servers quickly, as forks of a process that has already imported the modules of a server.
 
-Importing takes most of the CPU time of a server's start, and of its first job. A test of what is imported, or of how a
-server starts, starts a process in the usual way. A fork hides that a late import needs another one before it.
+Imports take most of the CPU time of a server's start and of its first job. Tests of imports, or of the start itself,
+must not use a fork, because it hides missing imports.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _AHEAD = (
     *("service", "strategies.agentcoder", "source.coverage", "source.memorised"),
     *("models.ollama_backend", "models.openai_backend", "models.http"),
 )
-"""Modules of the product, outside `adacoder.lsp`, that a server imports sooner or later."""
+"""Modules of AdaCoder outside `adacoder.lsp` that a server imports sooner or later."""
 _AHEAD_TOO = ("pygls.progress", "ollama", "httpcore", "anyio._backends._asyncio")
 _NUMBER = struct.Struct("!i")
 _MOST = 1 << 17
-"""Maximum size of a question in bytes."""
+"""Maximum size in bytes of a request to start a server."""
 
 
 class Forked:
-    """A forked server. It has the part of `asyncio.subprocess.Process` that the tests use."""
+    """A forked server, with the part of the interface of `asyncio.subprocess.Process` that the tests use."""
 
     pid: int
     _ending: asyncio.Task[int]
@@ -48,10 +48,7 @@ class Forked:
 
     @classmethod
     async def started(cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], limit: int) -> Self:
-        """Start the server that `command` would start.
-
-        `command` is `sys.executable`, then `-c CODE` or `-m MODULE`, then arguments.
-        """
+        """Start the server of `command`: `sys.executable`, then `-c CODE` or `-m MODULE`, then arguments."""
         pairs = [socket.socketpair() for _ in range(4)]
         question = json.dumps([command[1:], str(folder), dict(environment)])
         socket.send_fds(_parent(), [question.encode()], [theirs.fileno() for _, theirs in pairs])
@@ -71,7 +68,7 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         if not self._ending.done():
-            with suppress(ProcessLookupError):  # its end is not read yet
+            with suppress(ProcessLookupError):  # the process has ended, but its exit code is not read yet
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
@@ -89,7 +86,7 @@ class Forked:
 
 @cache
 def _parent() -> socket.socket:
-    """Start this file as a program, and return the connection to it. The program ends with this process."""
+    """Start this file as a program that ends with this process. Return the connection to the program."""
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen([sys.executable, "-P", __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()])
@@ -99,9 +96,9 @@ def _parent() -> socket.socket:
 
 
 def _main(asked: socket.socket) -> None:
-    """Import the modules. Then fork a server for each question.
+    """Import the modules. Then fork for each request that arrives at the socket `asked`.
 
-    Each server has a parent of its own, which reports the server's process id and its end.
+    Each fork starts a server in a fork of its own. It reports the server's process id, and later the exit code.
     """
     lsp = importlib.import_module("adacoder.lsp")
     own = (module.name for module in pkgutil.walk_packages(lsp.__path__, "adacoder.lsp."))
@@ -109,7 +106,7 @@ def _main(asked: socket.socket) -> None:
         importlib.import_module(name)
     importlib.import_module("lsprotocol.converters").get_converter()  # This resolves forward references.
     gc.freeze()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is only for the tests.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which ends this process.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The kernel reaps the children.
     while True:
         question, descriptors, _, _ = socket.recv_fds(asked, _MOST, 4)

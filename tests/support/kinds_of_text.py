@@ -1,4 +1,4 @@
-"""Texts of every kind that a module may contain, for measures of texts. Unlike real texts, each is of one kind only."""
+"""Texts for tests of estimated token counts, each of a single kind: code, prose, a language, numbers, …"""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _WRITTEN = {
 
 
 def _numbers() -> Mapping[str, str]:
-    """Return texts that consist of numbers, in the forms that occur in tables and examples."""
+    """Return texts of numbers, in the forms that occur in tables and examples."""
     numbers = [(7919 * number * number + 31) % 100_003 for number in range(1, 161)]
     return {
         "a list of numbers": f"[{', '.join(map(str, numbers))}]",
@@ -107,7 +107,7 @@ def _numbers() -> Mapping[str, str]:
 
 
 def _by_chance() -> Mapping[str, str]:
-    """Return random texts. No vocabulary has words for them."""
+    """Return random texts, whose parts are not words in a tokenizer's vocabulary."""
     seeds = [hashlib.sha256(bytes([number])).digest() for number in range(12)]
     return {
         "hexadecimal": "\n".join(seed.hex() for seed in seeds),
@@ -118,4 +118,3 @@ def _by_chance() -> Mapping[str, str]:
 
 
 KINDS: Mapping[str, str] = {name: text.strip(" ") for name, text in {**_WRITTEN, **_numbers(), **_by_chance()}.items()}
-"""The texts by kind."""

@@ -1,4 +1,4 @@
-"""Create environments as the usual tools lay them out, but without these tools and without the network."""
+"""Create Python environments and projects on disk as the usual tools do, without these tools and the network."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ import sys
 from pathlib import Path
 
 BASE_PYTHON = Path(vars(sys)["_base_executable"])
-"""The Python that `venv` makes environments from. It is read from `vars`, because typeshed lacks the name."""
+"""The Python that `venv` uses for new environments. `vars` is needed because typeshed lacks `sys._base_executable`."""
 EXECUTABLE = BASE_PYTHON.resolve()
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 PACKAGES = "dist-packages" if (Path(sys.base_prefix) / "lib/python3/dist-packages").is_dir() else "site-packages"
-"""The name of the folder for packages in an installation. It is different on Debian. In environments, it is always
-`site-packages`.
-"""
+"""Name of the folder for packages in the installed Python, which differs on Debian."""
 _LEFT_OUT = ("test", "tests", "idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip", "config-*", "__pycache__")
 
 
 def environment(folder: Path, executable: Path = EXECUTABLE, home: Path | None = None, version: str = VERSION) -> Path:
-    """Create a virtual environment at `folder`, as `venv` does. Return its folder for packages."""
+    """Create a virtual environment at `folder`, as `venv` does. Return its `site-packages`."""
     packages = folder / "lib" / version / "site-packages"
     packages.mkdir(parents=True)
     (folder / "bin").mkdir()
@@ -32,7 +30,7 @@ def environment(folder: Path, executable: Path = EXECUTABLE, home: Path | None =
 
 
 def configure(folder: Path, home: Path) -> None:
-    """Write the `pyvenv.cfg` of an environment."""
+    """Write the `pyvenv.cfg` of the environment at `folder`."""
     text = f"home = {home}\ninclude-system-site-packages = false\nversion = {sys.version.split()[0]}\n"
     (folder / "pyvenv.cfg").write_text(text, encoding="utf-8")
 
@@ -52,7 +50,7 @@ def installation(folder: Path) -> Path:
 
 
 def linked(source: Path, folder: Path, *, hard: bool) -> None:
-    """Link all files below `source` into new folders in `folder`."""
+    """Copy the folders below `source` to `folder`, with hard or symbolic links instead of the files."""
     for file in sorted(source.rglob("*")):
         place = folder / file.relative_to(source)
         if file.is_dir():
@@ -66,7 +64,7 @@ def linked(source: Path, folder: Path, *, hard: bool) -> None:
 
 
 def package(folder: Path, name: str = "installed") -> None:
-    """Create a package with a module, a data file, and the metadata that marks it as installed."""
+    """Create a package with a module, and with the metadata that marks it as installed."""
     (folder / name).mkdir(parents=True)
     (folder / name / "__init__.py").write_text("from .inner import ONE\n", encoding="utf-8")
     (folder / name / "inner.py").write_text("ONE = 1\n", encoding="utf-8")
@@ -75,7 +73,7 @@ def package(folder: Path, name: str = "installed") -> None:
 
 
 def project(folder: Path, name: str = "sibling", *, source: str = "") -> Path:
-    """Create another Python project with a package and a secret file. Return the folder of its modules."""
+    """Create a Python project with a package and a secret file. Return the folder of its modules."""
     (folder / source / name).mkdir(parents=True)
     (folder / source / name / "__init__.py").write_text("ONE = 1\n", encoding="utf-8")
     (folder / source / name / ".env").write_text("private", encoding="utf-8")
@@ -84,9 +82,9 @@ def project(folder: Path, name: str = "sibling", *, source: str = "") -> Path:
 
 
 def installed_in_place(packages: Path, folder: Path, name: str = "sibling", *, hook: bool) -> None:
-    """Install the project in `folder` in place, as pip and setuptools do.
+    """Install the project in `folder` in editable mode, as pip and setuptools do.
 
-    The `.pth` file adds an import hook if `hook` is True, and else the path of the project.
+    The `.pth` file installs an import hook if `hook` is True, else it adds the project's `src` to `sys.path`.
     """
     (packages / f"{name}-1.0.dist-info").mkdir()
     told = f'{{"url": "file://{folder}", "dir_info": {{"editable": true}}}}'

@@ -1,4 +1,4 @@
-"""Isolation levels in tests. By default, tests use the strongest level that works here."""
+"""Test parameters for isolation levels. Tests without them use the strongest level that works here."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ needs_full = pytest.mark.isolation(Level.FULL)
 FULL = pytest.param(Level.FULL, marks=needs_full, id=Level.FULL)
 LSM = pytest.param(Level.LSM, marks=pytest.mark.isolation(Level.LSM), id=Level.LSM)
 NONE = pytest.param(Level.NONE, id=Level.NONE)
-"""A test parameter. It has no mark, because code that runs unconfined needs no isolation."""
+"""Has no mark, because running code unconfined needs no isolation."""
 LEVELS = [FULL, LSM]
 
 
 def skip_what_needs_more(items: list[pytest.Item]) -> None:
-    """Skip tests that need an isolation level that does not work here.
-
-    A test can also need any level. It is skipped if no level works.
-    """
+    """Skip tests whose mark `isolation` needs a level that does not work here, or any level if none works."""
     for item in items:
         needed = [mark.args[0] if mark.args else None for mark in item.iter_markers("isolation")]
         missing = [level for level in needed if not _works(level)]

@@ -1,4 +1,4 @@
-"""Helpers of the tests of recorded conversations. They have a scripted model, and a conversation with it."""
+"""A scripted model and a conversation with it, for the tests of recordings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def files_in(folder: Path) -> list[str]:
 
 @contextmanager
 def room_for(size: int) -> Iterator[None]:
-    """In the `with` block, files can have at most `size` bytes, as on a disk that is nearly full."""
+    """Limit files to `size` bytes in the `with` block, as on a disk that is nearly full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -44,7 +44,7 @@ def room_for(size: int) -> Iterator[None]:
 def telling(
     replies: Iterable[Said] = (), window: Window | ModelError = WINDOW, name: str = "ollama:m"
 ) -> ScriptedModel:
-    """Return a scripted model. All replies that are given as texts have the same token counts."""
+    """Return a scripted model. Replies that are given as texts all have the same token counts."""
     counted = (Reply(each, Tokens(10, 5)) if isinstance(each, str) else each for each in replies)
     return ScriptedModel(*counted, window=window, name=name)
 

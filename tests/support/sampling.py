@@ -1,4 +1,4 @@
-"""Sample test parameters. The default run tries a sample, and `--all` tries every value."""
+"""Sample test parameters. A run of the tests tries a sample by default, and every value with `--all`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def sampled(values: Iterable[Any], sample: Collection[Any] | int) -> list[Any]:
-    """Return the values, as parameters of a test. Values outside the sample are marked as `rest`.
+    """Return `values` as test parameters, with the mark `rest` on those that are only tried with `--all`.
 
     `sample` has the values to try by default, or is a number n to try every n-th value.
     """

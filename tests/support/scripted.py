@@ -38,7 +38,7 @@ class Desk:
         self.clear()
 
     def clear(self) -> None:
-        """Reset the settings, the models and the session. Only the processes that run candidates stay."""
+        """Reset the settings, the models and the session, but keep the warm processes, which are slow to start."""
         self.model = ScriptedModel()
         self.opens: Callable[[str | None], ScriptedModel] = lambda model_id: self.model
         self.settings = Settings(models=("scripted",))

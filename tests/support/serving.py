@@ -1,4 +1,4 @@
-"""The kinds of model servers that have a stand-in, and helpers that open and ask their models."""
+"""The kinds of model servers with a stand-in, and functions that open and ask the stand-ins' models."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class ServerKind:
 
     kind: Kind
     prefix: str
-    """Prefix of the ids of its models."""
+    """Prefix of the models' ids, such as `ollama`."""
     stand_in: Callable[..., Any]
-    """A function that creates a `StandInServer` of this kind. It takes `replies` and the stand-in's own arguments."""
+    """Creates a `StandInServer` of this kind, from `replies` and the stand-in's own arguments."""
     model: Callable[[str], object]
-    """A function that creates one of the `models` for a stand-in to serve."""
+    """Creates a model of the given name, for the stand-in's argument `models`."""
     server: Callable[[str | None, Deadlines], Server]
-    """A function that creates the client for the server at an address."""
+    """Creates the client for the server at an address."""
     facts_path: str
-    """Path of the request about a model's properties."""
+    """Path of the HTTP request that asks for a model's properties."""
 
 
 KINDS: Mapping[str, ServerKind] = {
@@ -52,7 +52,7 @@ KINDS: Mapping[str, ServerKind] = {
     "ollama 0.33": ServerKind(OLLAMA, "ollama", partial(StandIn, version="0.33.0"), Model, OllamaServer, "/api/show"),
     "openai": ServerKind(OPENAI, "openai", standin_openai.StandIn, standin_openai.Model, OpenAIServer, "/v1/models"),
 }
-"""All kinds. `integration/models/test_contract*.py` has the tests that must pass for every kind."""
+"""All kinds, by name. Every kind must pass the tests in `integration/models/test_contract*.py`."""
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 _OLLAMAS = {name: kind for name, kind in KINDS.items() if kind.prefix == "ollama"}
 every_ollama = pytest.mark.parametrize("kind", _OLLAMAS.values(), ids=_OLLAMAS.keys())
@@ -79,7 +79,7 @@ def model_at(
     calibration: Calibration | None = None,
     on_wait: OnWait = lambda _: None,
 ) -> ServedModel:
-    """Return a model of the server at `host`."""
+    """Return the model `name` of the server at `host`."""
     deadlines = deadlines or Deadlines()
     settings = Settings(
         context_tokens=context_tokens,
@@ -107,9 +107,9 @@ async def talking(
     stand_in: Mapping[str, Any] | None = None,
     **opened: Any,
 ) -> AsyncIterator[tuple[Any, ServedModel]]:
-    """Start a stand-in with the arguments `stand_in`. Open one of its models with the arguments `opened`.
+    """Start a stand-in with the arguments `stand_in`, and open its model `name` with the arguments `opened`.
 
-    At the end, no connection may be open.
+    The test fails if a connection stays open at the end.
     """
     async with kind.stand_in(replies, **(stand_in or {})) as server:
         model = model_at(server.host, name, kind=kind, **opened)
@@ -128,15 +128,15 @@ async def ask(
     max_tokens: int = 512,
     stop: tuple[str, ...] = (),
 ) -> Reply:
-    """Return a reply of `model`. The test fails if the reply takes too long."""
+    """Return a reply of `model`. The test fails after `PATIENCE` seconds."""
     async with asyncio.timeout(PATIENCE):
         return await model.reply(Ask(messages, enough=enough, max_tokens=max_tokens, stop=stop))
 
 
 def sentence(error: BaseException, server: StandInServer | str) -> str:
-    """Return the message of an error. The address of `server` is replaced by HOST.
+    """Return the message of an error, with HOST instead of the address of `server`.
 
-    The message must be one line and end like a sentence.
+    The test fails if the message is not a sentence on one line.
     """
     text = str(error)
     assert isinstance(error, AdaCoderError)
@@ -145,18 +145,18 @@ def sentence(error: BaseException, server: StandInServer | str) -> str:
 
 
 def fate(server: StandInServer, number: int) -> list[str]:
-    """Return the events of one chat, in order. The event `load` is left out."""
+    """Return the events that the stand-in recorded for chat `number`, in order and without the event `load`."""
     events = [event.rpartition(" ") for event in server.events]
     return [what for what, _, of in events if of == str(number) and what != "load"]
 
 
 def settings_of(body: Body) -> dict[str, object]:
-    """Return all parameters of a chat except its messages. Ollama's options are included."""
+    """Return the parameters in the body of a chat request, including Ollama's `options`, without the messages."""
     options = body.get("options")
     rest = {name: value for name, value in body.items() if name not in ("options", "messages")}
     return rest | (options if isinstance(options, dict) else {})
 
 
 def words(count: int) -> tuple[Message, ...]:
-    """Return a prompt that a stand-in counts as `count` tokens, and some more for the template around a message."""
+    """Return a prompt for which a stand-in counts `count` tokens, plus some for the chat template."""
     return (Message("user", "word " * count),)

@@ -1,4 +1,4 @@
-"""Helpers of the tests of `splice`, which puts candidates in place."""
+"""Put candidates into texts with `splice`, and check the properties of every splice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def put(
     qualname: str = "f",
     file: str = "mod.py",
 ) -> str:
-    """Return the text of the module with a candidate in place. Also `check` the splice."""
+    """Return the text of the module with a candidate in place, after a `check` of the splice."""
     target = target_in(text, qualname, file)
     candidate = Candidate(function, imports, definitions)
     placed = splice(target, candidate)
@@ -36,7 +36,7 @@ def put(
 
 
 def body(function: str, text: str = STUB, qualname: str = "f") -> str:
-    """Return the body of the function in `text` after a candidate's function is put in its place."""
+    """Put the candidate `function` in place in `text`, and return the function's body in the new text."""
     result = put(text, function, qualname=qualname)
     target = target_in(result, qualname)
     return target.body.of(result).removeprefix("\n")
@@ -64,7 +64,7 @@ def check(target: Target, candidate: Candidate, placed: Splice, file: str = "mod
 
 
 def assert_small(text: str, edit: Edit) -> None:
-    """Check that an edit does not remove its first or last line only to insert the same line again."""
+    """Check that an edit does not replace its first or last line by the same line."""
     old, new = text[edit.start : edit.end].splitlines(keepends=True), edit.text.splitlines(keepends=True)
     assert old != new
     if old and new:

@@ -1,4 +1,4 @@
-"""Scripted Agents behind a real Request. They record which calls a strategy makes, and decide the results."""
+"""Scripted Agents for a real Request. They record the calls that a strategy makes, and return scripted results."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ TARGET = Target(
 
 
 def written(number: int) -> Candidate:
-    """Return the n-th program that is written."""
+    """Return the n-th program that a Team writes."""
     return Candidate(f"def area(n): return {number}")
 
 
 def matching(*passed: int) -> Verdict:
-    """Return a verdict in which only the examples with these numbers match. The first other example is the failure."""
+    """Return a verdict in which only the examples with the numbers `passed` match, and the first other one failed."""
     results = tuple(ExampleResult(each, each.line in passed, entered=True) for each in EXAMPLES)
     failed = next((each.example for each in results if not each.matched), None)
     failure = None if failed is None else Failure(FailureKind.WRONG_OUTPUT, "It is wrong.", failed, got="0")
@@ -60,18 +60,16 @@ MEMORISED = Verdict(
 
 
 def steps_of(*values: int) -> Trace:
-    """Return a trace in which `n` has these values, one after the other."""
+    """Return a trace in which the variable `n` has these values, one after the other."""
     return Trace(tuple(Executed(1, 1, (("n", str(each)),)) for each in values), ended=True)
 
 
 Says: TypeAlias = Mapping[str, Sequence[object]]
-"""The results of the calls, by action. After the last result of an action, the same result is given again."""
+"""The answers to the calls of a model, by action. The last answer of an action is also given to all further calls."""
 
 
 @dataclass
 class Asked:
-    """A call of a model."""
-
     action: str
     words: Mapping[str, str]
     sampling: Sampling | None
@@ -80,24 +78,22 @@ class Asked:
 
 @dataclass
 class Team:
-    """The Agents of a request. They write numbered programs, and give scripted verdicts, answers and traces."""
+    """A conversation, an evaluator and a specialist for a Request, with scripted answers, verdicts and traces."""
 
     verdicts: Sequence[Verdict]
-    """The verdicts of the programs, in order. Further programs fail all examples."""
+    """The verdicts on the programs, in order. All further programs fail all examples."""
     says: Says = field(default_factory=dict)
     traces: Callable[[int, Example], Trace] = lambda number, example: steps_of(number)
-    """A function that returns the trace of an example for the n-th program."""
+    """Returns the trace of an example for the n-th program."""
     asked: list[Asked] = field(default_factory=list)
     traced: list[tuple[int, Example]] = field(default_factory=list)
     journal: Journal = field(default_factory=Journal)
 
     @property
     def actions(self) -> list[str]:
-        """The actions that were requested, in order."""
         return [each.action for each in self.asked]
 
     async def ask(self, role: Role[Any], fields: Mapping[str, Field], sampling: Sampling | None) -> object:
-        """Implement `Conversation.ask`."""
         with self.journal.step(role.agent, role.action, role.doing) as step:
             words = {name: each if isinstance(each, str) else each(500) for name, each in fields.items()}
             self.asked.append(Asked(role.action, words, sampling, step.branch))
@@ -108,23 +104,20 @@ class Team:
         return said[min(count, len(said)) - 1]
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
-        """Implement `CodeEvaluator.evaluate`."""
         number = self._number(candidate)
         return self.verdicts[number - 1] if number <= len(self.verdicts) else matching()
 
     async def trace(self, target: Target, candidate: Candidate, example: Example) -> Trace:
-        """Implement `CodeEvaluator.trace`."""
         self.traced.append((self._number(candidate), example))
         return self.traces(self._number(candidate), example)
 
     async def repair(
         self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
     ) -> Candidate:
-        """Implement `DebugSpecialist.repair`. No rule helps."""
         return candidate
 
     async def run(self, name: str, iterations: int | None = None, start: Candidate | None = None) -> Outcome:
-        """Run a strategy. It begins with the code `start`, if there is any."""
+        """Run the strategy `name`, with the first candidate `start` if it is given."""
         strategy, agents = STRATEGIES[name], cast(Any, self)
         request = Request(
             TARGET,

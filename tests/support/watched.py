@@ -1,9 +1,8 @@
 """Run `adacoder` and record all of its connections and all files that it writes: `python watched.py LOG [COMMAND…]`.
 
-LOG gets one line for each event, a JSON list with the event and its object. Python itself reports the events (PEP 578),
-so no library can avoid the record. Connections of a process to itself are not recorded. The probe of isolation makes
-them. It checks that its attempts succeed outside the sandbox, because they must fail inside. The processes that run
-examples are confined, and have their own tests.
+LOG gets one line for each event: a JSON list of the event and its object. The events are Python's audit events (PEP
+578), which no library can avoid. Connections of the process to itself are not recorded, because the probe of isolation
+makes them to check that they fail only in the sandbox. The processes that run examples have tests of their own.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ from adacoder.settings import Settings
 from adacoder.strategies import strategy_named
 
 _EVERY_SECONDS = 30.0
-"""If the output is not a terminal, a line of progress is printed after this many seconds."""
+"""Seconds between two lines of progress if the output is not a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Options of a comparison."""
+    """Options of `adacoder arena`."""
 
     tasks: Path
     only: str
@@ -49,15 +49,15 @@ class Wanted:
     slots: int | None
     patience: float
     downloads: bool
-    """True if `tasks` is a name on the dataset hub. The tasks are then downloaded from there."""
+    """True to download the tasks. `tasks` is then their name on the dataset hub."""
     dask: str | None
     """The address of a cluster's scheduler; None to run the cells on this machine."""
     dask_without_tls: bool
-    """True to accept a scheduler on another machine even if the connection is not encrypted."""
+    """True to accept an unencrypted connection to a scheduler on another machine."""
 
 
 def compare(wanted: Wanted, values: Mapping[str, object]) -> int:
-    """Run the comparison. Return the exit code."""
+    """Run `adacoder arena`. Return the exit code."""
     comparison = _Comparison(wanted, Choices(values, Told()).settings(Path.cwd()))
     try:
         return programs.run(comparison.carry_out())
@@ -80,8 +80,6 @@ def _first(group: BaseExceptionGroup[AdaCoderError]) -> AdaCoderError:
 
 
 class _Comparison:
-    """One run of a comparison."""
-
     def __init__(self, wanted: Wanted, settings: Settings) -> None:
         self._wanted = wanted
         self._settings = settings
@@ -89,7 +87,7 @@ class _Comparison:
 
     @property
     def kept(self) -> str:
-        """A sentence that says how many rows were kept, and how to continue; empty before the first cell."""
+        """A sentence on the number of cells that have a row, and on how to continue; empty before the first cell."""
         progress = self._progress
         if progress is None:
             return ""
@@ -154,7 +152,7 @@ class _Comparison:
 
 
 def _downloaded(name: Path) -> Path:
-    """Download the tasks `name` from the dataset hub, or reuse an earlier download. Return the file.
+    """Download the tasks `name` from the dataset hub, unless they were downloaded before. Return their file.
 
     Raises:
         TasksError: the tasks cannot be downloaded.
@@ -165,7 +163,7 @@ def _downloaded(name: Path) -> Path:
 
 
 async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) -> TaskSet:
-    """Load the tasks at `path` that match `only`. `folder` is the workspace of tasks without their own workspace.
+    """Load the tasks at `path` that match the pattern `only`. `folder` is the workspace of tasks that have none.
 
     Raises:
         TasksError: no task matches, or two tasks have the same name.
@@ -184,7 +182,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
 
 
 async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
-    """Return `tasks` without the tasks whose own solution fails on this machine. Print the reason for each omission."""
+    """Return the tasks whose own solution passes on this machine. Print the reason for each task that is left out."""
     out = console(stderr=True)
     for why in tasks.left_out:
         out.print(f"Left out: {why}")
@@ -196,7 +194,7 @@ async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
 
 
 def _is_folder(path: Path) -> bool:
-    """Return whether `path` is a folder of the user's code and not a file of tasks.
+    """Return True if `path` is a folder of the user's code, and False if it is a file of tasks.
 
     Raises:
         TasksError: `path` does not exist.
@@ -214,7 +212,7 @@ def _real(path: Path) -> Path:
 
 
 class _ProgressLine:
-    """Shows the progress of a comparison: as a moving line on a terminal, else as a new line from time to time."""
+    """Shows the progress of the cells, as a moving line on a terminal, else as a new line from time to time."""
 
     def __init__(self) -> None:
         self._console = console(stderr=True)
@@ -228,7 +226,6 @@ class _ProgressLine:
         self._line.hide()
 
     def show(self, progress: RunProgress) -> None:
-        """Show the current progress."""
         lines = told(progress)
         if self._console.is_terminal:
             self._line.show("\n".join(lines))
@@ -238,7 +235,7 @@ class _ProgressLine:
 
 
 def told(progress: RunProgress) -> Sequence[str]:
-    """Return lines about the progress of a comparison. The urgent parts never come at the end of a long line."""
+    """Return lines about the progress: the counts, the best result so far, and the reason for a wait."""
     parts = [f"{progress.done:,} of {counted(progress.total, 'cell')}"]
     if progress.eta is not None:
         parts.append(f"{_duration(progress.eta)} left")

@@ -1,7 +1,6 @@
 """`adacoder check`: run the examples of a workspace, of folders, of files or of single functions.
 
-The text, the docstrings and the settings of a file are read only once. Several docstrings are evaluated at a time.
-Their results are shown in the order of the file.
+Several docstrings are evaluated at a time. Their results are shown in the order of the file.
 """
 
 from __future__ import annotations
@@ -33,27 +32,25 @@ from adacoder.source.text import SourceFile, read
 from adacoder.task import Task
 
 _AHEAD = 32 + 4 * (os.cpu_count() or 1)
-"""Maximum number of docstrings in progress. The evaluator limits how many of them run at a time."""
+"""Maximum number of docstrings with an unfinished check. Of these, the evaluator runs only a few at a time."""
 
 
 _PYTHON = frozenset({"", ".py", ".pyi", ".pyw"})
-"""Suffixes of Python files. A file without a suffix may be Python, and the interpreter decides whether it is."""
+"""Suffixes of files to check. A file without a suffix may be Python; if it is not, it does not parse."""
 _MOST_NAMED = 8
-"""Maximum number of skipped folders and links to name in one line."""
+"""Maximum number of skipped files, folders and links to name in the last line."""
 _SWITCH_SECONDS = 0.0005
-"""Seconds after which a thread lets others run. They are few because the event loop answers many short messages."""
+"""Interval at which Python switches threads. It is short because the event loop must answer many short messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """One docstring to check."""
-
     documented: Documented
     folder: Path
     """The workspace of the docstring."""
     settings: Settings
     is_named: bool
-    """True if the user asked for the docstring by name. Then at least one of its examples must prove something."""
+    """True if the user named the docstring. Then it is a failure if the examples prove nothing."""
 
 
 class Checking:
@@ -69,9 +66,9 @@ class Checking:
         allows_empty: bool = False,
     ) -> None:
         """Args:
-        values: option values by field of Settings; None for options that are not given.
+        values: values of the options, by field of Settings; None means that an option is not given.
         view: shows the results.
-        covers: passed on to `Checks.check`.
+        covers: True to report the code that no example reaches.
         junit: the file for a JUnit report; None for no report.
         allows_empty: True to accept files and folders without examples.
         """
@@ -81,20 +78,20 @@ class Checking:
         self._covers = covers
         self._checks = Checks()
         self._begun: set[Path] = set()
-        """Workspaces for which `Checks.begin` was called."""
+        """Workspaces for which a process was already started."""
         self._codes = [0]
         self._junit = junit
         self._allows_empty = allows_empty
         self._found: list[Checked] = []
         self._shown: list[Checked] = []
-        """The results of all docstrings, even if their examples could not run."""
+        """All results, including docstrings whose examples could not run. `_found` does not have these."""
         self._left: list[NotChecked] = []
         self._skipped: list[Skipped] = []
         self._silent: dict[Path, dict[Path, str]] = {}
-        """The texts of files in which no example runs, by workspace and path. These files must still parse."""
+        """Texts of files in which no example runs, by workspace and path. They are only tested for syntax errors."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
-        """Check all docstrings at `places`, else in the workspace around the current folder. Return the exit code."""
+        """Check all docstrings at `places`, by default in the whole workspace. Return the exit code."""
         sys.setswitchinterval(_SWITCH_SECONDS)
         here = Path.cwd()
         places = places or [Place(project_around(here) or here)]
@@ -119,7 +116,7 @@ class Checking:
             if junit is not None:
                 junit.close()
         if self._found:
-            await probe(keeps=True)  # save the result for later runs, because `check` is the most frequent command
+            await probe(keeps=True)  # save the isolation that works here, so that the next `check` starts faster
             unread = {each.path for each in self._left if not each.is_skipped}
             unread |= {each.outcome.target.module.path for each in self._shown if each.outcome.status is Status.ERROR}
             self._view.end(self._found, time.monotonic() - began, len(unread))
@@ -160,7 +157,7 @@ class Checking:
             self._codes.append(report.exit_code([outcome]))
 
     async def _units(self, places: Sequence[Place]) -> AsyncIterator[_Unit]:
-        """Yield each docstring to check once. Files that cannot be read are reported and left out."""
+        """Yield the docstrings to check, without duplicates. Report the files that cannot be read."""
         seen: set[tuple[Path, int]] = set()
         for place in places:
             files, troubles = 0, len(self._left)
@@ -191,7 +188,7 @@ class Checking:
         settings = self._choices.settings(folder)
         units = await self._units_of(file, place, folder, settings)
         if any(_runs(unit.documented) for unit in units):
-            return units  # a run of the examples also reports syntax errors in the file
+            return units  # running the examples also reports syntax errors in the file
         if _is_folder(place):
             self._silent.setdefault(folder, {})[path] = file.text
         elif await self._must_parse({path: file.text}, folder) and not (units or self._allows_empty):
@@ -218,7 +215,7 @@ class Checking:
         return [_Unit(one, folder, settings, is_named=False) for one in found]
 
     async def _must_parse(self, texts: Mapping[Path, str], folder: Path) -> bool:
-        """Report the files of a workspace that do not parse. Return True if all of them parse."""
+        """Report the files among `texts` that do not parse. Return True if all of them parse."""
         try:
             broken = await self._checks.unparsed(texts, self._choices.settings(folder), Project(folder))
         except AdaCoderError as error:
@@ -235,7 +232,7 @@ class Checking:
         self._could_not_run(message)
 
     def _name_left(self) -> None:
-        """Report the files and folders that were not checked. One line names all skipped folders and links."""
+        """Report the files and folders that were not checked. One line names the skipped ones."""
         skipped = sorted(set(self._skipped), key=lambda each: each.path)
         for each in skipped:
             reason = f"Skipped ({each.why}): name it to check it."
@@ -269,19 +266,16 @@ def _read(path: Path) -> SourceFile:
 
 
 def _runs(one: Documented) -> bool:
-    """Return whether the interpreter receives the text of the file when `one` is checked."""
+    """Return whether checking a docstring runs any example. The check then also finds syntax errors in the file."""
     return one.unreadable is None and any(not example.skipped for example in one.target.examples)
 
 
 def _with_examples(file: SourceFile, folder: Path) -> list[Documented]:
-    """Return the docstrings with examples in a file."""
     return [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
 
 
 def _named(place: Place, file: SourceFile, folder: Path) -> Documented:
-    """Return the docstring at a place.
-
-    It is the docstring of the function that `locate` finds, or else of a class or of the module.
+    """Return the docstring at a place: of a function, or else of a class or of the module.
 
     Raises:
         TargetError: no docstring was found.

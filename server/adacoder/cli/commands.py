@@ -29,10 +29,10 @@ T = TypeVar("T")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command that `arguments` begin with. Return the exit code.
+    """Run the command line `arguments`. Return the exit code.
 
     Raises:
-        KeyboardInterrupt: the command was interrupted before it began.
+        KeyboardInterrupt: the user pressed Ctrl-C before the command began.
     """
     try:
         with adacoder.make_context("adacoder", list(arguments)) as context:
@@ -49,8 +49,7 @@ def run(arguments: Sequence[str]) -> int:
     except AdaCoderError as error:
         complain(str(error))
     except BrokenPipeError:
-        # The reader is gone, so nothing can be reported. Discard the rest of the output, so that Python does not fail
-        # at exit.
+        # Nobody reads stdout any more, as after `| head`. Discard the rest, or Python would print an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return COULD_NOT_RUN
 
@@ -60,7 +59,7 @@ def _one_line(message: str) -> str:
 
 
 def _await(work: Coroutine[object, object, int], written: Callable[[], int] = lambda: 0) -> int:
-    """Run `work` and return its exit code. After an interruption, report the number of functions from `written`."""
+    """Run `work` and return its exit code. After Ctrl-C, report how many functions it has `written` to files."""
     try:
         return programs.run(work)
     except KeyboardInterrupt:
@@ -71,7 +70,7 @@ def _await(work: Coroutine[object, object, int], written: Callable[[], int] = la
 
 
 def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
-    """Combine options into one decorator. The help lists the options in the given order."""
+    """Combine options into one decorator. The help lists them in this order."""
 
     def decorate(function: F) -> F:
         for option in reversed(added):
@@ -82,17 +81,17 @@ def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def _with(function: Callable[..., T], values: dict[str, object]) -> T:
-    """Call `function` with the options that have the names of its parameters. Remove these options from `values`."""
+    """Call `function` with the items of `values` that have the names of its parameters, and remove these items."""
     return function(**{name: values.pop(name) for name in inspect.signature(function).parameters})
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    """Return the distinct names in a value such as `A,B`."""
+    """Split a value such as `A,B` into names, without duplicates."""
     return tuple(dict.fromkeys(filter(None, value.split(","))))
 
 
 def _read(context: click.Context, parameter: click.Parameter, value: object) -> object:
-    """Return the value of a setting's option. Check it with the reader that all sources of settings share."""
+    """Check the value of a setting's option with the same reader that the editor's and the project's settings use."""
     if value is None or value == ():
         return None
     name = field_name(str(parameter.name))
@@ -108,7 +107,7 @@ def _read(context: click.Context, parameter: click.Parameter, value: object) -> 
 
 
 class _StrategyOption(click.Option):
-    """An option that lists the registered strategies. It imports their registry only for help, because that is slow."""
+    """The option `--strategy`. Only its help imports the strategies, to list them, because this import is slow."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from adacoder.strategies import LISTED
@@ -119,7 +118,7 @@ class _StrategyOption(click.Option):
 
 
 def _option(name: str, unset: str = "") -> Callable[[F], F]:
-    """Return the option of a setting. `unset` describes the default if it is different for this command."""
+    """Return the option of the setting `name`. `unset` describes the default if this command has another one."""
     setting = SETTINGS[name]
     values, default = setting.values, getattr(Settings(), name)
     notes = ["May be given several times."] if values.is_list else []
@@ -141,7 +140,7 @@ def _option(name: str, unset: str = "") -> Callable[[F], F]:
 
 
 def _settings(*names: str) -> Callable[[F], F]:
-    """Return the options of the settings `names`, as one decorator."""
+    """Return one decorator that adds the options of the settings `names`."""
     return _options(*map(_option, names))
 
 
@@ -490,8 +489,7 @@ adacoder.add_command(
         help="Start a language server for editors, over stdin and stdout.",
     )
 )
-# This command only makes the help complete. `__main__` starts the server itself, without any library of the command
-# line.
+# This command exists only for the help. `__main__` starts the server, without the libraries of the command line.
 
 
 def _output(write: bool, diff: bool, as_json: bool, allow_unverified: bool) -> Output:

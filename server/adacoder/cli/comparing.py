@@ -26,9 +26,9 @@ from adacoder.source.text import SourceFile, read
 from adacoder.task import Task
 
 DIFFERENT = 1
-"""Exit code if a function differs."""
+"""Exit code if a function behaves differently."""
 _MOST_SHOWN = 5
-"""Maximum number of differences of a function that are printed."""
+"""Maximum number of differences to print for a function."""
 
 
 class Comparing:
@@ -37,7 +37,7 @@ class Comparing:
     def __init__(self, against: str, values: Mapping[str, object], *, as_json: bool) -> None:
         """Args:
         against: the file or commit with the earlier version.
-        values: option values by field of Settings; None for options that are not given.
+        values: values of the options, by field of Settings; None means that an option is not given.
         as_json: True to print a line of JSON for each function.
         """
         self._against = against
@@ -49,7 +49,7 @@ class Comparing:
         self._is_empty = True
 
     async def carry_out(self, place: Place) -> int:
-        """Compare the function at `place`, or all functions of a file that have examples. Return the exit code."""
+        """Compare the function at `place`, or every function with examples in a file. Return the exit code."""
         try:
             file = read(place.path)
             folder = folder_of(file.path, file.text)
@@ -62,7 +62,7 @@ class Comparing:
                     raise TargetError(f"There is no function with examples in {place.path}.")
             for each in places:
                 if each.number:
-                    continue  # such as the setter of a property, which has the docstring of its getter
+                    continue  # a second function of the same name, such as the setter of a property
                 await self._compare(each.find(file, folder), before, folder, settings, is_named=not place.is_whole_file)
             if self._is_empty and max(self._codes) == 0:
                 raise TargetError(
@@ -79,18 +79,18 @@ class Comparing:
         """Return the earlier text of `file`.
 
         Raises:
-            AdaCoderError: it cannot be read.
+            AdaCoderError: the earlier text cannot be read.
         """
         path = _file(self._against)
         if path is None:
             return (await read_at(self._against, file.path)).text
-        Access((folder, path.parent), settings.wishes).require(path)  # the user named it, so it may be anywhere
+        Access((folder, path.parent), settings.wishes).require(path)  # the user named it, so any folder is allowed
         return read(path).text
 
     async def _compare(self, target: Target, before: str, folder: Path, settings: Settings, *, is_named: bool) -> None:
         """Compare one function, and show the result.
 
-        The earlier text stands for the text of today's file, so both versions import the same other modules.
+        The earlier text is run as if it were in the current file, so both versions import the same other modules.
         """
         name = f"{shown_path(target.module.path)}::{target.qualname}"
         try:

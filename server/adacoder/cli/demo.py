@@ -1,4 +1,4 @@
-"""`adacoder demo`: run the whole loop on a small project in a temporary folder, by default with recorded replies."""
+"""`adacoder demo`: write a function in a small temporary project, by default with recorded replies of a model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from adacoder.source.text import apply_edits, read
 from adacoder.task import Task
 
 PROJECT = "project"
-"""The demonstration's workspace, as a folder in `fixture()`."""
+"""Name of the folder in `fixture()` that has the demonstration's project."""
 MODULE = Path("subtitles") / "cues.py"
 FUNCTION = "timestamp"
 RECORDING = "timestamp.conversation"
@@ -43,7 +43,7 @@ _UNCONFINED = (
 )
 _ASKED = "The replies come from the model '{}'."
 _PATIENCE = 2.0
-"""Seconds to wait until an Ollama server lists its models."""
+"""Maximum time to wait for an Ollama server's list of models, in seconds."""
 
 
 def fixture() -> Path:
@@ -54,15 +54,15 @@ def fixture() -> Path:
 
 
 class Demo:
-    """One demonstration."""
+    """One run of `adacoder demo`."""
 
     def __init__(self, values: Mapping[str, object], *, keep: bool) -> None:
-        """`values` are the option values by field of Settings; None for options that are not given."""
+        """`values` are the values of the options, by field of Settings; None means that an option is not given."""
         recorded = f"replay:{fixture() / RECORDING}"
         self._is_recorded = values.get("model") in (None, (recorded,))
         base = Settings()
         if self._is_recorded:
-            # The code in the shipped recording is part of AdaCoder, so it may run without isolation.
+            # The recorded code is part of AdaCoder and not a model's, so it may run without isolation.
             base = replace(base, models=(recorded,), isolation=Level.NONE)
         self._settings = merge(base, values, complain)
         self._keep = keep
@@ -103,7 +103,7 @@ class Demo:
 
     @contextmanager
     def _workspace(self) -> Iterator[Path]:
-        """Yield a copy of the demonstration's workspace. Remove it afterwards, unless the user asked to keep it."""
+        """Yield a copy of the demonstration's project. Remove the copy afterwards, unless the user wants to keep it."""
         parent = Path(tempfile.mkdtemp(prefix="adacoder-demo-")).resolve()
         folder = parent / PROJECT
         try:
@@ -123,7 +123,7 @@ class Demo:
 
 
 async def _model_at_hand(host: str | None) -> str | None:
-    """Return the best model of the Ollama server; None if no server answers soon or no model is suitable."""
+    """Return the best code model of the Ollama server; None if no server answers soon, or no model is suitable."""
     try:
         async with asyncio.timeout(_PATIENCE):
             found = await best(host)

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 _MARKS = {True: ("✓", "bold green"), False: ("✗", "bold red"), None: ("·", "dim")}
 _REMARK = ("!", "bold yellow")
-"""Mark of a finding that has advice, although nothing depends on it."""
+"""Mark of a finding that gives advice but reports no failure."""
 _NAME_WIDTH = len("Interpreter")
-"""Width of the longest name."""
+"""Width of the column of names, which has room for the longest name."""
 _INDENT = _NAME_WIDTH + 4
 _LEAST_WIDTH = 40
-"""Minimum width of the text column. If the terminal has less room, lines are not wrapped."""
+"""Minimum width of the column of texts. On a narrower terminal, lines are not wrapped."""
 
 
 async def show_health(values: Mapping[str, object], *, as_json: bool, probes_speed: bool) -> int:
     """Examine the current folder and show the findings. Return 0 if AdaCoder can generate here, else 2.
 
-    `values` are the option values by field of Settings; None for options that are not given.
+    `values` are the values of the options, by field of Settings; None means that an option is not given.
     """
     folder = Path.cwd()
-    # Notices are dropped here, because a finding reports the settings that a project may not set.
+    # Drop notices about unusable settings of the project, because a finding of `examine` reports them.
     settings = merge(from_project(Settings(), folder, lambda _: None), values, complain)
     findings = await _examine(settings, folder, shows=not as_json, probes_speed=probes_speed)
     missing = list(dict.fromkeys(finding.name.lower() for finding in findings if finding.ok is False))
@@ -47,7 +47,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
 
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
-    """Collect the findings and show each as soon as it is known. Between findings, show the reason for the wait."""
+    """Collect the findings, and show each as soon as it is known. Meanwhile, show the reason for the wait."""
     out, waiting = screen(), moving_line(console(stderr=True))
     found: list[Finding] = []
 
@@ -77,9 +77,7 @@ def _show(finding: Finding, out: Console) -> None:
 
 
 def _block(text: str, out: Console, hang: int = 0) -> str:
-    """Return `text` laid out in its column. On a terminal, lines are wrapped, and all but the first begin with `hang`
-    spaces.
-    """
+    """Wrap `text` in its column if the output is a terminal. Indent all lines but the first by `hang` spaces."""
     width = out.width - _INDENT
     if not out.is_terminal or width < _LEAST_WIDTH:
         return visible(text)

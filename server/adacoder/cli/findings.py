@@ -15,36 +15,36 @@ from adacoder.messages import counted
 from adacoder.pytext import Lines
 
 _RULER = "*" * 70
-"""Separator of failures, as in doctest."""
+"""Line between failures, as in doctest's report."""
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED})
 _NOT_PASSED = _FAILED | {Status.DENIED}
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The Outcome of one docstring."""
+    """A docstring that was checked, with its Outcome."""
 
     outcome: Outcome
     folder: Path
     """The workspace of the docstring."""
     is_named: bool = False
-    """True if the user asked for the docstring by name. A docstring that proves nothing then counts as a failure."""
+    """True if the user named the docstring. Then it counts as a failure if the examples prove nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """A file or a folder that was not checked, because of an error or because it was skipped."""
+    """A file or a folder that was not checked, because it was skipped or because of an error."""
 
     reason: str
     """One sentence that says why."""
     path: Path | None = None
-    """The file or folder; None if the reason is not about a single file or folder."""
+    """The file or folder; None if the reason is not about a single one."""
     is_skipped: bool = False
-    """True if the file or folder was skipped on purpose. False if there was an error."""
+    """True if the file or folder was skipped on purpose, False if there was an error."""
 
 
 class View:
-    """Shows the Outcomes of a check, one docstring after the other. Errors are reported by the caller, to stderr."""
+    """Shows the Outcomes of a check, one docstring after the other. The caller reports errors to stderr."""
 
     def waits_for(self, target: Target) -> None:
         """Show that the run waits for the result of `target`."""
@@ -56,17 +56,14 @@ class View:
         """Show a file or a folder that was not checked."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
-        """Show the summary of all Outcomes. The whole run took `seconds`.
-
-        `unread` is the number of files or folders that could not be checked.
-        """
+        """Show the summary of a run that took `seconds` and could not check `unread` files or folders."""
 
     def close(self) -> None:
-        """End the display. This is called even after an interruption."""
+        """End the display, even after an interruption."""
 
 
 class CheckedObjects(View):
-    """`--json`: prints only objects to stdout, one in each line."""
+    """`--json`: prints only JSON objects to stdout, one per line."""
 
     def show(self, found: Checked) -> None:
         """Implement `View.show`."""
@@ -82,13 +79,13 @@ class Findings(View):
     """Prints failures and a summary line to stdout. On a terminal, a moving line shows the progress."""
 
     def __init__(self, *, verbose: bool) -> None:
-        """`verbose` is True to show a line for each docstring, even if it passed."""
+        """`verbose` is True to show a line even for a docstring that passed."""
         self._out = console()
         self._line = moving_line(console(stderr=True))
         self._verbose = verbose
         self._shown = 0
         self._told: set[tuple[Path, str]] = set()
-        """Failures of whole modules that were already shown."""
+        """Path and message of each failure of a whole module that was already shown."""
 
     def waits_for(self, target: Target) -> None:
         """Implement `View.waits_for`."""
@@ -134,7 +131,7 @@ class Findings(View):
         self._out.print(f"{report.summary(found.outcome)}{where}", style=STYLES[found.outcome.status])
 
     def _lines(self, outcome: Outcome) -> Iterator[str]:
-        """Yield the lines of a failure. The failure of a whole module is shown once."""
+        """Yield the lines about a failure. The failure of a whole module is shown only for its first docstring."""
         failure = None if outcome.verdict is None else outcome.verdict.failure
         if failure is not None and failure.example is None:
             key = (outcome.target.module.path, failure.message)
@@ -148,7 +145,7 @@ def told(outcome: Outcome) -> Iterator[str]:
     """Yield the lines of a failure as doctest shows it."""
     failure = None if outcome.verdict is None else outcome.verdict.failure
     if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
-        return  # all examples passed, but they prove nothing
+        return  # the code passed all examples by returning memorised outputs, so doctest would show nothing
     if failure.example is None:
         yield from _place(outcome.target, _own_line(outcome.target, failure))
         yield failure.message
@@ -174,33 +171,33 @@ def _failed_example(target: Target, example: Example) -> Iterator[str]:
 
 
 def _place(target: Target, line: int) -> Iterator[str]:
-    """Yield the separator and the place of a failure; `line` is 0-based."""
+    """Yield the lines that begin doctest's report of a failure. `line` is 0-based."""
     yield _RULER
     yield f'File "{shown_path(target.module.path)}", line {line + 1}, in {_name(target)}'
 
 
 def _own_line(target: Target, failure: Failure) -> int:
-    """Return the 0-based line of a failure without an example, or else the first line of the target."""
+    """Return the 0-based line of a failure without an example; the first line of the target if unknown."""
     return Lines(target.text).line_at(target.definition.start) + (failure.line or 1) - 1
 
 
 def _name(target: Target) -> str:
-    """Return the name that doctest shows."""
+    """Return the dotted name that doctest shows for the docstring."""
     return ".".join(filter(None, dict.fromkeys(module_and_name(target))))
 
 
 def module_and_name(target: Target) -> tuple[str, str]:
-    """Return the two parts of the name that doctest shows. For a module's docstring, both are the module's name."""
+    """Return the module's name and the function's qualified name. A module's docstring has the module's name twice."""
     return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
 
 
 def _line_of(found: Checked) -> str:
-    """Return the line of the summary for a docstring that failed."""
+    """Return the line about a failed docstring in the list at the end."""
     return f"{_named(found)}  {_score(found.outcome)}"
 
 
 def _named(found: Checked) -> str:
-    """Return the name that `adacoder fix` accepts for the docstring."""
+    """Return the docstring's place in the form `PATH::NAME`, which `adacoder fix` accepts."""
     target = found.outcome.target
     return f"{shown_path(target.module.path)}::{target.qualname}"
 
@@ -218,7 +215,7 @@ def _score(outcome: Outcome) -> str:
 
 
 def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
-    """Return the last line of the summary. It counts the docstrings, the files and the examples."""
+    """Return the last line of the summary, with the numbers of docstrings, files and examples."""
     failed = sum(outcome.status in _FAILED for outcome in outcomes)
     denied = sum(outcome.status is Status.DENIED for outcome in outcomes)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)

@@ -1,8 +1,7 @@
 """`adacoder check --junit FILE`: write the results in the XML format that continuous integration systems read.
 
-Each file is a suite, and each docstring is a case. If a docstring proves nothing, or if all its examples are skipped,
-its case is reported as skipped, with the reason. But if the user asked for the docstring by name, the case counts as a
-failure.
+Each file is a suite, and each docstring is a case. A docstring whose examples prove nothing, or are all skipped, is
+reported as a skipped case with the reason, or as a failure if the user named this docstring.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from adacoder.domain import AdaCoderError, Outcome, Status
 from adacoder.visible import visible
 
 _NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
-"""Characters that XML excludes but `visible` keeps."""
+"""Escapes for the characters that XML excludes but `visible` does not escape."""
 _KINDS = {
     Status.PARTIAL: "failure",
     Status.FAILED: "failure",
@@ -30,12 +29,12 @@ _KINDS = {
     Status.ERROR: "error",
     Status.CANCELLED: "error",
 }
-"""XML elements for cases that did not pass."""
+"""Names of the XML elements in the cases that did not pass."""
 _COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 class JUnit:
-    """A report that appears completely or not at all, because it is first written to a draft."""
+    """A report file that is written as a whole or not at all: first as a draft, which then replaces the file."""
 
     def __init__(self, path: Path) -> None:
         """Create a draft next to `path`.
@@ -53,7 +52,7 @@ class JUnit:
             raise self._refusal(error) from None
 
     def write(self, all_found: Sequence[Checked], left: Sequence[NotChecked], seconds: float) -> None:
-        """Write the report, with the results of docstrings and with the files and folders that were not checked.
+        """Write the report on the checked docstrings, and on the files and folders that were not checked (`left`).
 
         Raises:
             AdaCoderError: the report cannot be written.
@@ -75,7 +74,7 @@ class JUnit:
             raise self._refusal(error) from None
 
     def close(self) -> None:
-        """Remove the draft, unless it has become the report."""
+        """Remove the draft if `write` has not turned it into the report."""
         with suppress(OSError):
             self._draft.unlink(missing_ok=True)
 
@@ -137,5 +136,5 @@ def _not_checked(left: NotChecked) -> ET.Element:
 
 
 def _visible(text: str) -> str:
-    """Make `text` visible, and escape characters that XML excludes."""
+    """Escape control characters, and other characters that XML excludes."""
     return visible(text).translate(_NO_CHARACTERS)

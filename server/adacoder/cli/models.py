@@ -37,7 +37,7 @@ from adacoder.strategies import strategy_named
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Options of a ranking."""
+    """Options of `adacoder models`. All but `as_json` are for `--rank`."""
 
     tasks: Path | None
     """A folder of code or a file of tasks; None for the current folder."""
@@ -51,7 +51,7 @@ class Contest:
 
 
 async def list_models(values: Mapping[str, object], *, as_json: bool) -> int:
-    """List the models of the server that the settings name, the best for code first. Return the exit code."""
+    """Print the models of the server in the settings, the best for code first. Return the exit code."""
     settings = Choices(values, Told()).settings(Path.cwd())
     found = await _models(settings)
     prefix = "openai:" if settings.base_url else ""
@@ -70,7 +70,7 @@ async def list_models(values: Mapping[str, object], *, as_json: bool) -> int:
 
 
 async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
-    """Rank models and workflows, and show the result. Return 0 if any of them got a function right, else 1.
+    """Rank models and workflows, and show the result. Return 0 if there is a winner, else 1.
 
     Raises:
         AdaCoderError: the ranking could not run.
@@ -96,7 +96,7 @@ async def _models(settings: Settings) -> Sequence[catalog.InstalledModel]:
     """Return the models of the OpenAI-compatible server in the settings, or else of the Ollama server.
 
     Raises:
-        ModelError: no server answers there, or it is outside the user's network, and that is not allowed.
+        ModelError: no server answers, or the server is outside the user's network and that is not allowed.
     """
     if not settings.base_url:
         place, kind = address(settings.host), OLLAMA
@@ -108,10 +108,10 @@ async def _models(settings: Settings) -> Sequence[catalog.InstalledModel]:
 
 
 async def _ids(settings: Settings) -> Sequence[str]:
-    """Return the ids of the server's models that fit this machine, the best for code first.
+    """Return the ids of the server's chat models that fit into this machine's memory, the best for code first.
 
     Raises:
-        AdaCoderError: no such model is installed.
+        AdaCoderError: the server has no such model.
     """
     found = [model.name for model in catalog.rank(await _models(settings)) if not model.is_too_large]
     if not found:
@@ -121,10 +121,8 @@ async def _ids(settings: Settings) -> Sequence[str]:
 
 
 class _RankingRun:
-    """One run of a ranking."""
-
     def __init__(self, contest: Contest, settings: Settings, folder: Path) -> None:
-        """`folder` is a temporary folder."""
+        """`folder` is a temporary folder for tasks, and for rows if the user wants no file of rows."""
         self._contest = contest
         self._settings = settings
         self._folder = folder.resolve()
@@ -134,7 +132,7 @@ class _RankingRun:
         self._told = Told()
 
     async def rank(self, arms: Sequence[Arm]) -> Ranking:
-        """Rank `arms` by their results for the functions of the contest."""
+        """Rank `arms`, the pairs of a model and a workflow, by their results on the tasks."""
         contest, settings = self._contest, self._settings
         judge, service = HiddenJudge(settings), Service()
         try:
@@ -173,7 +171,7 @@ class _RankingRun:
 
 
 def _shuffled(name: str) -> str:
-    """Return a sort key that puts names into an arbitrary order. The order is the same in every run."""
+    """Return a sort key for an arbitrary order of names that is the same in every run."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 
@@ -218,10 +216,10 @@ def _told(ranking: Ranking) -> Mapping[str, object]:
 
 
 def _write(arm: Arm) -> None:
-    """Write the winner into the settings of the current project.
+    """Write the winner into the pyproject.toml of the current project.
 
     Raises:
-        AdaCoderError: the settings cannot be written. The file is then unchanged.
+        AdaCoderError: the file cannot be written, and is unchanged.
     """
     values = {"model": arm.model, "strategy": arm.strategy}
     path = pyproject_file(Path.cwd())

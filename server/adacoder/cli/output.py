@@ -1,4 +1,4 @@
-"""Show the results of a command: as a diff, in a written file, or as JSON objects."""
+"""Output the results of a command: print a diff, write the file, or print JSON objects."""
 
 from __future__ import annotations
 
@@ -27,34 +27,31 @@ STYLES = {
 
 
 class Output(ABC):
-    """Shows the results of a command. Errors are reported by the caller."""
+    """Shows the results of a command. The caller reports errors."""
 
     written = 0
     """Number of functions written so far."""
 
     is_whole = False
-    """True if all about a request is shown at once."""
+    """True if an Outcome is shown only when everything about it is known, False if `add` shows later findings."""
     writes = False
-    """True if verified functions are written to their files."""
+    """True if functions are written to their files."""
 
     @abstractmethod
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """Return a context manager that yields a Listener for the steps of a request, or None."""
+        """Return a context manager that shows the progress of a request. It yields a Listener, or None."""
 
     @abstractmethod
     def add(self, outcome: Outcome) -> None:
-        """Show a later finding about an Outcome that is already shown, unless the output `is_whole`."""
+        """Show the comparisons with other versions, which are made after the Outcome was shown."""
 
     @abstractmethod
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """Show the Outcome of a request.
-
-        Return the final Outcome. It is different, for example, if the file could not be written.
-        """
+        """Show the Outcome of a request, or write it. Return the Outcome, as an error if the file cannot be written."""
 
 
 class Proposal(Output):
-    """`--diff`: print the change as a unified diff to stdout, and everything else to stderr."""
+    """`--diff`: prints the change as a unified diff to stdout, and everything else to stderr."""
 
     def __init__(self) -> None:
         self._out = console()
@@ -86,14 +83,14 @@ class Proposal(Output):
         if self._out.is_terminal:
             show_diff(self._out, diff)
         else:
-            # Use the file's own encoding, so that `patch` can apply the diff. The encoding of stdout may differ.
+            # Use the encoding of the file instead of the encoding of stdout, so that `patch` can apply the diff.
             sys.stdout.flush()
             sys.stdout.buffer.write(diff.encode(file.encoding))
             sys.stdout.flush()
 
 
 class Writing(Proposal):
-    """`--write`: write the change to the file. It must be verified, unless unverified changes are allowed."""
+    """`--write`: writes the change to the file if it is verified, or if unverified changes are allowed."""
 
     writes = True
 
@@ -119,12 +116,12 @@ class Writing(Proposal):
 
 
 class Objects(Output):
-    """`--json`: print one object per line to stdout."""
+    """`--json`: prints one JSON object per line to stdout."""
 
     is_whole = True
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """Implement `Output.watch`. Only long waits are reported, because the JSON has the journal."""
+        """Report only long waits, because the JSON object has all steps."""
         return long_waits(target.qualname, most_rounds)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
@@ -133,20 +130,20 @@ class Objects(Output):
         return outcome
 
     def add(self, outcome: Outcome) -> None:
-        """Implement `Output.add`. The object already has everything."""
+        """Do nothing, because the JSON object already has the comparisons."""
 
 
 def print_object(outcome: Outcome, folder: Path) -> None:
-    """Print the line of `--json` for one function of the workspace `folder`."""
+    """Print the JSON object for one function. `folder` is its workspace."""
     print(json.dumps(report.to_json(outcome, folder)), flush=True)
 
 
 def unified_diff(file: SourceFile, after: str, shown: Path) -> str:
-    """Return the change from `file.text` to `after` in the format of git and `diff -u`. It calls the file `shown`."""
+    """Return the change from `file.text` to `after` as a unified diff. `shown` is the path in the diff's header."""
     mark = "\ufeff" if file.bom else ""
     return report.unified_diff(mark + file.text, mark + after, shown)
 
 
 def shown_path(path: Path) -> Path:
-    """Return `path` relative to the current folder if it lies below, else unchanged."""
+    """Return `path` relative to the current folder if it is below that folder, else unchanged."""
     return below(Path.cwd(), path)

@@ -27,14 +27,14 @@ class Place:
     line: int | None = None
     """The 0-based line."""
     number: int | None = None
-    """Index among the functions named `qualname`, in the order of the file; None to let `locate` choose."""
+    """0-based number among the functions named `qualname` in the file; None to let `locate` choose."""
 
     @classmethod
     def parse(cls, text: str) -> Place:
-        """Parse a command line argument.
+        """Parse `PATH`, `PATH::QUALNAME` or `PATH:LINE`.
 
         Raises:
-            TargetError: a part is missing, or the line is 0.
+            TargetError: a part is missing, or LINE is 0.
         """
         path, separator, qualname = text.rpartition("::")
         if separator:
@@ -51,7 +51,7 @@ class Place:
 
     @property
     def is_whole_file(self) -> bool:
-        """True if the place names no function."""
+        """True if the place names only a file, and no function in it."""
         return self.qualname is None and self.line is None
 
     def find(self, file: SourceFile, folder: Path) -> Target:
@@ -72,7 +72,7 @@ class Place:
 
 
 _functions = lru_cache(maxsize=1)(functions)
-"""The functions of a file. The last result is kept, because functions are looked up one by one in the same text."""
+"""Returns the functions of a file. The last result is cached, because `find` is called once for each function."""
 
 
 def chosen(
@@ -95,5 +95,5 @@ def chosen(
 
 
 def _absolute(path: str) -> Path:
-    """Make a path absolute, without `.` and `..`. Links are kept, so that a file keeps the name that the user gave."""
+    """Make a path absolute, without `.` and `..`. Links are not resolved, so that messages show the user's path."""
     return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow the links

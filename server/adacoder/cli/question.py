@@ -14,7 +14,7 @@ _ANSWERS = {"1": Ruling.HERE, "2": Ruling.THERE, "3": Ruling.RAISES}
 
 
 def can_ask() -> bool:
-    """Return whether a person can read a question and answer it."""
+    """Return whether a person can read a question on stderr and answer it on stdin."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

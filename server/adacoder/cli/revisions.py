@@ -1,7 +1,8 @@
-"""Read a file as a commit of its repository has it, without running anything that the repository names.
+"""Read the version of a file in a commit, without running any program that the repository configures.
 
-`git diff` and `git show` start filters, text converters and pagers from the configuration of a repository, which may
-come from anybody. `git cat-file` prints an object as it is stored. It also must not fetch missing objects.
+A repository may come from anybody, and `git diff` and `git show` start the filters, text converters and pagers of its
+configuration. So this module uses `git cat-file`, which prints an object as it is stored, and forbids git to fetch
+missing objects.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from adacoder.sandbox.isolation.system_programs import environment, program_of_s
 from adacoder.source.text import LONGEST, SourceFile, decoded, must_be_short
 
 _SECONDS = 20.0
-"""Maximum time for git."""
+"""Time limit for a call of git."""
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "safe.directory=*")
-"""Settings for every call. Git may read the repository of another user, because no program of it runs."""
+"""Options for every call. Git may read even another user's repository, because no program of the repository runs."""
 _ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "",  # unlike `protocol.allow`, no configuration overrides it
+    "GIT_ALLOW_PROTOCOL": "",  # unlike `protocol.allow`, no configuration can override this
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_NO_LAZY_FETCH": "1",
@@ -30,10 +31,10 @@ _ENVIRONMENT = {
 
 
 async def read_at(revision: str, path: Path) -> SourceFile:
-    """Read the file `path` as the commit `revision` has it.
+    """Read the version of the file `path` in the commit `revision`.
 
     Raises:
-        TargetError: there is no git, no such commit, or no such file in it, or the file is not Python text.
+        TargetError: git is not installed, the commit or the file in it does not exist, or the file is not Python text.
     """
     git = program_of_system("git")
     if git is None:
@@ -54,12 +55,11 @@ async def read_at(revision: str, path: Path) -> SourceFile:
 
 
 def _real(path: Path) -> Path:
-    """Return the file that a link leads to, because git keeps the link itself under the link's name."""
+    """Resolve links, because git stores a link and not its target under the link's name."""
     return Path(os.path.realpath(path))
 
 
 async def _run(git: Path, folder: Path, *arguments: str) -> tuple[bytes, int]:
-    """Run git in `folder`. Return its output and exit code."""
     try:
         async with asyncio.timeout(_SECONDS):
             command = (str(git), "--no-replace-objects", *_SAFE, *arguments)

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 TERMINAL, MARKDOWN, CSV = "terminal", "markdown", "csv"
 _WIDEST = 10_000
-"""Number of columns to use if the output is not a terminal. It is large, so that no line is folded."""
+"""Line length if the output is not a terminal. It is large, so that no line is folded."""
 _BETWEEN = 3
 """Number of spaces between two columns of a table."""
 _EDGES = 2
 _LONGEST_WORD = 24
-"""Number of characters up to which a word is never broken in a narrow table."""
+"""Maximum length of a word that is never broken, even in a narrow table."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """Options for showing rows."""
+    """Options of `adacoder tables`."""
 
     sets: tuple[str, ...] = ("own",)
     """Keys of `papers.SETS`; empty for all."""
@@ -45,7 +45,7 @@ class TableOptions:
 
 
 def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
-    """Show tables of the rows in these files. Return the exit code. It is not 0 if lines of the files were left out.
+    """Show tables of the rows in the files `paths`. Return the exit code, which is not 0 if some lines are unusable.
 
     Raises:
         AdaCoderError: rows cannot be read, or a file cannot be written.
@@ -67,7 +67,7 @@ def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
 
 
 def _read(paths: Sequence[Path], reading: RowsReader) -> tuple[list[Row], dict[Key, Path]]:
-    """Return one row for each cell, and the file of each row."""
+    """Return one row for each cell, and the path of each row's file by the row's key."""
     rows: list[Row] = []
     files: dict[Key, Path] = {}
     for path in paths:
@@ -113,7 +113,7 @@ def _drawn(table: Table, numbers: Sequence[int], width: int, *, is_first: bool) 
 
 
 def _parts(table: Table, width: int) -> list[list[int]]:
-    """Return the numbers of the table's columns, split into parts that fit into `width`."""
+    """Split the table's columns into parts that fit into `width`. A column is represented by its number."""
     first, *widths = map(_least, _texts(table))  # in these widths, only very long words are broken
     parts: list[list[int]] = [[]]
     left = room = width - first - _EDGES
@@ -127,9 +127,9 @@ def _parts(table: Table, width: int) -> list[list[int]]:
 
 
 def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
-    """Return the widths of the labels and of the columns `numbers`.
+    """Return the widths of the column of labels and of the columns `numbers`.
 
-    Each has at least its minimum width. The remaining width goes to those columns that need more, from left to right.
+    Each column gets its minimum width. Columns that need more get the remaining width, from left to right.
     """
     columns = _texts(table)
     shown = [columns[0], *(columns[number + 1] for number in numbers)]

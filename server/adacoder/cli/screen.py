@@ -1,6 +1,6 @@
-"""Draw on a terminal with rich. All text is made visible, so that the terminal only obeys rich's own control codes.
+"""Draw on a terminal with rich. Control codes in texts are escaped, so the terminal obeys only rich's own codes.
 
-This module imports rich, and that is slow. So other modules import it only when there is something to show.
+Importing rich is slow. So other modules import this module only when there is something to show.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from adacoder.visible import Visible, visible
 
 
 class Screen(Console):
-    """A Console that makes all text visible before it reaches the terminal."""
+    """A Console that escapes control characters in all text before it reaches the terminal."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Make `text` visible first, because rich silently drops some control characters."""
+        """Render like `Console.render_str`, but escape `text` first. Rich would silently drop some characters."""
         return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render like `Console.render`, but make the text of all segments visible."""
+        """Render like `Console.render`, but escape the text of all segments."""
         for piece in super().render(renderable, options):
             yield piece if piece.control else piece._replace(text=visible(piece.text))
 
@@ -36,11 +36,11 @@ class MovingLine:
         self._line = console.status("", spinner_style="cyan")
 
     def show(self, what: str, style: str = "", *, waits: bool = False) -> None:
-        """Show `what` as the current work. `waits` is only used by the replacement for this class, `StandingLine`."""
+        """Show `what` in the line. `waits` is only for `StandingLine`, which replaces this class without a terminal."""
         del waits
         self._line.update(Text(visible(what), style))  # rich would obey markup in a string
         self._line.start()
-        # While the line is shown, rich replaces the standard streams. It would then obey control codes in printed text.
+        # While the line is shown, rich replaces the standard streams, and would obey control codes in printed text.
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
             if not isinstance(stream, Visible):

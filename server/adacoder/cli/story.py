@@ -1,4 +1,4 @@
-"""Show a request as a story: the work of each Agent, with its code, plan or error. Only terminals get colours."""
+"""Show the steps of a request for `adacoder demo`: the work of each Agent, with its code, plan or error."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _WIDEST = 96
 _COLOURS = ("cyan", "blue", "yellow", "magenta", "green", "red")
-"""Colours for the Agents, in the order in which the Agents first appear."""
+"""Colours of the Agents, in the order in which the Agents first appear."""
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 _MARGIN = "  "
 
 
 class Story:
-    """A Listener of a Journal. It shows each step after the step has ended."""
+    """A Listener of a Journal that shows each step when it has ended, with colours on a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -41,12 +41,10 @@ class Story:
             console.soft_wrap = False
         self._round = 0
         self._colours: dict[str, str] = {}
-        """The colours of the Agents that have appeared so far."""
         self._code = ""
-        """The most recently evaluated code."""
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
-        """Show an event. Steps that ended with an error are left out, because the error is reported separately."""
+        """Show a step that has ended. Steps with an error are left out, because the error is reported separately."""
         if not isinstance(event, Step) or event.error is not None:
             return
         self._colours.setdefault(event.agent, _COLOURS[len(self._colours) % len(_COLOURS)])
@@ -67,7 +65,7 @@ class Story:
                 self._agent(event, event.doing)
 
     def begin(self, place: str, code: str, about: str) -> None:
-        """Show the task: the function `code` at `place`. `about` explains the demonstration to the viewer."""
+        """Show the task, the function `code` at `place`, below the explanation `about`."""
         self._heading("AdaCoder")
         self._say(Text(about, "dim"))
         self._console.print()
@@ -75,7 +73,7 @@ class Story:
         self._code_block(code, "python", "white")
 
     def end(self, outcome: Outcome, diff: str) -> None:
-        """Show the result, with its evidence."""
+        """Show the result: the diff and the summary."""
         self._heading("The end")
         good = outcome.status is Status.VERIFIED
         if diff:
@@ -85,7 +83,7 @@ class Story:
         self._say(Text(f"{mark} {visible(summary(outcome))}", style))
 
     def remark(self, text: str, command: str) -> None:
-        """Show a closing remark: a possible next step, and its command."""
+        """Show a closing remark, such as a next step and its command."""
         self._say(Text.assemble(text, "  ", (command, "bold")))
 
     def _evaluated(self, step: Step, found: Evaluated) -> None:
@@ -134,7 +132,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class _Barred:
-    """Content that is drawn with a coloured bar on its left."""
+    """Content with a coloured bar on its left."""
 
     content: RenderableType
     colour: str
@@ -153,7 +151,6 @@ def _highlighted(text: str, language: str) -> Syntax:
 
 
 def _parts(reply: str) -> Iterator[RenderableType]:
-    """Split a reply into prose and code."""
     position = 0
     for fenced in _FENCED.finditer(reply):
         if prose := reply[position : fenced.start()].strip():
@@ -165,7 +162,7 @@ def _parts(reply: str) -> Iterator[RenderableType]:
 
 
 def _changes(before: str, after: str) -> str:
-    """Return the changed lines with a little context. Line numbers are left out, because a candidate is short."""
+    """Return the diff without line numbers, which are not needed because a candidate is short."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm="")
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 

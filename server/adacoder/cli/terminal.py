@@ -1,7 +1,6 @@
 """Print lines, progress and diffs, in colour on a terminal and as plain text elsewhere.
 
-All output goes through the streams that `__main__` wraps in `Visible`, or through a `Screen`. So callers need not
-escape text before they print it.
+Callers need not escape text, because the streams that `__main__` wraps in `Visible` do this, and so does a `Screen`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Step
 
 _LONG = 5.0
-"""Seconds after which a wait is reported if the output is not a terminal."""
+"""A wait of this many seconds is reported if the output is not a terminal."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
@@ -41,13 +40,13 @@ class Plain:
         self._stream = stream
 
     def print(self, text: str, style: str | None = None) -> None:
-        """Print a line. The style is ignored."""
+        """Print a line. `style` is ignored."""
         del style
         print(text, file=self._stream, flush=True)
 
 
 class StandingLine:
-    """Replacement for the moving line if the output is not a terminal. It reports a long wait once."""
+    """Replaces `MovingLine` if the output is not a terminal. It prints only long waits, and each of them once."""
 
     def __init__(self) -> None:
         self._timer: asyncio.TimerHandle | None = None
@@ -78,15 +77,15 @@ class StandingLine:
 
 
 def console(*, stderr: bool = False) -> Screen | Plain:
-    """Return a Screen for a terminal, else a Plain, which needs no import of rich."""
+    """Return a Screen if the stream is a terminal, else a Plain, which does not import rich."""
     stream = sys.stderr if stderr else sys.stdout
-    # These variables make rich draw even if the output is not a terminal.
+    # With these variables, a user asks rich for colours even if the output is not a terminal.
     draws = stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"
     return screen(stderr=stderr) if draws else Plain(stream)
 
 
 def screen(*, stderr: bool = False) -> Screen:
-    """Return a console that does not interpret or wrap text. Colours need a terminal, and NO_COLOR turns them off."""
+    """Return a console that neither interprets nor wraps text. It has colours on a terminal, unless NO_COLOR is set."""
     from adacoder.cli.screen import Screen
 
     stream = sys.stderr if stderr else sys.stdout
@@ -96,7 +95,7 @@ def screen(*, stderr: bool = False) -> Screen:
 
 
 def moving_line(console: Screen | Plain) -> MovingLine | StandingLine:
-    """Return the line that shows the current work, or the reason for a wait."""
+    """Return the line that shows the current work or the reason for a wait, in the form that suits `console`."""
     if isinstance(console, Plain) or not console.is_terminal:
         return StandingLine()
     from adacoder.cli.screen import MovingLine
@@ -112,9 +111,9 @@ def show_diff(console: Screen | Plain, diff: str) -> None:
 
 
 class Progress:
-    """Shows the steps of one request as they end. On a terminal, it also shows a moving line below them.
+    """Shows the steps of a request when they end, and on a terminal also the current step in the last line.
 
-    Steps that ended with an error are left out, because the error is reported separately.
+    Steps with an error are left out, because the error is reported separately.
     """
 
     def __init__(self, console: Screen | Plain, name: str, most_rounds: int) -> None:
@@ -133,7 +132,7 @@ class Progress:
         self._line.hide()
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
-        """Show an event of a Journal."""
+        """Show an event, as a Listener of a Journal."""
         line = f"{self._name} · {progress(event, self._most_rounds)}"
         if isinstance(event, OpenStep | Waiting):
             total = self._tokens + (event.written if isinstance(event, OpenStep) else 0)
@@ -147,7 +146,7 @@ class Progress:
 
 @contextmanager
 def long_waits(name: str, most_rounds: int) -> Iterator[Listener]:
-    """Yield a Listener for a Journal. It prints only reports of long waits, to stderr."""
+    """Yield a Listener for a Journal that only prints long waits, to stderr."""
     line = StandingLine()
 
     def hear(event: OpenStep | Step | Waiting) -> None:

@@ -1,4 +1,4 @@
-"""Carry out a command: find its functions, run a request for each, and show the results."""
+"""Carry out `generate`, `fix` or `apply`: find the functions, run a request for each, and show the results."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from adacoder.task import Mode, Task
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that works on functions."""
+    """A command that writes functions: `generate`, `fix` or `apply`."""
 
     mode: Mode
     chooses: Callable[[Documented], bool]
-    """Function that selects functions of a file if the user names none."""
+    """Selects functions of a file if the user names only the file."""
     wanted: str
     """Description of a function that `chooses` selects, for messages."""
     reply: str | None = None
-    """Text with the first candidate. Only one function can begin with it."""
+    """A model's reply, as the first candidate for a single function; None if there is none."""
     passes_over: bool = False
-    """True to skip functions that need no fix. This applies only if the user names no function."""
+    """True to show nothing about functions that need no fix, if the user names only the file."""
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list
-    """Function that puts the functions in order if the user names none."""
+    """Puts the selected functions in order if the user names only the file."""
 
 
 def _has_examples(one: Documented) -> bool:
@@ -54,7 +54,7 @@ FIX = Command(Mode.FIX, _has_examples, "function with examples", passes_over=Tru
 
 
 def apply(reply: str) -> Command:
-    """Return the command that inserts `reply`, without asking a model."""
+    """Return the command that inserts the function from `reply`, without asking a model."""
     return Command(Mode.REPAIR, lambda _: True, "function with a docstring", reply)
 
 
@@ -63,8 +63,8 @@ class Work:
 
     def __init__(self, command: Command, values: Mapping[str, object], output: Output) -> None:
         """Args:
-        command: the work to do.
-        values: option values by field of Settings; None for options that are not given.
+        command: the command to carry out.
+        values: values of the options, by field of Settings; None means that an option is not given.
         output: shows the results.
         """
         self._command = command
@@ -74,13 +74,12 @@ class Work:
         self._codes = [0]
         self._shown = 0
         self._proposed: SourceFile | None = None
-        """The latest file, as on disk except for verified functions in its text that were only proposed."""
+        """The latest file. Its text also has the verified functions that were only proposed, and not written."""
 
     async def carry_out(self, place: Place) -> int:
         """Work on all functions at `place`, in order. Return the exit code.
 
-        Each request uses the current text of its file. This text includes the functions of earlier requests that are
-        verified.
+        The text for a request includes the verified functions of earlier requests, even if they were not written.
         """
         service = Service()
         try:
@@ -93,7 +92,7 @@ class Work:
         return max(self._codes)
 
     def _places(self, place: Place) -> Sequence[Place]:
-        """Return the functions at `place`. If there is nothing to work on, report the reason and return none."""
+        """Return the functions at `place`. If there are none, report the reason."""
         if not place.is_whole_file:
             return [place]
         try:
@@ -133,7 +132,7 @@ class Work:
             return
         self._shown += 1
         self._show(outcome, file, folder)
-        if not self._output.is_whole:  # the user need not wait for the rest to see or get the function
+        if not self._output.is_whole:  # make the comparisons afterwards, so that the user need not wait for them
             with watching:
                 outcome = await self._with_comparisons(outcome, task, service)
             self._output.add(outcome)

@@ -1,4 +1,4 @@
-"""Make the JSON object that `--json` prints and `adacoder/run` returns."""
+"""Make the JSON object that `--json` prints and the language server's request `adacoder/run` returns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
 
 VERSION = 1
-"""Version of the JSON object. It increases if a member is removed or gets another meaning, but not if one is added."""
+"""Version of the JSON object. It increases when a member is removed or gets another meaning, not when one is added."""
 
 
 def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16") -> dict[str, JSON]:
@@ -32,8 +32,8 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
 
     Args:
         outcome: the result of a request.
-        folder: the workspace. If the target is inside, the member `target` has a path relative to this folder.
-        encoding: the encoding of the positions in `edits`.
+        folder: the workspace. The path in the member `target` is relative to it, unless the file is elsewhere.
+        encoding: the LSP position encoding of the member `edits`.
     """
     verdict = outcome.verdict
     return {
@@ -65,15 +65,13 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
 
 
 def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict[str, JSON]:
-    """Return the object of `check --json` for a file or folder that was not checked.
-
-    It has the same members as the object of `to_json`.
+    """Return the object of `check --json` for a file or folder that was not checked, with the members of `to_json`.
 
     Args:
-        path: the file or folder; None if there is none.
-        folder: the folder to which `path` is made relative if it is inside.
+        path: the file or folder; None if the reason is not about a single one.
+        folder: the member `target` has the path relative to this folder, unless `path` is elsewhere.
         status: `error` or `skipped`.
-        reason: one sentence.
+        reason: one sentence that says why.
     """
     return {
         "version": VERSION,
@@ -119,7 +117,7 @@ def _line(line: SourceLine) -> dict[str, JSON]:
 
 
 def step_json(step: Step) -> dict[str, JSON]:
-    """Return the entry of `journal` for a step."""
+    """Return the entry for a step in the member `journal`."""
     return {
         "agent": step.agent,
         "action": step.action,
@@ -134,7 +132,7 @@ def step_json(step: Step) -> dict[str, JSON]:
 
 
 def _details(details: Details | None) -> dict[str, JSON]:
-    """Return the part of a `journal` entry that is specific to the action."""
+    """Return the members of a `journal` entry that depend on the kind of step."""
     match details:
         case Asked():
             return _asked(details)

@@ -1,4 +1,4 @@
-"""Describe evidence in a few words, for editors that show it next to a function."""
+"""Describe results in a few words, for editors that show them next to a function."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from adacoder.messages import counted
 
 _SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _SAYS_MORE = frozenset({FailureKind.DENIED, FailureKind.BROKEN_EXAMPLE, FailureKind.UNDEFINED_NAME})
-"""Failures that the expected and the actual output do not fully explain."""
+"""Kinds of failure whose message says more than the expected and the actual output."""
 
 
 def brief_score(passed: int, total: int) -> str:
-    """Return the result of the examples in the form "3/3 examples"."""
+    """Return the number of passed examples in the form "3/3 examples"."""
     return f"{passed}/{counted(total, 'example')}"
 
 
 def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
-    """Describe the lines that no example reached, such as "line 14 not reached"; empty if there are none.
+    """Describe the lines that no example reached, as in "line 14 not reached"; empty if there are none.
 
-    `more` is the number of lines by which the function has moved down since the run.
+    `more` is added to line numbers, for a function that has moved down by as many lines since the run.
     """
     if coverage is None or not coverage.unreached:
         return ""
@@ -27,7 +27,7 @@ def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
 
 
 def age(seconds: float) -> str:
-    """Describe the time since something happened, such as "4 minutes ago"."""
+    """Describe a time that is `seconds` ago, as in "4 minutes ago"."""
     for length, noun in _SPANS:
         if seconds >= length:
             return f"{counted(int(seconds // length), noun)} ago"
@@ -35,9 +35,9 @@ def age(seconds: float) -> str:
 
 
 def want_and_got(result: ExampleResult, failure: Failure | None = None) -> str:
-    """Describe a failed example in a sentence.
+    """Describe a failed example in a sentence: its expected and actual output, or the message of its `failure`.
 
-    `failure` is the failure of this example. Its message is used if it says more than the outputs.
+    The message is used if it says more than the outputs.
     """
     example = result.example
     if failure is not None and (failure.kind in _SAYS_MORE or (failure.got is None and failure.error is None)):

@@ -1,4 +1,4 @@
-"""Describe the difference between two versions of a function."""
+"""Describe the result of comparing two versions of a function, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _ON_A_BUTTON = 16
 
 
 def same_on(found: BehaviourDiff) -> str:
-    """Return on how many inputs both versions do the same."""
+    """Return the number of inputs with the same outputs, in the form "on 3 of 4 inputs"."""
     return f"on {found.agreed} of {found.inputs} inputs"
 
 
 def since_before(found: BehaviourDiff) -> str:
-    """Return a sentence that compares a new body with the body before, with the shortest difference."""
+    """Return a sentence that compares a function with its previous version, and shows the shortest difference."""
     told = f"Same as before {same_on(found)}"
     for first in found.differs[:1]:
         told += f"; {brief(first.call)} gave {brief(first.there)}, and now gives {brief(first.here)}"
@@ -27,7 +27,7 @@ def since_before(found: BehaviourDiff) -> str:
 
 
 def second_program(checked: CrossCheck) -> str:
-    """Return a sentence on the agreement of a second program with the first."""
+    """Return a sentence that compares a second program with the first, and shows the shortest difference."""
     found = checked.found
     if found is None:
         return checked.reason or "Nothing was compared."
@@ -75,7 +75,7 @@ def brief(text: str, longest: int = _LONGEST) -> str:
 
 
 def differences_json(found: BehaviourDiff) -> dict[str, JSON]:
-    """Return the members of `compare --json` that have the result."""
+    """Return the result of a comparison as members of the object of `compare --json`."""
     differs: list[JSON] = [{"call": each.call, "here": each.here, "there": each.there} for each in found.differs]
     return {"inputs": found.inputs, "agreed": found.agreed, "differs": differs, "leftOut": dict(found.left_out)}
 

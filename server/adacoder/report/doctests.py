@@ -13,13 +13,13 @@ def as_doctest(example: Example, got: str, error: str | None = None) -> str:
 
 
 def failed_example(example: Example) -> Iterator[str]:
-    """Yield the lines that quote a failed example."""
+    """Yield the lines "Failed example:" and the example's source."""
     yield "Failed example:"
     yield from _indented(example.source)
 
 
 def what_came(example: Example, got: str, error: str | None) -> Iterator[str]:
-    """Yield the lines that show the expected and the actual output, or the exception."""
+    """Yield the lines with the exception `error` if there is one, else with the expected and the actual output."""
     if error is not None:
         yield "Exception raised:"
         yield from _indented(error)

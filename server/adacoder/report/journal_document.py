@@ -1,4 +1,4 @@
-"""Write a request's Journal in Markdown: the instructions and replies of each agent, and the results."""
+"""Format the Journal of a request in Markdown: the instructions and replies of each Agent, and the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DIFF_LINES = 2
 
 
 def journal(outcome: Outcome, folder: Path) -> str:
-    """Return the journal of a request as a Markdown document. `folder` is the workspace of the request."""
+    """Return the Journal of a request as a Markdown document. `folder` is the workspace of the request."""
     return "\n\n".join(_document(outcome, folder)) + "\n"
 
 
@@ -70,7 +70,7 @@ def _facts(outcome: Outcome) -> Iterator[str]:
 
 
 def _told(step: Step, before: str) -> Iterator[str]:
-    """Yield the paragraphs about a step. `before` is the code before the step."""
+    """Yield the paragraphs about a step. `before` is the candidate's code before the step."""
     where = "".join(f"{inline(name)} › " for name in step.branch)
     doing = step.doing or step.action.replace("_", " ")
     yield f"### {where}{_name(step)}: {inline(doing)}"
@@ -155,7 +155,7 @@ class _Branch:
 
     @property
     def result(self) -> str:
-        """The best score among the evaluations of the branch; empty if there are none."""
+        """The best score of an evaluation in the branch; empty if nothing was evaluated."""
         found = [step.details for step in self.steps if isinstance(step.details, Evaluated)]
         if not found:
             return ""
@@ -164,7 +164,7 @@ class _Branch:
 
 
 def _tree(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the lines of a nested list with the branches of a search. Without branches, there are no lines."""
+    """Yield the lines of a nested Markdown list of the search's branches; none if the search has no branches."""
     root = _Branch()
     for step in steps:
         node = root

@@ -1,4 +1,4 @@
-"""Show foreign text in Markdown so that its markup has no effect."""
+"""Quote foreign text in Markdown, so that Markdown and HTML in the text have no effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 
 
 def inline(text: str) -> str:
-    r"""Return `text` on one line with its Markdown escaped. Settings are spelled as in an editor.
+    r"""Return `text` on one line, with its Markdown escaped and its settings spelled as in an editor.
 
     >>> inline("see <b>*this*</b>")
     'see \\<b\\>\\*this\\*\\</b\\>'

@@ -24,18 +24,18 @@ _EXIT_CODES = {
 
 
 def exit_code(outcomes: Sequence[Outcome]) -> int:
-    """Return the command line's exit code. The worst outcome determines it."""
+    """Return the command line's exit code for the worst of the outcomes."""
     return max((_EXIT_CODES[outcome.status] for outcome in outcomes), default=0)
 
 
 def summary(outcome: Outcome) -> str:
-    """Return one line with the result, the evidence for it, what has changed, and notes on the evidence."""
+    """Return one line with the result, its evidence, the differences from the previous function, and the notes."""
     compared = [] if outcome.behaviour is None else [since_before(outcome.behaviour)]
     return joined(" ", [_ending(outcome), *compared, *notes(outcome)])
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """Return the notes on the evidence: from the run of the examples, then from the request."""
+    """Return the notes for the user, first on the run of the examples, then on the whole request."""
     return [*(() if outcome.verdict is None else outcome.verdict.notes), *outcome.notes]
 
 
@@ -82,10 +82,10 @@ def _evidence(outcome: Outcome) -> str:
 
 
 def total_tokens(outcome: Outcome) -> Tokens:
-    """Return the sum of the tokens of a request."""
+    """Return the number of tokens of all steps of a request."""
     return sum((step.tokens for step in outcome.steps), Tokens())
 
 
 def label(target: Target, folder: Path) -> str:
-    """Return `path::qualname`. The path is relative to `folder` if it is inside."""
+    """Return `path::qualname`. The path is relative to `folder` if the file is in it."""
     return f"{below(folder, target.module.path).as_posix()}::{target.qualname}"

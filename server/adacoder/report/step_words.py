@@ -10,7 +10,7 @@ from adacoder.messages import counted
 
 
 def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
-    """Return one line that shows a waiting user the round, and the current work or the result of the step."""
+    """Return one line about the progress: the round with the current work or the step's result, or a wait's reason."""
     if isinstance(event, Waiting):
         return event.message
     where = " · ".join([f"round {event.round}/{most_rounds}", *event.branch])
@@ -31,10 +31,10 @@ def _written(tokens: int) -> str:
 
 
 def score(passed: int, total: int) -> str:
-    """Describe the result of the examples."""
+    """Return the number of passed examples in the form "3/3 examples passed"."""
     return f"{passed}/{total} examples passed"
 
 
 def fixed(rules: Sequence[str]) -> str:
-    """Describe the result of a repair. `rules` are the rules that changed the code."""
+    """Describe the result of a repair. `rules` are the names of the rules that changed the code."""
     return f"fixed by rule: {', '.join(rules).replace('_', ' ')}" if rules else "no rule helps"

@@ -12,7 +12,7 @@ _QUOTED, _LISTED = 60, 3
 
 
 def unreached(outcome: Outcome) -> str:
-    """Describe unreached lines and branches, as in "no example reaches line 14: `except KeyError`"; else empty."""
+    """Describe unreached lines and branches, as in "no example reaches line 14: `except KeyError`"; empty if none."""
     coverage = None if outcome.verdict is None else outcome.verdict.coverage
     if coverage is None:
         return ""
@@ -23,7 +23,7 @@ def unreached(outcome: Outcome) -> str:
 
 
 def _blocks(coverage: Coverage) -> list[list[SourceLine]]:
-    """Return blocks of consecutive unreached lines. Each has only the lines with the least indentation."""
+    """Return blocks of consecutive unreached lines, without lines that are indented more than the first of a block."""
     at = {number: place for place, number in enumerate(coverage.lines)}
     blocks: list[list[SourceLine]] = []
     end = 0
@@ -54,6 +54,6 @@ def _quoted(line: SourceLine) -> str:
 
 
 def _listed(things: Sequence[str], noun: str) -> str:
-    """Return a text with the first few of `things`, and the number of the others."""
+    """Return a text with the first of `things`, and with the number of the others."""
     shown = ", ".join(things[:_LISTED])
     return shown if len(things) <= _LISTED else f"{shown}, and {counted(len(things) - _LISTED, f'more {noun}')}"

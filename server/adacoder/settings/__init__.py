@@ -1,6 +1,6 @@
 """Typed settings, shared by the editor and the command line.
 
-AdaCoder ignores an unusable value and shows one notice. So settings never prevent it from starting.
+An unusable value is ignored with a notice, so that a wrong setting never prevents AdaCoder from starting.
 """
 
 from adacoder.settings.definition import SETTINGS, Settings, Unverified, field_name

@@ -1,7 +1,7 @@
 """The settings, with their documentation.
 
-Each field of `Settings` defines one setting. Readers, command-line options, the VS Code client's settings and the table
-in the docs are derived from it. `docs/settings.py` regenerates the derived files.
+Each field of `Settings` defines one setting, with its command-line option. `docs/settings.py` generates the VS Code
+client's settings and the table in the docs from these fields.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adacoder.settings.values import Setting, setting
 
 
 class Unverified(StrEnum):
-    """Treatment of a result in an editor if the result is not `verified`."""
+    """The treatment of a result in an editor if the result is not `verified`."""
 
     KEEP = "keep"
     DISCARD = "discard"
@@ -27,14 +27,14 @@ class Unverified(StrEnum):
 
 
 def _names_no_file(models: object) -> bool:
-    """Return False if `models` names a recorded conversation, because a recording is a file."""
+    """Return False if `models` names a recorded conversation: a project may not choose a file to read."""
     names = models if isinstance(models, list) else [models]
     return not any(isinstance(name, str) and name.startswith("replay:") for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a request. If a field has no `key`, its key in section `adacoder` is its name in camel case."""
+    """The settings of a request. A field without a `key` has its name in camel case as key in section `adacoder`."""
 
     models: tuple[str, ...] = setting(
         (),
@@ -230,8 +230,7 @@ class Settings:
         is_offered=False,
     )
     record: Path | None = None
-    """The file in which the conversation with the model is recorded (`--record`). Editors and projects cannot set it.
-    """
+    """File in which the conversation with the model is recorded. Only the option `--record` sets it."""
 
     @property
     def wishes(self) -> Wishes:
@@ -244,10 +243,10 @@ class Settings:
         return self.models or (None,)
 
     def rounds_by_model(self, *, is_started: bool) -> tuple[tuple[str | None, int | None], ...]:
-        """Return each model of the cascade, with its maximum number of rounds after the first round.
+        """Return each model of the ladder, with its maximum number of rounds after the first; None means no limit.
 
-        A request that `is_started` begins with a given candidate, without a model. If `max_iterations` then allows no
-        further round, only the first model is returned.
+        `is_started` is True if the request begins with a given candidate, for which no model is asked. If
+        `max_iterations` then allows no further round, only the first model is returned.
         """
         if is_started and self.max_iterations == 0:
             return ((self.cascade[0], 0),)
@@ -267,10 +266,10 @@ SETTINGS: Mapping[str, Setting] = {
     for each in fields(Settings)
     if (defined := each.metadata.get("setting"))
 }
-"""Settings by field name, in field order."""
+"""The settings by the name of their field, in the order of the fields."""
 _FIELDS = {snake_case(defined.key): name for name, defined in SETTINGS.items()} | {name: name for name in SETTINGS}
 
 
 def field_name(key: str) -> str | None:
-    """Return the Settings field of a key such as `maxIterations`, `max-iterations` or `ollama.host`, or None."""
+    """Return the field of Settings for a key such as `maxIterations`, `max-iterations` or `ollama.host`, or None."""
     return _FIELDS.get(snake_case(key))

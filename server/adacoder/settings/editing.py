@@ -1,4 +1,4 @@
-"""Write settings into a pyproject.toml without other changes. This needs tomlkit, an optional dependency."""
+"""Write settings into a pyproject.toml without any other change. This needs the optional dependency tomlkit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adacoder.domain import AdaCoderError
 
 
 class EditError(AdaCoderError):
-    """The settings cannot be written. The text is left unchanged."""
+    """The settings cannot be written."""
 
 
 def with_settings(text: str, values: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Merge settings from editors, options and projects. An unusable value is ignored, and one notice is shown."""
+"""Merge settings from editors, options and projects. An unusable value is ignored with a notice."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from adacoder.settings.definition import SETTINGS, Settings, field_name
 from adacoder.settings.pyproject import tables
 
 _MOST_KEYS = 100
-"""Maximum number of keys in a project's table. There is a limit because each unusable key gets a notice."""
+"""Maximum number of keys in a project's table. More could flood the user, because each unusable key gets a notice."""
 _LONGEST_SHOWN = 80
 """Maximum length of a key or a value in a notice."""
 
 
 def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], None]) -> Settings:
-    """Return `base` overridden by `values`.
+    """Return `base` overridden by `values`. A value of None means that a setting is not set.
 
-    The keys are those of section `adacoder`, and may be nested: `ollama: {host}`.
-
-    Each unusable value is ignored, and `notice` receives one message. None means that a value is not set.
+    The keys are spelled as in section `adacoder`, and may be nested, as in `ollama: {host: …}`. `notice` receives a
+    message for each unusable value, which is ignored.
     """
     settings = base
     for key, value in _flatten(values):
@@ -45,8 +44,8 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
 def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *, top: Path | None = None) -> Settings:
     """Return `base` overridden by `[tool.adacoder]` of the nearest pyproject.toml between `folder` and `top`.
 
-    Call this only for a trusted workspace. A project may not set some keys, such as the host, the interpreter and the
-    isolation. Each such key gets a notice.
+    Call this only for a trusted workspace. Keys that a project may not set, such as the host, the interpreter and the
+    isolation, are ignored, each with a notice.
     """
     path = pyproject_file(folder, top)
     if path is None:
@@ -78,7 +77,7 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
 
 
 def _shown(value: object) -> str:
-    """Format a value for a notice. An integer that is too long for Python to print is only described."""
+    """Format a value for a notice. Python refuses to print very long integers, so these are only described."""
     try:
         return _brief(repr(value))
     except ValueError:
@@ -90,7 +89,7 @@ def _brief(text: str) -> str:
 
 
 def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
-    """Return all keys with their values, without nesting."""
+    """Return pairs of a key and its value. Nested keys are joined with a dot."""
     flat: list[tuple[str, object]] = []
     for key, value in values.items():
         if isinstance(value, Mapping):

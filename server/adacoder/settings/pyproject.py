@@ -1,4 +1,4 @@
-"""Read a project's pyproject.toml. Its author may be hostile, so size and nesting are limited."""
+"""Read a project's pyproject.toml. Its author may be hostile, so the size and the nesting are limited."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adacoder.privacy.private_names import Wishes
 from adacoder.project import pyproject_file
 
 _MOST_BYTES = 512 * 1024
-"""Maximum size of a pyproject.toml in bytes. The files of well-known projects have at most a tenth of this size."""
+"""Maximum size of a pyproject.toml in bytes. Those of well-known projects have at most a tenth of this size."""
 _MOST_PARTS = 32
 """Maximum number of parts of a dotted key."""
 _DEEPEST = 32
@@ -22,14 +22,14 @@ _STRING_OR_COMMENT = re.compile(
     r"""|"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*""",
     re.DOTALL,
 )
-"""Strings and comments of TOML. An unclosed string extends as far as possible."""
+"""Matches a string or comment of TOML. A string that is not closed extends to the end of its line or of the text."""
 _NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
 _DECLARES = re.compile(r".*dependencies|dependency-groups")
-"""The keys that the standard, Poetry, uv, PDM, Hatch and Pixi use for tables and lists of dependencies."""
+"""Matches the keys of lists and tables of dependencies, in the standard and in Poetry, uv, PDM, Hatch and Pixi."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:$|[\[(;<>=!~@])")
-"""The name at the start of a PEP 508 requirement."""
+"""Matches the name at the start of a PEP 508 requirement."""
 _DECLARES_TOO = re.compile(r"requirements|setup\.(?:py|cfg)$|pipfile|environment.*\.ya?ml$|pixi\.toml$", re.IGNORECASE)
-"""Names of other files that may declare dependencies. Some of these are only the beginning of a name."""
+"""Matches the names of other files that may declare dependencies, or the beginnings of such names."""
 
 
 def project_tools(folder: Path, top: Path | None) -> Mapping[str, object]:
@@ -45,8 +45,8 @@ def tables(path: Path) -> Mapping[str, object]:
     """Return the `[tool.*]` tables of a pyproject.toml.
 
     Raises:
-        OSError: the file cannot be read; see `_read`.
-        ValueError, RecursionError: the file is not valid TOML, or has a number that is too long for Python.
+        OSError: the file cannot be read, is not a regular file of the project, or is too large.
+        ValueError, RecursionError: the file is not valid TOML, is nested too deeply, or has a number that is too long.
     """
     tools = _document(path).get("tool", {})
     return tools if isinstance(tools, dict) else {"adacoder": None}
@@ -55,7 +55,7 @@ def tables(path: Path) -> Mapping[str, object]:
 def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | None:
     """Return the distributions that the nearest pyproject.toml up to `top` declares as dependencies.
 
-    Returns: the normalised names, without the project's own name; None if other dependencies may be declared elsewhere.
+    Returns: the normalised names, without the project's own name; None if more dependencies may be declared elsewhere.
     """
     path = pyproject_file(folder, top)
     try:
@@ -67,7 +67,7 @@ def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | No
 
 
 def _declared(document: Mapping[str, object]) -> frozenset[str] | None:
-    """Return the declared dependencies of a parsed document; see `declared_dependencies`."""
+    """Return the dependencies that a parsed pyproject.toml declares, as `declared_dependencies` does."""
     tools = document.get("tool")
     projects = [document.get("project"), tools.get("poetry") if isinstance(tools, dict) else None]
     tables = [table for table in projects if isinstance(table, dict)]
@@ -99,9 +99,9 @@ def _document(path: Path) -> Mapping[str, object]:
 
 
 def _read(path: Path) -> str:
-    """Read the text of a project's pyproject.toml. No other function opens that file.
+    """Read the text of a project's pyproject.toml, even if it contains a secret and is hidden from models and code.
 
-    If the file contains a secret, it is hidden from models and from code, but its settings are still read.
+    All other functions read the file through this one.
 
     Raises:
         OSError: the file cannot be read, is not a regular file of the project, or is too large.
@@ -113,8 +113,8 @@ def _read(path: Path) -> str:
 def _readable(text: str) -> str:
     """Return `text` if tomllib can parse it in linear time and memory.
 
-    For every part of a dotted key, tomllib stores all earlier parts once more. For every bracket, it calls itself. So
-    both numbers are limited.
+    For each part of a dotted key, tomllib stores all earlier parts again, and for each open bracket, it calls itself.
+    So both numbers are limited.
 
     Raises:
         ValueError: a key has too many parts, or brackets are nested too deeply.

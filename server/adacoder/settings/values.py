@@ -1,4 +1,4 @@
-"""Building blocks for the definitions of settings: the metadata of a setting, and the kinds of values."""
+"""The metadata of a setting, and the kinds of values that settings can have."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _LONGEST_PATTERN = 255
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A kind of value."""
+    """A kind of value that a setting can have, such as a number in a range."""
 
     read: Callable[[object], object]
-    """Function that returns the value for Settings. For an unusable value, it raises TypeError, ValueError or
-    RuntimeError. The message is a clause such as "it must be a string".
+    """Converts a written value to the value of the field of Settings. If the value is unusable, it raises TypeError,
+    ValueError or RuntimeError with a clause such as "it must be a string" as message.
     """
     type: type[bool | int | float | str] = str
-    """Type of the written value, or of each item of a list."""
+    """Type of the value as it is written in JSON or TOML, or of each item of a list."""
     bounds: tuple[float, float] | None = None
     words: Mapping[str, str] = field(default_factory=dict)
     """The allowed words, each with its meaning; empty if the value is not a choice of words."""
@@ -36,25 +36,25 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Metadata of a setting. Name and default come from the dataclass field."""
+    """Metadata of a setting. The field of Settings has its name and its default."""
 
     values: Values
     about: str
     """The description, in Markdown."""
     unset: str
-    """Description of the default if the default is no value itself, such as None. Empty text then means unset."""
+    """Description of a default that is not a value itself, such as None. With this, an empty value means unset."""
     key: str
     """The key in section `adacoder`. If it is empty, the key is the field's name in camel case."""
     option: str | None
-    """Name of the value in the command line's help; None if the setting has no option."""
+    """Name of the value in the command line's help, such as `N`; None if the setting has no option."""
     by_project: Callable[[object], bool] | bool
-    """True if a project may set the setting, or a function that returns this for a value. A project may not choose
-    where code runs, which data leaves the machine, or which file is read.
+    """True if a project may set the setting, or a function that returns this for a given value. A project may not
+    choose where code runs, which data leaves the machine, or which file is read.
     """
     is_offered: bool
     """False if editors do not offer the setting."""
     adds_up: bool
-    """True if a value is added to the values from other sources. False if it replaces them."""
+    """True if a value is added to the values from other sources, False if it replaces them."""
 
     def is_for_project(self, value: object) -> bool:
         """Return whether a project may set this value."""
@@ -73,13 +73,13 @@ def setting(
     is_offered: bool = True,
     adds_up: bool = False,
 ) -> T:
-    """Return a field for Settings. The field's metadata has the definition of the setting."""
+    """Return a dataclass field of Settings, with the Setting as metadata."""
     defined = Setting(values, about, unset, key, option, by_project, is_offered, adds_up)
     return field(default=default, metadata={"setting": defined})
 
 
 def number(low: float, high: float, *, is_whole: bool = False) -> Values:
-    """Return the kind of value for numbers from `low` to `high`."""
+    """Return the kind of value that accepts numbers from `low` to `high`."""
     kinds, name = ((int,), "whole number") if is_whole else ((int, float), "number")
 
     def read(value: object) -> float:
@@ -91,7 +91,7 @@ def number(low: float, high: float, *, is_whole: bool = False) -> Values:
 
 
 def one_of(words: type[StrEnum], *meanings: str) -> Values:
-    """Return the kind of value for a choice of `words`, with their `meanings` in the same order."""
+    """Return the kind of value that accepts one of `words`. Their `meanings` are in the same order."""
 
     def read(value: object) -> StrEnum:
         try:
@@ -154,4 +154,4 @@ DURATION = Values(_duration)
 """A duration in Go's notation, or a number of seconds."""
 MODELS = Values(_models, is_list=True)
 PATTERNS = Values(_patterns, is_list=True)
-"""Names, or paths in the workspace if they contain a slash."""
+"""File names, or paths in the workspace if they contain a slash."""
