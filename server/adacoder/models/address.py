@@ -58,7 +58,7 @@ class Address:
     async def is_private(self) -> bool:
         """Return whether all IP addresses of the host belong to this machine or to a private network.
 
-        To find out, name servers may be asked, but the host is not contacted.
+        This may query name servers, but does not contact the host.
 
         Raises:
             OSError, UnicodeError: the host's name cannot be resolved.
@@ -126,11 +126,7 @@ def base_url(written: str | None) -> Address:
 
 
 def _read(written: str, bare_port: int) -> Address:
-    """Parse an address. Its port is `bare_port` if the text has neither a scheme nor a port.
-
-    Raises:
-        ValueError: the text is not an address.
-    """
+    """Parse an address, or raise ValueError. Its port is `bare_port` if the text has neither a scheme nor a port."""
     scheme, separator, rest = written.partition("://")
     if not separator:
         scheme, rest = "http", written
@@ -153,11 +149,7 @@ def _bracketed(rest: str) -> str:
 
 
 def _machine(name: str) -> tuple[str, bool]:
-    """Return a host's name in the form that URLs need, and whether the host is this machine.
-
-    Raises:
-        ValueError: `name` is not the name of a host.
-    """
+    """Return a host's name as URLs need it, and whether it is this machine. Raise ValueError for an invalid name."""
     try:
         ip = ipaddress.ip_address(name)
     except ValueError:

@@ -51,7 +51,7 @@ class Session:
     def announced(self, strategy: str, calls: int, model: str | None) -> str:
         """Return a sentence for the user with the maximum number of model calls in a request.
 
-        It includes their expected duration if an earlier request has measured the model.
+        It includes their expected duration if an earlier request has used the model.
         """
         text = f"{strategy} asks the model at most {counted(calls, 'time')}"
         seconds = self.seconds_a_call.get(model or "")
@@ -59,7 +59,7 @@ class Session:
 
 
 class Backend(ABC):
-    """Opens and examines models of one kind. Create an instance for each request and each examination."""
+    """Opens and examines models of one kind. An instance serves one request or one run of `adacoder doctor`."""
 
     slots = 1
     """Number of requests that a server of this kind handles in parallel without slowing down."""

@@ -26,7 +26,7 @@ REPLY_TIMEOUT = Named("replyTimeout")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of model server, with the wording of messages about it. The instructions are ends of sentences."""
+    """A kind of model server, with the wording of messages about it. Each instruction completes a sentence."""
 
     name: str
     write: str

@@ -53,8 +53,8 @@ _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
 _MOST_OFFERED = 12
 """Maximum number of models offered in place of a missing one."""
 _ALIKE = 30
-"""If a stream without a last part ends in this many equal parts, Ollama ended it because the model repeated itself. Up
-to version 0.33, Ollama allows about this many, ignoring white space."""
+"""Number of equal parts in a row, ignoring white space, after which Ollama ends a reply. The number is approximate. Up
+to version 0.33, such a reply has no last part."""
 _GUARDED = "token repeat limit reached"
 """Error message of later versions in this case."""
 _MIDSTREAM = -1
@@ -63,7 +63,7 @@ _NANOSECOND = 1e-9
 _PULLED = "success"
 """The `status` at the end of a download."""
 _SILENCE = 600.0
-"""Timeout in seconds for the next progress message of a download. Checking a large file takes silent minutes."""
+"""Timeout in seconds for the next progress message of a download. Ollama may check a large file for minutes."""
 _LOOKING = 3.0
 """Timeout in seconds for the list of loaded models. It is short because a request waits for the list."""
 
@@ -329,7 +329,6 @@ def _facts(model: str, shown: Mapping[str, object]) -> Facts:
 
 
 def _stops(parameters: str) -> Iterator[str]:
-    """Yield the stop sequences among a model's parameters."""
     for match in _STOP.finditer(parameters):
         written = match[1].strip()
         try:

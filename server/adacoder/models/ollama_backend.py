@@ -50,7 +50,6 @@ class _Store:
 
     @property
     def finding(self) -> Finding:
-        """The finding about the server."""
         # Name the models first that could be chosen by default.
         names = list(dict.fromkeys(model.name for model in (*catalog.rank(self.models), *self.models)))
         shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "")
@@ -145,9 +144,9 @@ class OllamaBackend(ServedBackend):
 
 
 def _loaded(model_id: str, running: Running | None, window: int, loads: str) -> Finding:
-    """Return the finding about a model's load state. A request needs it with this `window`.
+    """Return the finding about a model's load state. `window` is the window of a request.
 
-    `loads` is a clause with the step that loads the model otherwise.
+    `loads` is a clause about the step that will load the model if it is not loaded.
     """
     if running is None:
         return Finding("Loaded", None, f"not now: {loads}", model=model_id)
@@ -169,7 +168,6 @@ async def _store(url: str, host: str | None) -> _Store:
 def _present(
     name: str, how: str, facts: Facts, installed: catalog.InstalledModel | None, running: Running | None
 ) -> Finding:
-    """Return the finding about an available model."""
     advice, about = list[str | Named](), list[str]()
     if installed is not None:
         about = [installed.parameters] if installed.parameters else []

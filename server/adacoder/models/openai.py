@@ -102,11 +102,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         return [card for card in cards if isinstance(card, dict)]
 
     async def _require_chats(self, client: httpx.AsyncClient) -> None:
-        """Check that the server offers chats at this address, by an empty request, which starts no chat.
-
-        Raises:
-            ModelError: the server offers no chats there.
-        """
+        """Raise a ModelError if the server offers no chats at this address. The request is empty and starts no chat."""
         async with self._answered_soon():
             response = await client.post("/chat/completions", json={})
         error = self._refusal(response.status_code, response.text, "")
@@ -297,10 +293,7 @@ def _names(card: Mapping[str, object]) -> list[str]:
 
 
 def _serves_only_listed(card: Mapping[str, object]) -> bool:
-    """Return whether a server with this entry in its list refuses unlisted names.
-
-    vLLM refuses them. A llama-server with several models also does. Its entries have a load state.
-    """
+    """Return whether a server with this entry refuses unlisted names, as vLLM and llama-server with many models do."""
     return card.get("owned_by") == "vllm" or _status(card) is not None
 
 
@@ -324,10 +317,7 @@ def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) 
 
 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
-    """Yield the parts of one chunk, or one empty part if it has no text.
-
-    Chunks before a reply, in tool calls, and with counts have no text.
-    """
+    """Yield the parts of a chunk. A chunk without text, such as a tool call or the counts, gives one empty part."""
     thought, text = _text(delta.get("reasoning_content") or delta.get("reasoning")), _text(delta.get("content"))
     if thought:
         yield Part(thought, thought=True)
@@ -362,11 +352,7 @@ def _said(answer: object) -> str:
 
 
 def _object(value: object) -> Mapping[str, object]:
-    """Return `value`, which must be a JSON object. Null becomes an empty object.
-
-    Raises:
-        TypeError: `value` is neither an object nor null.
-    """
+    """Return a JSON object. Null becomes an empty object. Raise TypeError for any other value."""
     if value is None:
         return {}
     if not isinstance(value, dict):

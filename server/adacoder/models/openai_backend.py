@@ -57,7 +57,7 @@ class OpenAIBackend(ServedBackend):
 
 
 def _present(name: str, how: str, known: Sequence[str], model_id: str) -> Finding:
-    """Return the finding about a model. `known` has the names of the models that the server lists."""
+    """Return the finding about the model. `known` has the names of the models that the server lists."""
     if not known:
         return Finding("Model", None, f"{name}, {how}; the server does not list its models", model=model_id)
     if name in known:

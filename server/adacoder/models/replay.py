@@ -67,11 +67,7 @@ class ReplayModel(ScriptedModel):
         return window
 
     def _recorded(self, ask: Ask) -> Reply | ModelError:
-        """Return the next recorded reply, or the error that was recorded in its place.
-
-        Raises:
-            ReplayMismatch: the messages are not the recorded ones, or no reply is left.
-        """
+        """Return the next recorded reply or error. Raise ReplayMismatch if the messages differ or no reply is left."""
         number = self._answered + 1
         if number > len(self._conversation.exchanges):
             raise ReplayMismatch(
@@ -88,7 +84,6 @@ class ReplayModel(ScriptedModel):
         return ModelError(exchange.reply) if isinstance(exchange.reply, str) else exchange.reply
 
     def _lines(self, messages: Sequence[Message]) -> list[str]:
-        """Return the redacted lines of a request, for comparison."""
         return [line for one in messages for line in self.redaction(f"[{one.role}]\n{one.content}").split("\n")]
 
 

@@ -294,8 +294,8 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates by U+FFFD, because they cannot be encoded. Some editors and servers send them.
+    """Replace lone surrogates, which some editors and servers send, by U+FFFD, because they cannot be encoded.
 
-    The two halves of a pair may have arrived in different parts of a reply. They become one character.
+    Two halves of a pair that arrived in different parts of a reply become one character.
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

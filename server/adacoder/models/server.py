@@ -238,7 +238,7 @@ class Connection(ABC, Generic[ClientT]):
 
     @asynccontextmanager
     async def _answered_soon(self) -> AsyncGenerator[None]:
-        """Raise Stalled if the `async with` block takes longer than an answer that needs no model may take."""
+        """Raise Stalled if the `async with` block, which awaits an answer that needs no model, takes too long."""
         try:
             async with asyncio.timeout(self._deadlines.next):
                 yield

@@ -16,8 +16,8 @@ the part that it has read.
 While others use the model, AdaCoder sends no request for a moment. Otherwise two programs that wait behind the same
 blocked stream would each believe that the other uses the model.
 
-If this process closed the model's last stream early, that counts as a further proof each time. The model is then
-unloaded sooner, even if others seem to use it, because they probably wait behind the blocked stream.
+If this process closed the model's last stream early, that stream is probably the blocked one. This counts as a further
+proof after each unanswered request, so the model is unloaded sooner. Programs that seem to use it wait for the stream.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class FirstPart:
     async def _wait(
         self, chat: Chat, loaded: Running | None, tokens: int, stack: AsyncExitStack, why: list[str]
     ) -> Begun:
-        """Implement `begun`. The stream is closed by `stack`. `why` gets the reason that progress messages show."""
+        """Implement `begun`. `stack` closes the stream. `why` gets the reason that progress messages show."""
         clock = asyncio.get_running_loop().time
         loading = f", loading {self._model}"
         if loaded is None:
@@ -214,13 +214,10 @@ class FirstPart:
     async def _next(
         self, parts: Parts, chat: Chat, patience: float | None, until: float, before: list[Running]
     ) -> Part | None:
-        """Return the first of `parts`, which must arrive before the time `until`.
+        """Return the first of `parts`, or raise TimeoutError if none arrives before the time `until`.
 
-        If no part has arrived after `patience` seconds although the model is loaded, stop waiting. Before that, append
-        the model's state to `before`, while our request still refers to the model.
-
-        Raises:
-            TimeoutError: no part came in time.
+        If none has arrived after `patience` seconds although the model is loaded, raise TimeoutError as well. Before
+        that, append the model's state to `before`, while our request still refers to the model.
         """
         clock = asyncio.get_running_loop().time
         async with asyncio.timeout_at(until) as limit:

@@ -1,8 +1,8 @@
 """Estimate the size of a text in tokens before it is sent.
 
 The exact size is unknown, because the tokenizer belongs to the model, and servers do not offer it. So there are two
-estimates. `estimate` is rather too high, and is used to plan prompts. `lower_estimate` is never too high, so it can
-prove that a server truncated a prompt. Servers report token counts with their replies. From these, a `Calibration`
+estimates. `estimate` errs on the high side, and is used to plan prompts. `lower_estimate` is never too high, so it can
+prove that a server truncated a prompt. A `Calibration` compares estimates with the counts in a server's replies, and
 learns how far `estimate` is off for a model.
 """
 
@@ -70,7 +70,7 @@ def _usual_chat(messages: Sequence[Message]) -> int:
 
 
 def lower_estimate(messages: Sequence[Message]) -> int:
-    """Return the minimum of tokens. No tokenizer joins letters or digits across spaces, or letters across signs."""
+    """Return the minimum number of tokens: no token joins letters or digits across spaces, or letters across signs."""
     words = (word for message in messages for word in message.content.split())
     return sum(sum(map(_has_letter, _LETTERS.findall(word))) or not _NO_DIGIT.fullmatch(word) for word in words)
 
@@ -170,7 +170,7 @@ class Calibration:
         return round(_usual_chat(messages) * self._usual[-1])
 
     def cached(self, messages: Sequence[Message], counted: int, seconds: float | None, *, by_server: bool) -> int:
-        """Estimate how many of the `counted` tokens of `messages` were cached. The result is rather too low.
+        """Estimate how many of the `counted` tokens of `messages` were cached. The result errs on the low side.
 
         The server read the other tokens in at most `seconds`. If `seconds` is None, the server had to load the model,
         so nothing was cached. `by_server` is True if the server measured the time, which then includes no waiting.

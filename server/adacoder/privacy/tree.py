@@ -201,7 +201,6 @@ class _Tree:
         return Secrecy.OPEN if self._wishes.shows(parts) else max(within, secrecy(parts[-1]))
 
     def _why(self, parts: tuple[str, ...], kind: _EntryKind, parent: str, within: Secrecy) -> str | None:
-        """Return the reason to hide an entry; None if it is not hidden."""
         name = parts[-1]
         if self._wishes.shows(parts):
             return None

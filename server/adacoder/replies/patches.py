@@ -49,7 +49,6 @@ class _Hunk:
     """True if other text follows, so that the hunk is complete even if the reply is still growing."""
 
     def take(self, line: str) -> None:
-        """Add a line of the patch."""
         if not line.startswith("\\"):
             self.lines.append((line[:1] if line[:1] in ("+", "-") else " ", line[1:]))
 

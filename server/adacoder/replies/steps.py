@@ -60,7 +60,6 @@ class _Steps:
         return len(step["indent"]) <= self.indent and int(step["number"]) in numbers
 
     def _holds(self, piece: re.Match[str], is_behind_blank: bool) -> bool:
-        """Return whether `piece` belongs to the last step."""
         if _IN_STEP.match(piece[0]) or _PROMISES.search(
             piece.string, max(self.start, self.end - _TELLING_CHARACTERS), self.end
         ):

@@ -181,7 +181,6 @@ def _begun(header: Mapping[str, JSON]) -> RecordedConversation:
 
 
 def _add(value: Mapping[str, JSON], conversation: RecordedConversation) -> None:
-    """Add an exchange or the Outcome to `conversation`."""
     if "outcome" in value:
         conversation.outcome = _checked(dict, value["outcome"])
     else:
