@@ -250,7 +250,7 @@ def permitted(model: str, facts: Facts, *, allow_cloud: bool) -> Facts:
     """Return `facts` if `model` may be used.
 
     Raises:
-        CloudRefused: the model runs elsewhere.
+        CloudRefused: the model runs on another machine, and `allow_cloud` is False.
         NoChat: the model cannot answer chats.
     """
     if facts.remote and not allow_cloud:

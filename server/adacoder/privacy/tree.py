@@ -41,7 +41,7 @@ _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
 _OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
 _UNSETTLED_NS = 2_000_000_000
-"""If a folder changed less than this ago, its listing is not cached, because its next change may get the same time."""
+"""A folder's listing is not cached so soon after a change, because the next change may get the same time stamp."""
 _KEPT = 1024
 
 _NAMED = "its name"

@@ -36,8 +36,8 @@ def is_patch(text: str) -> bool:
 def code_blocks(text: str) -> list[Block]:
     """Return the blocks of a reply.
 
-    If there are fences, the text in them and the unmarked text between them become blocks. Otherwise, the code in JSON
-    does, and else the whole reply if it is a patch.
+    If there are fences, the blocks are the text in them and the unmarked text between them. Otherwise, the blocks are
+    the code in JSON, or the whole reply if it contains a patch.
     """
     blocks = _fenced(text)
     if not blocks and (text.lstrip()[:1] in ("{", "[") or parsed(text) is None):

@@ -50,9 +50,9 @@ def completion(target: Target) -> Callable[[str], bool]:
     """Return a callback that reports whether a growing reply contains the finished target. Use it for one reply only.
 
     The target is finished if its fence is closed, or if other text follows it without indentation, such as prose or a
-    call. After that, the model can only add comments or another version. The reply must also define all names that the
-    target needs. If in doubt, the callback returns False. It checks only after a line that can end code, so it may be
-    called for every token.
+    call. After that, the model can only add comments or another version. The reply or the module must also define all
+    names that the target needs. If in doubt, the callback returns False. It checks only after a line that can end code,
+    so it may be called for every token.
     """
     seen = looks = least = 0
 
@@ -75,7 +75,7 @@ def completion(target: Target) -> Callable[[str], bool]:
 
 
 def is_without(text: str, target: Target, most: int) -> bool:
-    """Return whether the answer in a growing reply has more than `most` characters, but not the target's first line."""
+    """Return whether a growing reply has an answer of more than `most` characters, in which no target has begun yet."""
     if is_thinking(text):
         return False
     so_far = answer(text)
@@ -128,7 +128,7 @@ def _is_draft(text: str, target: Target) -> bool:
 def _is_whole(
     found: Found, others: Sequence[Block], target: Target, is_known: Callable[[str], bool] = lambda name: False
 ) -> bool:
-    """Return whether `found` is the complete target, and the reply defines all names that it needs."""
+    """Return whether `found` is the complete target, and all names that it needs are defined or `is_known`."""
     if not found.is_sound or found.name != target.name:
         return False
     return all(map(is_known, _missing(candidate(found, others, Ended.STOP, target), target)))

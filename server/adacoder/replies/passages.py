@@ -41,7 +41,7 @@ _OTHER_SYNTAX = re.compile(r"(?:;|\)[ \t]*\{)[ \t]*$|^[ \t]*(?:end|fi|done)[ \t]
 
 
 def passages(run: Block, target: Target) -> Iterator[Block]:
-    """Split a run of code where it calls or tests the target, and yield the passages, moved to column 0.
+    """Split a run of code at statements that call or test the target, and yield the passages, moved to column 0.
 
     Code after a call is another version of the target, or does not belong to it. If the run begins inside the target's
     body, it gets the target's signature.
