@@ -119,6 +119,7 @@
     (save-buffer)))
 
 (defun is-asked ()
+  (eglot--signal-textDocument/didChange)
   (goto-char (point-min))
   (let* ((here (list :start (eglot--pos-to-lsp-position) :end (eglot--pos-to-lsp-position)))
          (params (list :textDocument (eglot--TextDocumentIdentifier) :range here :context '(:diagnostics []))))
@@ -135,7 +136,7 @@
     (undo-boundary)
     (take "'A' is right: add it as an example")
     (wait (string-match-p ">>> asked('a')\n    'A'" (text)) "the answer is an example")
-    (wait (= (length (status)) 0) "and is checked")
+    (eglot--signal-textDocument/didChange)
     (save-and-undo before)))
 
 (condition-case problem

@@ -10,9 +10,11 @@ local function check(condition, message)
 end
 local function text() return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n') end
 local function wait(condition, message) check(vim.wait(30000, condition, 20), message) end
+-- What a person does is a step of its own to undo. In a script, only this makes one.
+local function end_undo_step() vim.cmd('let &undolevels = &undolevels') end
 local function press(keys)
   vim.api.nvim_feedkeys(keys, 'x', false)
-  vim.cmd('let &undolevels = &undolevels') -- what a person types is a step of its own to undo; in a script only this makes one
+  end_undo_step()
 end
 
 -- What the person sees of progress: the kinds that came since the last action was taken, and the status line.
@@ -35,7 +37,7 @@ local function open(file)
   vim.bo.filetype = 'python'
   local get_clients = vim.lsp.get_clients or vim.lsp.buf_get_clients
   wait(function()
-    for _, client in pairs(get_clients()) do
+    for _, client in pairs(get_clients(vim.lsp.get_clients and { bufnr = 0 } or 0)) do -- those of this file
       if client.server_capabilities and client.server_capabilities.codeActionProvider then return true end
     end
     return false
@@ -148,6 +150,7 @@ flows[6] = function()
     return false
   end, 'a question about an output is shown')
   local before = text()
+  end_undo_step()
   take("'A' is right: add it as an example")
   wait(function() return text():find(">>> asked('a')\n    'A'", 1, true) ~= nil end, 'the answer is an example')
   vim.cmd('silent write')
