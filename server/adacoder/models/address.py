@@ -1,4 +1,4 @@
-"""Parse the address of a model server, and decide if prompts and API keys may be sent there."""
+"""Parse the address of a model server, and decide whether prompts and API keys may be sent there."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Address:
     def may_have_key(self) -> bool:
         """True if an API key may be sent there.
 
-        The user must have named the server, and the key must be encrypted unless it stays on this machine.
+        The user must have named the server, and the connection must be encrypted unless it stays on this machine.
         """
         return self.named and (self.loopback or self.url.startswith("https:"))
 
@@ -58,7 +58,7 @@ class Address:
     async def is_private(self) -> bool:
         """Return whether all IP addresses of the host belong to this machine or to a private network.
 
-        This contacts only name servers, not the host.
+        This may query name servers, but does not contact the host.
 
         Raises:
             OSError, UnicodeError: the host's name cannot be resolved.
@@ -90,11 +90,9 @@ async def require_private(place: Address, kind: Kind, seconds: float) -> None:
 def address(host: str | None) -> Address:
     """Return the address of an Ollama server: `host`, else `OLLAMA_HOST`, else Ollama's default.
 
-    Under WSL, the default is a server on Windows if none listens here.
-
-    `host` is written like `OLLAMA_HOST`. Blanks and quotes around it are ignored. The default port is 11434 if there is
-    no scheme, 80 after `http://` and 443 after `https://`. An address to listen on, such as `0.0.0.0`, means this
-    machine.
+    In WSL, the default is a server on Windows if none listens in WSL. `host` has the format of `OLLAMA_HOST`. Blanks
+    and quotes around it are ignored. The default port is 11434 without a scheme, 80 after `http://` and 443 after
+    `https://`. An address for listening, such as `0.0.0.0`, means this machine.
 
     Raises:
         BadHost: the text is not an address.
@@ -128,11 +126,7 @@ def base_url(written: str | None) -> Address:
 
 
 def _read(written: str, bare_port: int) -> Address:
-    """Parse an address. Its port is `bare_port` if the text has neither a scheme nor a port.
-
-    Raises:
-        ValueError: the text is not an address.
-    """
+    """Parse an address, or raise ValueError. Its port is `bare_port` if the text has neither a scheme nor a port."""
     scheme, separator, rest = written.partition("://")
     if not separator:
         scheme, rest = "http", written
@@ -155,11 +149,7 @@ def _bracketed(rest: str) -> str:
 
 
 def _machine(name: str) -> tuple[str, bool]:
-    """Return a host's name as a URL spells it, and whether the host is this machine.
-
-    Raises:
-        ValueError: `name` is not the name of a host.
-    """
+    """Return a host's name as URLs need it, and whether it is this machine. Raise ValueError for an invalid name."""
     try:
         ip = ipaddress.ip_address(name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Base classes of backends. A backend opens models by name, and examines them for `doctor`."""
+"""Base classes of backends. A backend opens one kind of models by name, and examines them for `adacoder doctor`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MEASURING = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is known about models, kept between requests. The code that starts the requests owns this object."""
+    """Data about models that outlives a request. The code that starts the requests owns this object."""
 
     leases: Leases = field(default_factory=Leases)
     calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
@@ -49,9 +49,9 @@ class Session:
             self.seconds_a_call[model] = sum(seconds) / len(seconds)
 
     def announced(self, strategy: str, calls: int, model: str | None) -> str:
-        """Return the announcement of a request's maximum number of calls.
+        """Return a sentence for the user with the maximum number of model calls in a request.
 
-        It includes their duration if the speed of the last request is known.
+        It includes their expected duration if an earlier request has used the model.
         """
         text = f"{strategy} asks the model at most {counted(calls, 'time')}"
         seconds = self.seconds_a_call.get(model or "")
@@ -59,7 +59,7 @@ class Session:
 
 
 class Backend(ABC):
-    """One kind of backend, for one request or one examination."""
+    """Opens and examines models of one kind. An instance serves one request or one run of `adacoder doctor`."""
 
     slots = 1
     """Number of requests that a server of this kind handles in parallel without slowing down."""
@@ -75,17 +75,17 @@ class Backend(ABC):
         """Open the model `name`, or the model that this backend prefers if `name` is empty.
 
         Raises:
-            ModelError: the model does not exist. (With some servers, only the first reply raises this.)
+            ModelError: the model cannot be opened. Some backends notice only at the first call that a model is missing.
         """
 
     @abstractmethod
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
-        """Examine the model that `open_model` would open. The model is not used.
+        """Check whether the model that `open_model` would open can be used. No model is loaded for this.
 
         Args:
             name: as in `open_model`.
-            how: the reason for examining this model, such as "as named".
-            probes_speed: True if the model's speed is measured afterwards, which loads the model.
+            how: how the model was chosen, such as "as named". The findings repeat it.
+            probes_speed: True if the caller measures the model's speed afterwards. Measuring loads the model.
         """
 
 
@@ -94,18 +94,18 @@ class ServedBackend(Backend):
 
     kind: Kind
     prefix: str
-    """Prefix of the ids of its models."""
+    """First part of a model id, such as `ollama`."""
     reload_advice = ""
-    """Advice to show if a loaded model did not answer and was unloaded; empty if there is none."""
+    """Advice for a user whose loaded model did not answer and was unloaded; empty if there is none."""
 
     @property
     def deadlines(self) -> Deadlines:
-        """Timeouts for a server."""
+        """Timeouts from the settings."""
         settings = self.settings
         return Deadlines(first=settings.first_token_timeout, next=settings.token_timeout, whole=settings.reply_timeout)
 
     def served(self, server: Server, model: str) -> ServedModel:
-        """Return a model of `server`."""
+        """Return the ChatModel for `model` on `server`."""
         return ServedModel(
             server,
             model,
@@ -122,7 +122,7 @@ class ServedBackend(Backend):
             await require_private(place, self.kind, self.deadlines.connect)
 
     async def soon(self, answer: Awaitable[T], url: str) -> T:
-        """Return the awaited answer, which needs no loaded model and so must come soon.
+        """Await `answer` with a short timeout. It must be an answer that needs no loaded model.
 
         Raises:
             NotRunning: the answer did not come in time.
@@ -134,7 +134,7 @@ class ServedBackend(Backend):
             raise NotRunning(url, self.kind) from None
 
     async def measure(self, name: str) -> Finding:
-        """Measure a model's speed. The model is loaded as for a request, and writes some tokens."""
+        """Measure a model's speed. This loads the model and lets it write some tokens."""
         model_id = f"{self.prefix}:{name}"
         finding = partial(Finding, "Speed", model=model_id)
         self.on_wait(f"measuring {model_id}")

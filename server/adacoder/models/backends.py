@@ -35,7 +35,7 @@ async def open_model(
     for each wait.
 
     Raises:
-        ModelError: the model cannot be opened. (If the server lacks the model, only the first reply raises this.)
+        ModelError: the model cannot be opened. Some backends notice only at the first call that a model is missing.
     """
     kind, name = kind_and_name(model_id)
     model = await BACKENDS[kind](settings, session, on_wait).open_model(name)
@@ -60,7 +60,7 @@ def _redaction(settings: Settings, about: About | None) -> Redaction:
     """Return the redaction of names and paths that identify this machine, its user and its servers."""
     servers: list[str] = []
     for read, written in ((address, settings.host), (base_url, settings.base_url)):
-        with suppress(ModelError):  # It is not an address. This is reported when the address is needed.
+        with suppress(ModelError):  # An invalid address is reported when it is needed.
             servers.append(read(written).url)
     return Redaction.here(None if about is None else about.workspace, servers)
 
@@ -70,4 +70,4 @@ BACKENDS: Mapping[str, type[Backend]] = {
     "openai": OpenAIBackend,
     "replay": ReplayBackend,
 }
-"""Backends by the prefix of their model ids, which ends before the first colon."""
+"""Backends by the first part of their model ids, up to the colon."""

@@ -1,4 +1,4 @@
-"""The ChatModel protocol and the lease of a model. Agents depend only on `Answering`, `window.py` and `errors.py`."""
+"""Protocols of models, and the queues of requests that wait for a model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from adacoder.domain import Message, Reply
 from adacoder.models.window import Window
 
 Enough = Callable[[str], bool]
-"""A callback that gets the reply's text whenever it has grown. If it returns True, the reply ends here
-(`Ended.STOPPED_EARLY`)."""
+"""A callback that gets the reply so far whenever more text arrives. True ends the reply (`Ended.STOPPED_EARLY`)."""
 OnWait = Callable[[str], None]
 """A callback that gets the reason for a wait, such as `waiting for the model, 1 ahead`."""
 
@@ -23,13 +22,13 @@ class Sampling:
     """Sampling parameters of one request."""
 
     temperature: float | None = None
-    """The temperature. None means the temperature of the settings."""
+    """None means the temperature in the settings."""
     top_p: float | None = None
-    """The value of top_p. None means the server's default."""
+    """None means the server's default."""
 
 
 def never(text: str) -> bool:
-    """Return False: the reply is never ended early."""
+    """Return False, so that no reply is ended early. This is the default of `Ask.enough`."""
     del text
     return False
 
@@ -53,15 +52,15 @@ class Ask:
 
 
 class Answering(Protocol):
-    """A model as Agents see it."""
+    """The part of a model that agents use."""
 
     @property
     def name(self) -> str | None:
-        """Model id as a user writes it, such as `ollama:qwen2.5-coder:7b`. It is None until a model is needed."""
+        """Model id as a user writes it, such as `ollama:qwen2.5-coder:7b`; None if no call has needed a model yet."""
         ...
 
     async def window(self) -> Window:
-        """Return the context window, which can also measure texts. It stays the same during a request.
+        """Return the model's context window, which also estimates the size of texts. It is fixed during a request.
 
         Raises:
             ModelError: the model may not be used, or does not exist.
@@ -78,7 +77,7 @@ class Answering(Protocol):
 
 
 class ChatModel(Answering, Protocol):
-    """One model, opened for one request. It belongs to the event loop that first uses it."""
+    """One model, opened for one request. Use it in one event loop only."""
 
     @property
     def name(self) -> str:
@@ -87,7 +86,7 @@ class ChatModel(Answering, Protocol):
 
     @property
     def lease_key(self) -> Hashable:
-        """Key of the lease. It identifies a model and its server."""
+        """Key for `Leases.lease`. Requests with equal keys wait for each other."""
         ...
 
     async def close(self) -> None:
@@ -96,11 +95,9 @@ class ChatModel(Answering, Protocol):
 
 
 class Leases:
-    """Queues that give requests exclusive use of a model.
+    """Queues that limit how many requests use a model at a time.
 
-    The caller of the service owns this object. There are no other queues.
-
-    A request holds a model from its first call to its last. A server that alternated between two requests would lose
+    A request holds a model from its first call to its last. If a server alternated between two requests, it would lose
     the cached beginning of the prompt at each change.
     """
 
@@ -113,10 +110,8 @@ class Leases:
     async def lease(self, key: Hashable, on_wait: OnWait) -> AsyncGenerator[None]:
         """Hold the model `key` inside the `async with` block.
 
-        Requests get the model in the order in which they came. A wait can be cancelled.
-
-        If there is a wait, `on_wait` is called with a text such as `waiting for the model, 1 ahead`, and again whenever
-        the number changes.
+        Requests get the model in the order of their calls. While this request waits, `on_wait` gets a text such as
+        `waiting for the model, 1 ahead` whenever the number changes. The wait can be cancelled.
         """
         queue = self._queues.setdefault(key, [])
         moved = asyncio.Event()

@@ -24,16 +24,15 @@ _CODER = re.compile(r"code|codestral|devstral")
 
 _MEMORY_SHARE = 2 / 3
 """Share of this machine's memory that a default model may take. The rest is for its window, the editor and the system.
-A GPU that shares the memory can usually use about the same share.
-"""
+A GPU that shares this memory can usually use about the same share."""
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([BM])", re.IGNORECASE)
 _BYTES_PER_PARAMETER = 0.6
 """Bytes per parameter with Ollama's usual quantization."""
 _AT_ONCE = 4
-"""Maximum number of parallel requests for the properties of models."""
+"""Maximum number of models whose properties are requested in parallel."""
 _MOST_MODELS = 500
-"""Maximum number of a server's models to consider. The most recently changed ones are kept."""
+"""Maximum number of models in a listing. Ollama lists the most recently changed models first."""
 _MOST_ASKED = 50
 """Maximum number of models to look up in the search for a default model."""
 _ASKING = 20.0
@@ -44,7 +43,7 @@ _LONGEST_NAME = 1000
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """An installed model."""
+    """A model that a server has installed."""
 
     name: str
     """Name on its server, such as `qwen2.5-coder:7b`."""
@@ -100,7 +99,7 @@ T = TypeVar("T")
 
 
 class Listing(tuple[T, ...]):
-    """A list of a server's models. Its length is limited."""
+    """A list of a server's models, limited to `_MOST_MODELS`."""
 
     others: int = 0
     """Number of models that are left out of the list."""
@@ -188,9 +187,9 @@ async def version(host: str | None) -> str:
 
 
 async def best(host: str | None, deadlines: Deadlines | None = None) -> InstalledModel | None:
-    """Choose the best code model of the server at `host`, or return None if no model is suitable.
+    """Return the best code model of the server at `host`; None if no model is suitable.
 
-    The models are looked up in the order of `rank`, until one is local and answers chats.
+    It is the first model in the order of `rank` that is local and answers chats, according to the server.
 
     Raises:
         ModelError: no server answers there.
@@ -204,11 +203,10 @@ async def best(host: str | None, deadlines: Deadlines | None = None) -> Installe
 
 
 def rank(models: Iterable[InstalledModel]) -> list[InstalledModel]:
-    """Return the models that may be used by default, best first.
+    """Return the models that may be used by default, best first. Cloud models and base models are left out.
 
-    These models run on the server's own machine and follow instructions. Models made for code come first, then the
-    others. In both groups, larger models come first, and models of equal size keep their order. Models that are too
-    large for this machine come last, smallest first.
+    Models made for code come first. Within both groups, larger models come first, and models of equal size keep their
+    order. Models that are too large for this machine come last, smallest first.
     """
     fit = [model for model in models if model.chats and not model.cloud]
     return sorted(fit, key=_order)
@@ -248,7 +246,7 @@ async def _models(server: OllamaServer) -> Listing[InstalledModel]:
 
 
 async def _facts(server: OllamaServer, model: str) -> Facts | None:
-    """Return the properties of `model`. None means that the server does not report them, as for a broken file."""
+    """Return the properties of `model`; None if the server cannot report them, for example for a broken file."""
     try:
         return await server.facts(model)
     except (BadReply, ModelMissing):

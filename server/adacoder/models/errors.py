@@ -1,6 +1,7 @@
 """Errors of model servers and of the connection to them. Each message is one sentence for the user.
 
-Settings are separate parts of a message, so that each user interface can spell them in its own way (`messages.Text`).
+The names of settings are separate parts of a message, because each user interface spells them differently
+(`messages.Text`).
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ REPLY_TIMEOUT = Named("replyTimeout")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Kind of model server, with its wording for messages."""
+    """A kind of model server, with the wording of messages about it. Each instruction completes a sentence."""
 
     name: str
     write: str
-    """Instruction to write a server's address. Like the next texts, it is the end of a sentence."""
+    """Instruction to write a server's address."""
     start: Text
     """Instruction to start a server."""
     name_it: Text
-    """Instruction to name a server."""
+    """The settings that name a server."""
     get: str
     """Instruction to get a model, with `{model}` in place of its name."""
     pulls: bool
     """True if the server itself can download a model."""
     look: str
-    """Instruction to check what a server is doing."""
+    """Instruction to check the activity of a server."""
     free: str
     """Instruction to unload a loaded model that does not answer; empty if there is none."""
     key: str
@@ -82,11 +83,11 @@ _NAMED_MODELS = 12
 
 
 class ModelError(AdaCoderError):
-    """A model could not reply. The message says what to do."""
+    """A model could not reply. The message contains a remedy."""
 
 
 class BadHost(ModelError):
-    """The user gave something that is not a server's address."""
+    """The text is not a server's address."""
 
     def __init__(self, host: str, kind: Kind = OLLAMA) -> None:
         super().__init__(f"'{host}' is not an address of an {kind.name} server: {kind.write}.")
@@ -108,7 +109,7 @@ class NoBaseUrl(ModelError):
 
 
 class OtherScheme(ModelError):
-    """The address has https but the server speaks http, or the other way round."""
+    """The address begins with `https` but the server speaks http, or the reverse."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         scheme, _, rest = url.partition("://")
@@ -118,7 +119,7 @@ class OtherScheme(ModelError):
 
 
 class NoTls(ModelError):
-    """A server takes the connection of an https address, but does not answer TLS."""
+    """A server accepts the connection to an https address, but does not answer with TLS."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         plain = f"http://{url.partition('://')[2]}"
@@ -134,7 +135,7 @@ class NotRunning(ModelError):
 
 
 class NotOnWindows(NotRunning):
-    """No server answers here in WSL, or on Windows."""
+    """AdaCoder runs in WSL, and no server answers there or on Windows."""
 
     def __init__(self, host: str) -> None:
         what = f"No Ollama server answers here or on Windows, at {host}: start it with `ollama serve` here,"
@@ -188,7 +189,7 @@ class BadName(ModelError):
 
 
 class CloudRefused(ModelError):
-    """The model runs on someone else's machine, and the user has not allowed this."""
+    """The model runs on Ollama's servers, and the user has not allowed this."""
 
     def __init__(self, model: str) -> None:
         what = f"The model '{model}' runs on Ollama's servers, so your code would leave this machine"
@@ -196,7 +197,7 @@ class CloudRefused(ModelError):
 
 
 class CloudDisabled(ModelError):
-    """The model runs on someone else's machine, and the server is configured to refuse this."""
+    """The model runs on Ollama's servers, and the local server is configured to refuse this."""
 
     def __init__(self, model: str) -> None:
         what = f"The model '{model}' runs on Ollama's servers, which your server has switched off: choose a local model"
@@ -204,7 +205,7 @@ class CloudDisabled(ModelError):
 
 
 class LeavesNetwork(ModelError):
-    """The server is on the internet, and the user has not allowed this."""
+    """The server is outside the user's network, and the user has not allowed this."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         what = f"The server at {url} is outside your network, so your code would leave it"
@@ -212,7 +213,7 @@ class LeavesNetwork(ModelError):
 
 
 class NoChat(ModelError):
-    """The model does not chat."""
+    """The model cannot answer chats."""
 
     def __init__(self, model: str) -> None:
         super().__init__(f"The model '{model}' cannot answer chats: choose another with ", MODEL, ".")
@@ -264,12 +265,12 @@ class Loading(ModelError):
 
 
 class Stalled(ModelError):
-    """The server went silent."""
+    """The server sent nothing within a timeout."""
 
     def __init__(
         self, host: str, seconds: float, kind: Kind = OLLAMA, setting: Named = TOKEN_TIMEOUT, model: str = ""
     ) -> None:
-        """`setting` is the timeout to raise. `model` is the model that was asked, if any."""
+        """`setting` is the timeout that the user can raise. `model` is the model that was asked, if any."""
         free = f" {kind.free.format(model=model)}," if kind.free and model else ""
         what = f"The server at {host} has sent nothing for {seconds:g} s: {kind.look},{free} wait longer with "
         super().__init__(what, setting, ", or choose a smaller model with ", MODEL, ".")
@@ -284,10 +285,10 @@ class TooSlow(ModelError):
 
 
 class OnlyThought(ModelError):
-    """The model wrote thoughts and no reply."""
+    """The model wrote thoughts but no reply."""
 
     def __init__(self, model: str, *, ran_out: bool = True) -> None:
-        """`ran_out` is True if the tokens ran out, so that more tokens might have led to a reply."""
+        """`ran_out` is True if the model reached the token limit, so that a higher limit might have helped."""
         if ran_out:
             what = f"The model '{model}' spent all its tokens on thinking and wrote no reply"
             remedy = Text("raise ", CONTEXT_TOKENS)
@@ -298,7 +299,7 @@ class OnlyThought(ModelError):
 
 
 class BadReply(ModelError):
-    """The answer is not a complete reply."""
+    """The server's answer is not a complete reply."""
 
     def __init__(self, host: str, what: str) -> None:
         super().__init__(
@@ -308,7 +309,7 @@ class BadReply(ModelError):
 
 
 class NothingCame(BadReply):
-    """The stream ended before its first part. The server does not report its context window."""
+    """The stream ended before its first part, perhaps because the prompt is too large for a window of unknown size."""
 
     def __init__(self, host: str) -> None:
         what = f"The server at {host} ended the reply before it began, as some do with a prompt that does not fit into"
@@ -316,7 +317,7 @@ class NothingCame(BadReply):
 
 
 class OtherServer(BadReply):
-    """The address belongs to another kind of server."""
+    """Another kind of server answers at the address."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         what = f"The server at {url} is not an {kind.name} server: name the address of one "
@@ -324,7 +325,7 @@ class OtherServer(BadReply):
 
 
 def _get(model: str, kind: Kind) -> Text:
-    """Return the instruction to get a model, as part of a sentence."""
+    """Return the instruction to get a model, as the end of a sentence."""
     words = kind.get.format(model=model)
     return Text(Remedy("pull", words, model) if kind.pulls else words)
 
@@ -336,6 +337,6 @@ def _or_choose(installed: Sequence[str]) -> Text:
 
 
 def _quoted(said: str) -> str:
-    """Return a message of a server or a library as one short line of printable characters."""
+    """Shorten a message of a server or a library to one line of printable characters."""
     words = " ".join("".join(char if char.isprintable() else " " for char in said).split()).rstrip(".")
     return words if len(words) <= _QUOTED_CHARACTERS else f"{words[:_QUOTED_CHARACTERS]}…"

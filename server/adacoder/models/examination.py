@@ -1,4 +1,4 @@
-"""The result of examining a model, with the wording that all kinds of backends share."""
+"""Results of examining a model for `adacoder doctor`, with the wording that all kinds of backends share."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ NAMES_SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Result of examining one thing."""
+    """The result of one check, such as of a server or of a model's context window."""
 
     name: str
     ok: bool | None
-    """True if it works, False if not, None if nothing depends on it. If no finding is False, AdaCoder can generate."""
+    """True if the check passes, False if AdaCoder cannot generate because it fails, None if nothing depends on it."""
     text: str
     advice: str = ""
     """A sentence with the next step; empty if there is nothing to do."""
     model: str | None = None
-    """Id of the model that the finding is about; None if it is not about one model."""
+    """Id of the model that was checked; None if the check is not about one model."""
 
     def __post_init__(self) -> None:
         """Cut long texts."""
@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The findings about one model and its server. The server's finding comes first."""
+    """The findings about one model and its server. The finding about the server comes first."""
 
     findings: tuple[Finding, ...]
     measure: Callable[[], Awaitable[Finding]] | None = None

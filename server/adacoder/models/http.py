@@ -38,7 +38,7 @@ from adacoder.models.response_guard import guard
 _OVERFLOW_WORDS = ("context length", "context size", "context window", "context_length", "exceed_context")
 _MEMORY_WORDS = ("system memory", "out of memory", "allocate", "signal: killed")
 _NO_TLS_WORDS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
-"""OpenSSL's error names for an answer without TLS."""
+"""OpenSSL's names of the errors for an answer without TLS."""
 
 
 class ClientSettings(TypedDict):
@@ -57,7 +57,7 @@ class ClientSettings(TypedDict):
 def client_settings(address: Address, key: str | None, connect_seconds: float) -> ClientSettings:
     """Return the client settings for the server at `address`. They include `key` if it may be sent there.
 
-    They have a timeout for the connection attempt only. The caller limits everything else.
+    Only the connection attempt has a timeout. The caller must limit the time of everything else.
 
     Raises:
         ValueError: the key cannot be sent in a header.
@@ -67,7 +67,7 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
         raise ValueError("the key has characters that no key has")
 
     def authorize(request: httpx.Request) -> httpx.Request:
-        request.headers.pop("Authorization", None)  # Client libraries send their key to every host.
+        request.headers.pop("Authorization", None)  # Client libraries would send a key to every host.
         request.headers.pop("Cookie", None)
         if key:
             request.headers["Authorization"] = f"Bearer {key}"
@@ -90,7 +90,7 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
 
 @contextmanager
 def client_setup(url: str, kind: Kind) -> Iterator[None]:
-    """Turn errors while creating a client for the server at `url` into a ModelError."""
+    """Turn errors in the `with` block, which creates a client for the server at `url`, into a ModelError."""
     try:
         httpx.URL(url)
     except httpx.InvalidURL:
@@ -104,7 +104,7 @@ def client_setup(url: str, kind: Kind) -> Iterator[None]:
 
 @contextmanager
 def translated_failures(url: str, kind: Kind) -> Iterator[None]:
-    """Turn errors while talking to the server at `url` into a ModelError."""
+    """Turn errors in the `with` block, which communicates with the server at `url`, into a ModelError."""
     try:
         yield
     except httpx.ConnectError as error:
@@ -124,7 +124,7 @@ def translated_failures(url: str, kind: Kind) -> Iterator[None]:
 
 
 def _waited_for_tls(error: BaseException) -> bool:
-    """Return whether a server took the connection but did not answer TLS, as llama-server without TLS does."""
+    """Return whether a server accepted the connection but did not answer with TLS, such as llama-server without TLS."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(cause)
@@ -132,9 +132,9 @@ def _waited_for_tls(error: BaseException) -> bool:
 
 
 def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelError:
-    """Return the error for a refusal by a server. A `status` of -1 means the middle of a stream."""
+    """Return the error for a server's error response. `status` is -1 for an error in the middle of a stream."""
     lower = said.lower()
-    if status == 503 and "loading" in lower:  # a llama-server whose model is not loaded yet
+    if status == 503 and "loading" in lower:  # A llama-server whose model is not loaded yet sends this.
         return Loading(url)
     if status in (429, 503):
         return Busy(url)

@@ -1,4 +1,4 @@
-"""The model of one request. It is opened and leased at the first call, and held until the request ends."""
+"""The model of one request. It is opened at the first call and leased until the request ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from adacoder.settings import Settings
 class LeasedModel:
     """The model of a request. It is opened when it is first needed.
 
-    A request that needs no model contacts no server. This is so if the function already passes, or a rule repairs it.
+    So a request contacts no server if the function already passes or if a rule repairs it.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LeasedModel:
         self._opening = asyncio.Lock()
         self._model: ChatModel | None = None
         self._waited = 0.0
-        """Seconds spent waiting for the lease, as long as no reply has reported them."""
+        """Seconds spent waiting for the lease; 0.0 after the first reply has reported them."""
         self._notes: list[str] = []
         self.has_replied = False
 
@@ -77,7 +77,7 @@ class LeasedModel:
         return replace(reply, time=replace(reply.time, queue=reply.time.queue + waited))
 
     async def _held(self) -> ChatModel:
-        """Return the model. If necessary, open and lease it first."""
+        """Return the model, and open and lease it first if necessary."""
         async with self._opening:
             if self._model is None:
                 waiting = self._wait

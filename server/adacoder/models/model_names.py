@@ -1,4 +1,4 @@
-"""Read a model's family and purpose from its name, and suggest names that the user may have meant."""
+"""Recognise a model's family and purpose by its name, and suggest names that the user may have meant."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 _OLLAMAS_OWN = ("registry.ollama.ai/", "library/")
 """Optional prefixes of a model in Ollama's own library."""
 _NO_CHAT = re.compile(r"(?:^|[-_:])(?:base|embed|embedding|rerank|reranker|minilm|bge)(?:$|[-_:])")
-"""Words in the names of models that only continue text, or write no text."""
+"""Words in the names of models that cannot chat, because they only continue text or write none."""
 _NO_CHAT_TAG = re.compile(r"(?:^|-)(?:code|python|text|fim)(?:$|-)")
-"""Words that mark such a model if they are in its tag."""
+"""More words of such names, which count only in the tag."""
 _NEEDS_INSTRUCT = ("starcoder2", "stable-code")
 """Families whose models follow instructions only if the name contains `instruct`."""
 _MOST_CLOSE = 6
@@ -22,7 +22,7 @@ def is_cloud(model: str) -> bool:
 
 
 def canonical(model: str) -> str:
-    """Return Ollama's form of a name: in lower case, with a tag (or `latest`), without its library's prefix."""
+    """Return a name as Ollama compares it: in lower case, with a tag (or `latest`), without its library's prefix."""
     name = model.strip().lower()
     for beginning in _OLLAMAS_OWN:
         name = name.removeprefix(beginning)
@@ -44,7 +44,7 @@ def may_chat(model: str) -> bool:
 
 
 def suggestions(model: str, others: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield groups of `others` that `model` may mean: its family, then similar names, then all."""
+    """Yield groups of the names in `others` that `model` may mean: its family, then similar names, then all."""
     import difflib
 
     family, _ = family_and_tag(model)

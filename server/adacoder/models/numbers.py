@@ -1,4 +1,4 @@
-"""Check numbers that servers send. A wrong number must not mislead users or break a reply."""
+"""Check numbers that servers send, because a wrong number must not mislead users or break a reply."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ _MOST = 2**53
 
 
 def count(value: object) -> int:
-    """Return `value` if it is a count, else 0."""
+    """Return `value` if it is a plausible count, else 0."""
     return value if type(value) is int and 0 <= value <= _MOST else 0
 
 
 def seconds(value: object, unit: float) -> float:
-    """Return `value` times `unit` if `value` is a duration, else 0.0."""
+    """Return `value` times `unit` if `value` is a plausible duration, else 0.0."""
     return value * unit if isinstance(value, int | float) and 0 <= value <= _MOST else 0.0

@@ -1,7 +1,7 @@
-"""Ollama: models on the user's own machine, through its native chat API.
+"""Client for Ollama's native API.
 
-Only this file imports `ollama`. It does so at the first request and in a thread, because the import takes almost a
-second. This file also handles the quirks of Ollama's messages. `served.py` handles other quirks of servers.
+Only this file imports `ollama`. The import takes almost a second, so it happens in a thread at the first request. This
+file handles the peculiarities of Ollama's messages. `served.py` handles those that several kinds of servers share.
 """
 
 from __future__ import annotations
@@ -45,33 +45,30 @@ _STOP = re.compile(r"^stop[ \t]+(.+)$", re.MULTILINE)
 _THINKS_ALWAYS = ("gpt-oss", "gptoss")
 """Model families whose thinking can be reduced, but not switched off."""
 _NO_REPLY = ("load", "unload")
-"""The `done_reason` of a stream without a reply."""
+"""Values of `done_reason` at the end of a stream without a reply."""
 _SYSTEM = re.compile(r"\.(System|Messages)\b")
-"""Fields of a chat template that show the model a system message."""
+"""Fields of a chat template that pass system messages on to the model."""
 _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
-"""A line of a Modelfile. It means that Ollama renders the chats itself and ignores the template."""
+"""A line of a Modelfile. If it is present, Ollama renders chats itself and ignores the template."""
 _MOST_OFFERED = 12
 """Maximum number of models offered in place of a missing one."""
 _ALIKE = 30
-"""If a stream ends silently after this many equal parts, Ollama's guard against repetition ended it. Up to version
-0.33, the guard allows about as many. It ignores white space."""
+"""Number of equal parts in a row, ignoring white space, after which Ollama ends a reply. The number is approximate. Up
+to version 0.33, such a reply has no last part."""
 _GUARDED = "token repeat limit reached"
-"""Error message of that guard in later versions."""
+"""Error message of later versions in this case."""
 _MIDSTREAM = -1
 """Status of an error in the middle of a stream."""
 _NANOSECOND = 1e-9
 _PULLED = "success"
 """The `status` at the end of a download."""
 _SILENCE = 600.0
-"""Timeout in seconds for the next progress message of a download. While Ollama checks a large file, it sends none for
-minutes."""
+"""Timeout in seconds for the next progress message of a download. Ollama may check a large file for minutes."""
 _LOOKING = 3.0
-"""Timeout in seconds for the list of loaded models while a request waits for it."""
+"""Timeout in seconds for the list of loaded models. It is short because a request waits for the list."""
 
 
 class _Clients(NamedTuple):
-    """Both clients of one server."""
-
     chats: ollama.AsyncClient
     plain: httpx.AsyncClient
 
@@ -79,8 +76,8 @@ class _Clients(NamedTuple):
 class OllamaServer(Connection[_Clients]):
     """One Ollama server.
 
-    Chats go through the `ollama` package. All other requests are plain HTTP, because the package has no `/api/version`,
-    and because it drops a field of `/api/show`, which shows that the model runs on another machine.
+    Chats and downloads use the `ollama` package. All other requests are plain HTTP, because the package has no
+    `/api/version`, and drops the field of `/api/show` that says if the model runs on another machine.
     """
 
     kind = OLLAMA
@@ -118,7 +115,7 @@ class OllamaServer(Connection[_Clients]):
         return _facts(model, shown)
 
     async def _instead_of(self, model: str) -> Sequence[str]:
-        """Return the installed chat models that the user may have meant by `model`, which is missing."""
+        """Return the installed chat models that the user may have meant by the missing `model`."""
         names = [name for tag in await self.tags() if may_chat(name := str(tag.get("name")))]
         for group in suggestions(model, names):
             if able := [name for name in group[:_MOST_OFFERED] if await self._chats(name)]:
@@ -134,8 +131,8 @@ class OllamaServer(Connection[_Clients]):
     async def loaded(self, model: str) -> Running | None:
         """Implement `Server.loaded`. If the server does not report the state, the model counts as loaded.
 
-        A proxy may not know this request or may forbid it. From version 0.30 on, Ollama does not answer this request
-        while it loads a model. In these cases the chat shows whether the model is loaded.
+        A proxy may refuse this request. From version 0.30 on, Ollama does not answer it while a model is being loaded.
+        In these cases, only the chat itself shows whether the model is loaded.
         """
         try:
             async with asyncio.timeout(_LOOKING):
@@ -144,13 +141,13 @@ class OllamaServer(Connection[_Clients]):
             return Running(model)
 
     async def unload(self, model: str) -> None:
-        """Implement `Server.unload`. Ollama answers at once, even if the model itself no longer answers."""
+        """Implement `Server.unload`. Ollama answers at once, even if the model no longer answers chats."""
         await self._ask("POST", "/api/chat", {"model": model, "messages": [], "keep_alive": 0})
 
     async def pull(self, model: str) -> AsyncGenerator[Pulled]:
         """Make the server download `model`, and yield the progress.
 
-        Closing the generator stops the download. A later download continues from there.
+        Closing the generator stops the download. A later call continues it.
 
         Raises:
             NotPulled: the server cannot download it.
@@ -185,8 +182,8 @@ class OllamaServer(Connection[_Clients]):
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """Implement `Server.chat`.
 
-        The server has a guard against endless repetition. Up to version 0.33, the guard ends a reply silently, and in
-        later versions with an error. In both cases, this method yields a last part with an `End`.
+        Ollama ends a reply if the model only repeats itself. Up to version 0.33, it then sends no last part. Later
+        versions send an error. In both cases, this method yields a last part with an `End`.
         """
         chats, _ = await self._client()
         _, refused = _package()
@@ -208,10 +205,10 @@ class OllamaServer(Connection[_Clients]):
                 stream=True,
                 options=options,
                 keep_alive=chat.keep_alive,
-                # A model that cannot think may refuse the field.
+                # None omits the field, because models that cannot think may refuse it.
                 think={Thinking.NEVER: None, Thinking.UNLESS_TOLD: False, Thinking.ALWAYS: "low"}[chat.thinking],
             )
-            # The package declares an iterator but returns a generator, which can be closed.
+            # The package declares the result as an iterator, but it is a generator, which can be closed.
             async with aclosing(cast("AsyncGenerator[ollama.ChatResponse]", stream)) as responses:
                 last, alike = "", 0
                 try:
@@ -232,13 +229,13 @@ class OllamaServer(Connection[_Clients]):
                     yield Part(end=End(Ended.LENGTH, repeats_itself=True))
 
     def _check(self, response: ollama.ChatResponse, chat: Chat) -> None:
-        """Check the last part of a stream. Raise a ModelError if it shows that the reply is not usable."""
+        """Raise a ModelError if the last part of a stream shows that the reply is not usable."""
         if response.done_reason in _NO_REPLY:
             raise BadReply(self.url, f"it did not answer, but only {response.done_reason}ed the model")
         read, written = count(response.prompt_eval_count), count(response.eval_count)
         if read <= chat.context_tokens < read + written - 1:
-            # The reply went beyond the window, so Ollama dropped the beginning of the prompt to make room. (The last
-            # token of a reply need not fit.)
+            # Prompt and reply are larger than the window, so Ollama dropped the beginning of the prompt while the model
+            # wrote. (The last token of a reply need not fit.)
             raise ContextOverflow.by(chat.model)
 
     async def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
@@ -284,10 +281,10 @@ class OllamaServer(Connection[_Clients]):
 
 
 def _package() -> tuple[type[ollama.AsyncClient], type[ollama.ResponseError]]:
-    """Return the client class and the error class of the `ollama` package, without running its `__init__`.
+    """Return the client class and the error class of the `ollama` package, without running its `__init__.py`.
 
-    The `__init__` creates another client from the proxies, certificates, host and key in the environment, and fails if
-    they are not usable.
+    That file creates another client from the proxies, certificates, host and key in the environment, and fails if they
+    are not usable.
     """
     spec = importlib.util.find_spec("ollama") if "ollama" not in sys.modules else None
     if spec is not None:
@@ -332,7 +329,6 @@ def _facts(model: str, shown: Mapping[str, object]) -> Facts:
 
 
 def _stops(parameters: str) -> Iterator[str]:
-    """Yield the stop sequences among a model's parameters."""
     for match in _STOP.finditer(parameters):
         written = match[1].strip()
         try:
@@ -375,7 +371,7 @@ def _running(entry: Mapping[str, object]) -> Running:
 
 
 def _moment(written: object) -> datetime | None:
-    """Parse a time as Go prints it. A time without a zone is UTC."""
+    """Parse a time in Go's format. A time without a zone is UTC."""
     try:
         moment = datetime.fromisoformat(str(written))
     except ValueError:

@@ -39,7 +39,7 @@ _BEST = "the best installed code model"
 
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """Contents of an Ollama server."""
+    """Version and models of an Ollama server."""
 
     url: str
     version: str | None
@@ -50,8 +50,7 @@ class _Store:
 
     @property
     def finding(self) -> Finding:
-        """Finding about the server itself."""
-        # Models that could be chosen by default come first.
+        # Name the models first that could be chosen by default.
         names = list(dict.fromkeys(model.name for model in (*catalog.rank(self.models), *self.models)))
         shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "")
         has = f"with {counted(len(names), 'model')}: {shown}" if names else "without any model"
@@ -60,7 +59,7 @@ class _Store:
 
 
 class OllamaBackend(ServedBackend):
-    """Backend for models that Ollama serves. An examination asks the server only once, for all models."""
+    """Backend for models that Ollama serves. For several examinations, it requests the list of models only once."""
 
     kind = OLLAMA
     prefix = "ollama"
@@ -108,7 +107,7 @@ class OllamaBackend(ServedBackend):
         return Examination(tuple(findings), partial(self.measure, name))
 
     async def speed_advice(self, name: str, speed: Speed) -> str:
-        """Return the advice for a model of this speed. A model that is only partly on the GPU gets its own advice."""
+        """Implement `ServedBackend.speed_advice`, with other advice for a model that is only partly on the GPU."""
         host = self.settings.host
         try:
             running = await self.soon(catalog.running(host), host or "")
@@ -121,7 +120,7 @@ class OllamaBackend(ServedBackend):
         return await super().speed_advice(name, speed)
 
     async def _look_around(self) -> _Store | Finding:
-        """Return the contents of the server, or a Finding if AdaCoder cannot or may not ask it."""
+        """Return the server's version and models, or a Finding if AdaCoder cannot or may not ask the server."""
         host = self.settings.host
         try:
             place = address(host)
@@ -145,9 +144,9 @@ class OllamaBackend(ServedBackend):
 
 
 def _loaded(model_id: str, running: Running | None, window: int, loads: str) -> Finding:
-    """Return the finding that shows if a model is loaded with the `window` of a request.
+    """Return the finding about a model's load state. `window` is the window of a request.
 
-    `loads` says which step will load the model otherwise.
+    `loads` is a clause about the step that will load the model if it is not loaded.
     """
     if running is None:
         return Finding("Loaded", None, f"not now: {loads}", model=model_id)
@@ -169,7 +168,6 @@ async def _store(url: str, host: str | None) -> _Store:
 def _present(
     name: str, how: str, facts: Facts, installed: catalog.InstalledModel | None, running: Running | None
 ) -> Finding:
-    """Describe an available model as a finding."""
     advice, about = list[str | Named](), list[str]()
     if installed is not None:
         about = [installed.parameters] if installed.parameters else []
@@ -205,7 +203,7 @@ def _until(moment: datetime | None) -> str:
 
 
 def _hardware(on_gpu: float | None) -> str:
-    """Describe the processor that a model runs on; empty if unknown."""
+    """Describe the hardware that a model runs on; empty if unknown."""
     if on_gpu is None:
         return ""
     share = round(100 * on_gpu)

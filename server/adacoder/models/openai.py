@@ -1,7 +1,7 @@
-"""OpenAI-compatible servers: llama.cpp's llama-server, vLLM, SGLang, LM Studio and others with the same protocol.
+"""Client for OpenAI-compatible servers: llama.cpp's llama-server, vLLM, SGLang, LM Studio and others.
 
-These servers agree on the form of a chat. They differ in their lists of models, the wording of their errors, and the
-way to turn off thinking. This file handles the special cases of each server.
+The servers agree on the format of a chat. They differ in their lists of models, the wording of their errors, and the
+way to turn off thinking. This file handles the differences.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MISSING = re.compile(
     r"model_not_found|invalid model name|\bmodel\b.{0,200}\b(not found|not exist|identifier)\b", re.IGNORECASE
 )
 _TELLING_CODES = ("context_length_exceeded", "exceed_context_size_error", "model_not_found")
-"""Codes that identify an error even if its message does not."""
+"""Error codes that identify an error even if the error's message does not."""
 _THINKS_ALWAYS = "gpt-oss"
 """Model family whose thinking can be reduced, but not switched off."""
 _GAVE_UP = ("abort", "content_filter", "error")
@@ -65,7 +65,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         super().__init__(base_url(url), deadlines)
         self._listed: list[Mapping[str, object]] = []
         self._refused = 0
-        """Number of sets from `_optional_fields` that this server has refused."""
+        """Number of the first sets of `_optional_fields` that this server has refused."""
         self._unloaded: set[str] = set()
 
     @property
@@ -102,11 +102,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         return [card for card in cards if isinstance(card, dict)]
 
     async def _require_chats(self, client: httpx.AsyncClient) -> None:
-        """Check that the server offers chats under this address. The request is empty, so it starts no chat.
-
-        Raises:
-            ModelError: the server offers no chats there.
-        """
+        """Raise a ModelError if the server offers no chats at this address. The request is empty and starts no chat."""
         async with self._answered_soon():
             response = await client.post("/chat/completions", json={})
         error = self._refusal(response.status_code, response.text, "")
@@ -116,8 +112,8 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
     async def facts(self, model: str) -> Facts:
         """Implement `Server.facts`.
 
-        Most servers accept names that they do not list. An unlisted name is an error only if the server is known to
-        refuse it.
+        Most servers accept names of models that they do not list. So an unlisted name is an error only for the kinds of
+        servers that are known to refuse it.
         """
         cards = self._listed = await self.cards()
         card = _card(model, cards)
@@ -134,7 +130,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         )
 
     async def loaded(self, model: str) -> Running | None:
-        """Implement `Server.loaded`. Only a llama-server with several models reports load states, in its list."""
+        """Implement `Server.loaded`. Only a llama-server with several models reports load states."""
         return None if model in self._unloaded else Running(model)
 
     async def unload(self, model: str) -> None:
@@ -162,7 +158,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
                             raise self._refusal(_MIDSTREAM, said, chat.model)
                         choices = said.get("choices")
                         choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
-                        # Counts come with the last choice or after it. If requested, they come with each choice.
+                        # Servers send counts at the end, and some also send them with each choice.
                         usage = _object(said.get("usage")) or usage
                         timings = _object(said.get("timings")) or timings
                         so_far = None
@@ -263,13 +259,11 @@ def _body(chat: Chat) -> dict[str, object]:
 
 
 def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
-    """Return sets of fields that only some servers understand, in the order to try them.
+    """Return sets of fields that only some servers understand, in the order to try them. The last set is empty.
 
-    The last set is empty. `card` is the model's entry in the server's list.
-
-    The fields turn thinking off, which chat templates turn on by default, because it uses up tokens of the reply. A
-    template ignores arguments that it does not know. Another field makes llama-server send counts with each part, so
-    that they are known even if the stream is closed early.
+    Some fields turn off thinking, because thoughts use up the tokens of the reply. Chat templates think by default, and
+    ignore arguments that they do not know. `timings_per_token` makes llama-server send counts with each part, so that
+    they are known even if the stream is closed early. `card` is the model's entry in the server's list.
     """
     effort = {"reasoning_effort": "low"}
     by_thinking: Mapping[Thinking, Mapping[str, object]] = {
@@ -283,7 +277,7 @@ def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[
 
 
 def _card(model: str, cards: Sequence[Mapping[str, object]]) -> Mapping[str, object] | None:
-    """Return the list entry of the model that answers for `model`, or None if it is unknown."""
+    """Return the entry in the server's list for the model that answers requests for `model`; None if unknown."""
     for card in cards:
         if model in _names(card):
             return card
@@ -299,10 +293,7 @@ def _names(card: Mapping[str, object]) -> list[str]:
 
 
 def _serves_only_listed(card: Mapping[str, object]) -> bool:
-    """Return whether a server with this entry in its list refuses unlisted names.
-
-    vLLM refuses them. So does a llama-server with several models, whose entries have a load state.
-    """
+    """Return whether a server with this entry refuses unlisted names, as vLLM and llama-server with many models do."""
     return card.get("owned_by") == "vllm" or _status(card) is not None
 
 
@@ -315,7 +306,7 @@ def _status(card: Mapping[str, object]) -> object:
 def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) -> tuple[int | None, int | None]:
     """Return a model's context window as served, and as trained.
 
-    vLLM and SGLang report the served window (`max_model_len`). For an adapter, it is in the entry of the adapted model.
+    vLLM and SGLang report the served window (`max_model_len`). An adapter has it in the entry of the adapted model.
     llama-server reports the window of one slot (`n_ctx`) while the model is loaded.
     """
     meta = _object(card.get("meta"))
@@ -326,10 +317,7 @@ def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) 
 
 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
-    """Yield the parts of one chunk.
-
-    If the chunk has no text, yield one empty part. Such chunks come before a reply, in tool calls, and with counts.
-    """
+    """Yield the parts of a chunk. A chunk without text, such as a tool call or the counts, gives one empty part."""
     thought, text = _text(delta.get("reasoning_content") or delta.get("reasoning")), _text(delta.get("content"))
     if thought:
         yield Part(thought, thought=True)
@@ -364,11 +352,7 @@ def _said(answer: object) -> str:
 
 
 def _object(value: object) -> Mapping[str, object]:
-    """Return `value` as a JSON object. Null gives an empty one.
-
-    Raises:
-        TypeError: `value` is neither an object nor null.
-    """
+    """Return a JSON object. Null becomes an empty object. Raise TypeError for any other value."""
     if value is None:
         return {}
     if not isinstance(value, dict):

@@ -21,7 +21,7 @@ class OpenAIBackend(ServedBackend):
 
     kind = OPENAI
     prefix = "openai"
-    slots = 4  # This is llama-server's default. Servers that batch requests take more.
+    slots = 4  # This is llama-server's default. Servers that batch requests can handle more.
 
     async def open_model(self, name: str) -> ChatModel:
         """Implement `Backend.open_model`. This backend prefers no model, so `name` is required."""
@@ -57,7 +57,7 @@ class OpenAIBackend(ServedBackend):
 
 
 def _present(name: str, how: str, known: Sequence[str], model_id: str) -> Finding:
-    """Return the finding about a model. `known` has the names in the server's list."""
+    """Return the finding about the model. `known` has the names of the models that the server lists."""
     if not known:
         return Finding("Model", None, f"{name}, {how}; the server does not list its models", model=model_id)
     if name in known:

@@ -15,7 +15,7 @@ async def pulled(host: str | None, model: str, *, allow_cloud: bool) -> AsyncGen
     """Have the server at `host` download `model`, and yield the progress. Closing the generator stops the download.
 
     Raises:
-        CloudRefused: the model runs elsewhere, so there is nothing to download.
+        CloudRefused: the model runs on Ollama's servers, which the user has not allowed.
         ModelError: no server answers there, or the server cannot download the model.
     """
     if is_cloud(model) and not allow_cloud:

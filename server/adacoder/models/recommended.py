@@ -1,4 +1,4 @@
-"""Models of Ollama's library to recommend if no model is installed yet."""
+"""Models of Ollama's library that AdaCoder recommends to users who have none installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from adacoder.models.address import address
 from adacoder.models.catalog import fits, memory
 
 _LIBRARY = (
-    # Models made for code, largest first, without models that think before each reply.
+    # These models are made for code and do not think before each reply.
     ("qwen3-coder:30b", 19_000_000_000),
     ("qwen2.5-coder:14b", 9_000_000_000),
     ("qwen2.5-coder:7b", 4_700_000_000),

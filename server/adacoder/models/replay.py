@@ -1,4 +1,4 @@
-"""A model that replays a recorded conversation. The demonstration, tests and bug reports use it."""
+"""A model that replays a recorded conversation, for the demonstration, tests and bug reports."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _LINE_LENGTH = 160
 
 
 class ReplayMismatch(ModelError):
-    """A request differs from the recorded one. The message shows the difference after its first line."""
+    """A request differs from the recorded request. The lines of the message after the first show the difference."""
 
 
 class ReplayModel(ScriptedModel):
-    """A model whose script is a recorded conversation. It gives the recorded replies, in order, to the same requests.
+    """A model that gives the replies of a recorded conversation, in order, if it gets the recorded requests.
 
-    The window is the recorded one. So prompts are packed in the same way, even if the settings and the calibration here
-    differ. Both the recorded and the new request are redacted before they are compared. The maximum length and the stop
-    texts of a reply are not compared, because the recorded replies already obey them.
+    It has the window of the recorded model. So prompts contain the same context, even if settings and calibration
+    differ. Requests are redacted like the recording before the two are compared. The maximum length and the stop texts
+    of a reply are not compared, because the recorded replies already obey them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,11 +67,7 @@ class ReplayModel(ScriptedModel):
         return window
 
     def _recorded(self, ask: Ask) -> Reply | ModelError:
-        """Return the next recorded reply, or the error that was recorded in its place.
-
-        Raises:
-            ReplayMismatch: the messages are not the recorded ones, or no reply is left.
-        """
+        """Return the next recorded reply or error. Raise ReplayMismatch if the messages differ or no reply is left."""
         number = self._answered + 1
         if number > len(self._conversation.exchanges):
             raise ReplayMismatch(
@@ -88,12 +84,11 @@ class ReplayModel(ScriptedModel):
         return ModelError(exchange.reply) if isinstance(exchange.reply, str) else exchange.reply
 
     def _lines(self, messages: Sequence[Message]) -> list[str]:
-        """Return the redacted lines of a request, for comparison."""
         return [line for one in messages for line in self.redaction(f"[{one.role}]\n{one.content}").split("\n")]
 
 
 def _difference(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """Return the lines of a diff: the first line that differs, with a few lines before it."""
+    """Return a diff of the first line that differs, with a few lines before it."""
     same = _common_length(recorded, asked)
     then, now = "".join(recorded[same : same + 1]), "".join(asked[same : same + 1])
     begin = _common_length(then, now) // _LINE_LENGTH * _LINE_LENGTH
@@ -106,7 +101,6 @@ def _difference(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:
 
 
 def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

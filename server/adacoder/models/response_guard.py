@@ -15,9 +15,9 @@ _BREAK = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 _ESCAPES = {b"\xc2\x85": rb"\u0085", b"\xe2\x80\xa8": rb"\u2028", b"\xe2\x80\xa9": rb"\u2029"}
 _BEGINNINGS = (b"\xe2\x80", b"\xe2", b"\xc2")
 _LARGEST_PART = 16 * 1024 * 1024
-"""Maximum size of a part in bytes. A part is held in memory until it is complete."""
+"""Maximum size in bytes of a part: a line or event of a stream, or another body. Each part is held in memory."""
 _STREAMS = ("/api/chat", "/chat/completions", "/api/pull")
-"""Paths with streamed answers. Any other body counts as one part."""
+"""Paths with streamed answers. Any other body is one part."""
 _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
     "application/x-ndjson": (b"\n",),
     "text/event-stream": (b"\n\n", b"\n\r\n", b"\r\r"),
@@ -26,13 +26,12 @@ _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
 
 
 async def guard(response: httpx.Response) -> None:
-    """Escape the characters of `_BREAK` in a response, and limit the size of its parts.
+    """Escape the characters of `_BREAK` in a response, and limit the size of its parts. This is a response hook.
 
-    This is a response hook. The body is read as UTF-8. In JSON, these characters occur only in strings, where an escape
-    means the same.
+    The body is read as UTF-8. In JSON, these characters occur only in strings, where an escape means the same.
 
     Raises:
-        ValueError: the body is compressed, although no compression was requested. Its size could not be limited.
+        ValueError: the body is compressed, so its size cannot be limited. No compression was requested.
     """
     if response.headers.get("content-encoding", "identity") != "identity":
         raise ValueError("a compressed response")
@@ -69,7 +68,7 @@ class _Guarded(httpx.AsyncByteStream):
             length = len(seen) - end if end else length + len(chunk)
             if length > _LARGEST_PART:
                 raise ValueError("a part without end")
-            before = seen[-2:]  # This may be the beginning of a separator.
+            before = seen[-2:]  # A separator may be split between two chunks.
             yield chunk
 
     async def aclose(self) -> None:

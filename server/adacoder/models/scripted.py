@@ -21,9 +21,9 @@ _WINDOW = Window(8192)
 
 
 class ScriptedModel:
-    """A `ChatModel` that gives prepared replies, whatever the request is.
+    """A `ChatModel` that gives prepared replies to all requests.
 
-    `asked` holds all calls. If a prepared reply is only a text, its token counts are estimated.
+    `asked` contains all calls. If a prepared reply is only a text, its token counts are estimated.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class ScriptedModel:
 
     @property
     def name(self) -> str:
-        """As `ChatModel.name`."""
+        """Implement `ChatModel.name`."""
         return self._name
 
     @property
     def lease_key(self) -> Hashable:
-        """The model's name. So models of the same name wait for each other."""
+        """The model's name, so that models with the same name wait for each other."""
         return self._name
 
     async def close(self) -> None:
@@ -62,7 +62,7 @@ class ScriptedModel:
         return self._window
 
     async def reply(self, ask: Ask) -> Reply:
-        """Return the whole next reply of the script. `ask.enough` is called, but cannot end the reply early."""
+        """Return the next reply of the script as a whole. `ask.enough` is called, but its result is ignored."""
         self.asked.append(ask)
         await asyncio.sleep(0)
         number = len(self.asked)

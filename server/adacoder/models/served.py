@@ -1,8 +1,8 @@
 """ServedModel: the ChatModel for every kind of server.
 
-`server.py` defines the protocol `Server`, with one implementation for each kind of server. `ServedModel` adds the work
-that is the same for all kinds: it checks the window, detects prompts that a server silently truncated, and ends a reply
-as soon as enough of it has come. `waiting.py` waits for the first part of a reply.
+Each kind of server implements the protocol `Server` of `server.py`. `ServedModel` adds the work that is the same for
+all kinds: it fits requests into the context window, detects prompts that a server silently truncated, and ends a reply
+as soon as enough of it has arrived. `waiting.py` waits for the first part of a reply.
 """
 
 from __future__ import annotations
@@ -35,30 +35,28 @@ from adacoder.thoughts import has_thoughts
 T = TypeVar("T")
 
 _LEAST_REPLY = 256
-"""A reply may always have this many tokens, because the space that is left in a window is known only roughly."""
+"""A reply may always have this many tokens, even if the window seems full, because prompt sizes are only estimates."""
 _THOUGHT_TOKENS = 2048
-"""Additional tokens for a model whose thinking cannot be switched off."""
+"""Tokens added to a reply's limit if the model's thinking cannot be switched off."""
 _MOST_CHARACTERS = 4 * 1024 * 1024
-"""Maximum length of a reply with its thoughts. It stops a server that ignores `max_tokens`, which could otherwise fill
-our memory or go on forever."""
+"""Maximum length of a reply with its thoughts. Without it, a server that ignores `max_tokens` could fill our memory."""
 _PARTS_A_TOKEN, _MORE_PARTS = 16, 1024
-"""Maximum number of parts of a reply. The first number is for each requested token, and the second number is added.
-Some servers send each character separately."""
+"""A reply may have `_PARTS_A_TOKEN * max_tokens + _MORE_PARTS` parts, because some servers send single characters."""
 _LONGEST_WRITING = 60
-"""Maximum time from the first part of a reply to its end, as a multiple of the token timeout. It applies unless the
-user sets a limit."""
+"""Maximum time from the first part of a reply to its end, as a multiple of the token timeout, unless the user sets a
+timeout for the whole reply."""
 _THINKS = "<think>\n"
-"""Opening mark of thoughts. Models write it, and readers of replies expect it."""
+"""Opening mark of thoughts, as many models write it and `replies` reads it."""
 _LIVELY = 0.2
-"""Minimum temperature of a repeated request."""
+"""Minimum temperature of a repeated request, so that its reply can differ from the first."""
 _WARMER = 0.3
 """Increase of the temperature after each reply that only repeated itself."""
 _WARMEST = 1.0
-"""Maximum temperature after such increases."""
+"""The temperature is not increased beyond this."""
 
 
 class ServedModel:
-    """A `ChatModel`: one model of one server."""
+    """A `ChatModel` for one model on one server."""
 
     def __init__(
         self,
@@ -83,16 +81,16 @@ class ServedModel:
         self._asked: Counter[tuple[tuple[Message, ...], tuple[str, ...]]] = Counter()
         self._first_part = FirstPart(server, model, deadlines, calibration, on_wait)
         self._warmth = 0.0
-        """Total increase of the temperature."""
+        """Sum of the increases of the temperature so far."""
 
     @property
     def name(self) -> str:
-        """Model id: kind and name."""
+        """Model id, such as `ollama:qwen2.5-coder:7b`."""
         return f"{self._prefix}:{self._model}"
 
     @property
     def lease_key(self) -> Hashable:
-        """As `ChatModel.lease_key`."""
+        """Implement `ChatModel.lease_key`."""
         return self._server.url, self._model
 
     async def close(self) -> None:
@@ -107,21 +105,21 @@ class ServedModel:
         return self._window
 
     async def reply(self, ask: Ask) -> Reply:
-        """Implement `ChatModel.reply`. If the call is cancelled, the connection closes, which ends the generation."""
+        """Implement `ChatModel.reply`. Cancelling the call closes the connection, so the server stops generating."""
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
                 window, facts = await self.window(), await self._permitted()
                 if not facts.reads_system:
                     ask = replace(ask, messages=_without_system(ask.messages))
                 if lower_estimate(ask.messages) > window.tokens or (
-                    # A server may drop the oldest of several messages. No token count reveals this.
+                    # A server may drop the oldest of several messages, which no token count reveals.
                     len(ask.messages) > 2 and window.measure_chat(ask.messages) > window.tokens
                 ):
                     raise ContextOverflow.by(self._model)
                 chat, enough = self._chat(ask, facts, window), ask.enough
                 thinks = self._may_think(facts)
                 return await self._patiently(lambda: self._read(chat, window, enough, may_think=thinks))
-        except ContextOverflow:  # The server does not know the reason for the size of the window, but this code does.
+        except ContextOverflow:  # Raise it again with the limit that the user can change, which servers do not know.
             bound = Bound.SETTING if self._window is None else self._window.bound
             raise ContextOverflow.by(self._model, bound) from None
         except TimeoutError:
@@ -139,9 +137,8 @@ class ServedModel:
     def _chat(self, ask: Ask, facts: Facts, window: Window) -> Chat:
         """Build a request that fits the window, so that the server need not truncate it.
 
-        A request that is repeated word for word gets another seed, and a temperature of at least `_LIVELY`. The first
-        reply failed, so the next must be able to differ. (A request with other stop texts is not a repetition. It asks
-        for more of the same reply.)
+        If the same messages were sent before, their reply failed. So the request gets another seed and a temperature of
+        at least `_LIVELY`. The same messages with other stop texts do not count: they ask for more of the same reply.
         """
         again = self._asked[ask.messages, ask.stop]
         self._asked[ask.messages, ask.stop] += 1
@@ -167,10 +164,7 @@ class ServedModel:
         )
 
     def _may_think(self, facts: Facts) -> bool:
-        """Return whether thoughts may come before the reply.
-
-        If the facts leave this open, the model's first reply decides it.
-        """
+        """Return whether thoughts may precede the reply. If `facts` leave this open, the last whole reply decides."""
         is_possible = facts.may_think_aloud and self._calibration.thinks_aloud is not False
         return is_possible or facts.thinking is Thinking.ALWAYS
 
@@ -195,8 +189,8 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough, *, may_think: bool) -> Reply:
-        # Without token counts in its parts, only the end of a reply shows whether the prompt was cut. So such a reply
-        # may be ended early only if the prompt is estimated to fit into the window.
+        # If the parts of a reply have no token counts, only its end shows whether the server truncated the prompt. Such
+        # a reply may be ended early only if the prompt is estimated to fit into the window.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, thoughts, parts = "", "", 0
         began = time.perf_counter()
@@ -217,8 +211,8 @@ class ServedModel:
                 ):
                     raise BadReply(self._server.url, "the reply does not end")
                 so_far = part.so_far or End(Ended.STOPPED_EARLY)
-                # The chat template may have written the opening mark of thoughts, so it is missing in the text. Then
-                # the reply begins after the closing mark.
+                # If the chat template puts the opening mark of thoughts into the prompt, the reply lacks it. `enough`
+                # needs it to distinguish thoughts from the answer.
                 opening = _THINKS if may_think and not thoughts else ""
                 can_end = part.text and not part.thought and enough(opening + _encodable(text))
                 if can_end and (may_stop or so_far.prompt):
@@ -233,13 +227,13 @@ class ServedModel:
         elif thoughts.strip() and not text.strip():
             if part.end.ended is Ended.LENGTH:
                 raise OnlyThought(self._model)
-            # Some servers miss the end of the thoughts, and send the reply as part of them. The reader separates both.
+            # Some servers miss the end of the thoughts and send the answer as a thought. `replies` separates them.
             text = _THINKS + thoughts
         text = _encodable(text)
         return self._concluded(chat, text, parts, part.end, self._clocked(chat, begun, began, first))
 
     async def _next(self, parts: Parts, until: float) -> Part:
-        """Return the next part of a stream. It must come within the token timeout, and before the time `until`."""
+        """Return the next part of a stream. It must arrive within the token timeout and before the time `until`."""
         clock, seconds = asyncio.get_running_loop().time, self._deadlines.next
         try:
             async with asyncio.timeout_at(min(clock() + seconds, until)):
@@ -256,10 +250,9 @@ class ServedModel:
         return part
 
     def _clocked(self, chat: Chat, begun: Begun, began: float, first: float) -> Timing:
-        """Return the time spent on a stream, measured by our clock.
+        """Return the times of a reply by our clock. `began` is the time of the request, `first` of the first part.
 
-        The wait began at `began`, and the first part came at `first`. If the model had to be loaded, the time to read
-        the prompt is estimated, and the rest of the wait counts as loading.
+        If the model had to be loaded, the time to read the prompt is estimated. The rest of the wait counts as loading.
         """
         waited = first - began - begun.waited
         reading = min(waited, self._calibration.expected(chat.messages) * self._calibration.seconds_a_token)
@@ -271,7 +264,7 @@ class ServedModel:
         )
 
     def _concluded(self, chat: Chat, text: str, parts: int, end: End, clocked: Timing) -> Reply:
-        """Build the Reply. Counts that are missing in `end` are estimated."""
+        """Build the Reply, with estimates for missing counts. Raise ContextOverflow if the prompt was truncated."""
         learned = self._calibration
         if end.prompt:
             if learned.was_cut(chat.messages, end.prompt, chat.context_tokens):
@@ -293,7 +286,7 @@ class ServedModel:
 
 
 def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Move the system message to the beginning of the first user message."""
+    """Move the system message to the beginning of the first user message, for templates without system messages."""
     system = [message.content for message in messages if message.role == "system"]
     others = [message for message in messages if message.role != "system"]
     text = "\n\n".join([*system, *(message.content for message in others[:1])])
@@ -301,8 +294,8 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates by U+FFFD. Some editors and servers send them, and they cannot be encoded.
+    """Replace lone surrogates, which some editors and servers send, by U+FFFD, because they cannot be encoded.
 
-    A surrogate pair that was split between two parts becomes its character.
+    Two halves of a pair that arrived in different parts of a reply become one character.
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

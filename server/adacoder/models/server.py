@@ -1,6 +1,6 @@
 """The protocol `Server` with its requests and answers, and the base class of connections.
 
-`ollama.py` and `openai.py` implement it. `served.py` turns any server into a ChatModel.
+`ollama.py` and `openai.py` implement the protocol. `served.py` makes a ChatModel from any server.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ class Deadlines:
 
     connect: float = 10.0
     first: float = 300.0
-    """Timeout for the first token, which includes loading, serving other clients and reading the prompt."""
+    """Timeout for the first token. Meanwhile the server may load the model, serve others and read the prompt."""
     loaded: float = 1.5
-    """Time for the first token of a loaded model, in addition to the time for reading the prompt. If the token takes
-    longer, AdaCoder looks for the cause of the delay.
-    """
+    """Time for the first token of a loaded model, in addition to the time for reading the prompt. After this time,
+    AdaCoder looks for the cause of the delay."""
     next: float = 60.0
     """Timeout for the next token, and for any answer that needs no model."""
     whole: float | None = None
@@ -58,9 +57,9 @@ class Facts:
 
     thinking: Thinking = Thinking.NEVER
     window: int | None = None
-    """Maximum number of tokens that the model can read; None if unknown."""
+    """Maximum context window in tokens; None if unknown."""
     bound: Bound = Bound.MODEL
-    """Reason for this maximum."""
+    """Origin of this maximum. Errors use it to say how to get a larger window."""
     reads_as_asked: bool = True
     """True if the server uses the requested window, up to the maximum. If False, the window may be smaller."""
     remote: bool = False
@@ -72,10 +71,10 @@ class Facts:
     may_think_aloud: bool = True
     """False if neither the chat template nor the server supports thoughts. Then the text of a reply has none."""
     reads_system: bool = True
-    """True if the chat template shows the model a system message."""
+    """True if the chat template passes system messages on to the model."""
 
     def window_for(self, asked: int) -> Window:
-        """Return the window of a request for `asked` tokens."""
+        """Return the context window for a request that asks for a window of `asked` tokens."""
         if self.window is not None and self.window < asked:
             return Window(self.window, bound=self.bound)
         return Window(asked, bound=Bound.SETTING if self.reads_as_asked else Bound.UNTOLD)
@@ -98,7 +97,7 @@ class Running:
     def has_window(self, tokens: int) -> bool:
         """Return whether the loaded model can serve a request with this window. If not, the server must reload it.
 
-        Ollama 0.10 and later reports the window of a single request, even if it serves several in parallel.
+        Ollama 0.10 and later reports the window of one request, even if it serves several in parallel.
         """
         return self.window in (None, tokens)
 
@@ -108,7 +107,7 @@ class Pulled:
     """Progress of a model's download. Unknown numbers are 0."""
 
     doing: str
-    """The current step, in the server's words."""
+    """The current step, as the server words it."""
     bytes: int = 0
     """Number of downloaded bytes, summed over the model's files."""
     total: int = 0
@@ -122,30 +121,30 @@ class Chat:
     messages: tuple[Message, ...]
     max_tokens: int
     context_tokens: int
-    """Window to load the model with. It is the same in all requests, because a change may make the server reload it."""
+    """Window to load the model with. It is always the same, because a server may reload the model at each change."""
     bound: Bound
-    """Reason for the size of this window."""
+    """The limit that decided the size of this window."""
     temperature: float
     top_p: float | None
-    """The value of top_p. None means the server's default."""
+    """None means the server's default."""
     seed: int | None
     stop: tuple[str, ...]
     thinking: Thinking
     keep_alive: str
-    """Time that the model stays loaded afterwards, written as Ollama writes durations."""
+    """Time that the model stays loaded afterwards, as a duration in Ollama's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a stream. A count of 0 means that it is unknown."""
+    """The end of a stream, with the numbers of tokens in the prompt and the reply; 0 if unknown."""
 
     ended: Ended
     prompt: int = 0
     completion: int = 0
     cached: int | None = None
-    """Number of cached tokens of the prompt; None if unknown."""
+    """Number of prompt tokens that the server had cached; None if unknown."""
     time: Timing | None = None
-    """Times of the reply; None if unknown."""
+    """Times that the server measured; None if unknown."""
     repeats_itself: bool = False
     """True if the server ended the reply because the model only repeated itself."""
 
@@ -158,7 +157,7 @@ class Part:
     thought: bool = False
     """True if the text belongs to the model's thoughts, which are not part of the reply."""
     so_far: End | None = None
-    """The end that the reply would have if it were ended here. None if the server sends no counts before the end."""
+    """The counts so far, in case the reply is ended here; None if the server sends counts only at the end."""
     end: End | None = None
     """The end of the stream. Only the last part has it."""
 
@@ -185,7 +184,7 @@ class Server(Protocol):
         ...
 
     async def loaded(self, model: str) -> Running | None:
-        """Return the state of `model`, or only its name if the server reports no more; None if it is not loaded."""
+        """Return the state of `model`; None if it is not loaded. If its state is unknown, only the name is set."""
         ...
 
     async def unload(self, model: str) -> None:
@@ -239,7 +238,7 @@ class Connection(ABC, Generic[ClientT]):
 
     @asynccontextmanager
     async def _answered_soon(self) -> AsyncGenerator[None]:
-        """Raise Stalled if the `async with` block takes too long. It awaits an answer that needs no model."""
+        """Raise Stalled if the `async with` block, which awaits an answer that needs no model, takes too long."""
         try:
             async with asyncio.timeout(self._deadlines.next):
                 yield
@@ -251,7 +250,7 @@ def permitted(model: str, facts: Facts, *, allow_cloud: bool) -> Facts:
     """Return `facts` if `model` may be used.
 
     Raises:
-        CloudRefused: the model runs elsewhere.
+        CloudRefused: the model runs on another machine, and `allow_cloud` is False.
         NoChat: the model cannot answer chats.
     """
     if facts.remote and not allow_cloud:

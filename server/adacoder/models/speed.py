@@ -9,17 +9,16 @@ from adacoder.domain import Message, Timing
 from adacoder.models.base import Ask, ChatModel
 
 _COUNTED = 60
-"""The prompt has this many numbers. At about three tokens each, they suffice to measure the reading speed."""
+"""Number of numbers in the prompt. At about three tokens each, they suffice to measure the reading speed."""
 WRITTEN_TOKENS = 64
-"""The model writes this many tokens, enough for a steady rate. With ten tokens, other load on the machine would distort
-the rate too much. At one token a second, the measurement still takes only a minute.
-"""
+"""Number of tokens that the model writes. With only ten, other load on the machine would distort the speed too much.
+Even at one token a second, the measurement takes only a minute."""
 _LEAST_WRITTEN = 16
-"""Minimum number of tokens for a rate."""
+"""The writing speed of a shorter reply is not used."""
 _USUAL_PROMPT, _USUAL_REPLY = 1000, 200
-"""Number of tokens of a request for a function of usual length, and number of tokens of its reply."""
+"""Typical numbers of tokens of the prompt for a function and of the reply."""
 _SLOW = 30.0
-"""If a function of usual length takes more seconds than this, the user gets advice."""
+"""If a typical reply takes more seconds than this, the user gets advice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Speed:
     def writing(self) -> float | None:
         """Tokens written per second; None if it could not be measured.
 
-        The first token is not counted. Its time counts as reading the prompt, both for servers and for our clock.
+        The first token is not counted, because its time counts as reading the prompt, for servers and for our clock.
         """
         is_telling = self.written >= _LEAST_WRITTEN and self.time.generation > 0
         return (self.written - 1) / self.time.generation if is_telling else None
@@ -55,7 +54,7 @@ class Speed:
 
     @property
     def is_slow(self) -> bool:
-        """True if a function of usual length takes too long."""
+        """True if a typical reply takes too long."""
         return (self.usual or 0) > _SLOW
 
     @property
@@ -70,7 +69,7 @@ class Speed:
 
 
 async def measure(model: ChatModel) -> Speed:
-    """Let `model` write some tokens.
+    """Measure the speed of `model` with one short reply.
 
     Raises:
         ModelError: the model gave no reply.
@@ -85,7 +84,6 @@ def _seconds(seconds: float) -> str:
 
 
 def _rounded(number: float) -> str:
-    """Format `number` with at least two digits."""
     return f"{number:,.0f}" if number >= 9.95 else f"{number:.1f}"
 
 

@@ -1,22 +1,23 @@
-"""The wait for the first part of a reply, and the recovery of a loaded model that does not answer.
+"""Wait for the first part of a reply, and recover a loaded model that does not answer.
 
-Ollama can lose a model. If a token arrives just while its stream is being closed, the handler of that stream blocks
-forever, and its slot stays taken (ollama/ollama#17131). From then on every request of every program waits, although
-everything looks normal. The remedy is to have the model unloaded. The next request loads it again.
+Ollama has a bug (ollama/ollama#17131): if a token arrives while its stream is being closed, the handler of the stream
+blocks forever and keeps the model's slot. From then on, all requests for the model wait, although the server looks
+normal. The remedy is to have Ollama unload the model. The next request loads it again.
 
-To recognise such a model, AdaCoder closes its own request and looks at the model's unload time. Ollama counts the
-requests that refer to a model, including waiting ones, and sets a new unload time when the last of them ends. An
-abandoned stream holds the slot, but is not counted. So if the unload time changes when our request is closed, no other
-program waits for the model or reads from it. AdaCoder must see this twice. The first time can be misleading: another
-program's reply may have ended just before, or the server may still have been reading our prompt. (Asking again loses
-nothing, because the server keeps the part that it has read.) If the unload time does not change, others use the model,
-and it is not unloaded.
+A model that other programs use must not be unloaded. To find out, AdaCoder closes its own request and looks at the
+model's unload time. Ollama counts the requests that refer to a model, including waiting requests, and sets a new unload
+time when the last of them ends. A blocked stream is not counted. So if the unload time changes when AdaCoder closes its
+request, no other program uses the model. If the unload time does not change, others use the model.
+
+AdaCoder unloads the model only after two such proofs, because one can be wrong: another program's reply may have ended
+just before, or the server may still have been reading the prompt. Asking again loses nothing, because the server keeps
+the part that it has read.
 
 While others use the model, AdaCoder sends no request for a moment. Otherwise two programs that wait behind the same
-abandoned stream would each take the other for a user of the model.
+blocked stream would each believe that the other uses the model.
 
-A stream that this process closed itself counts as one proof. If the model does not answer afterwards, it is unloaded at
-the first sign, even if others seem to use it. They only wait behind the same stream.
+If this process closed the model's last stream early, that stream is probably the blocked one. This counts as a further
+proof after each unanswered request, so the model is unloaded sooner. Programs that seem to use it wait for the stream.
 """
 
 from __future__ import annotations
@@ -36,38 +37,38 @@ from adacoder.models.window import Calibration
 _TIMES = 2
 """Reading a prompt may take this many times as long as expected."""
 _PER_BYTE = 1e-11
-"""Seconds per prompt token and byte of a model in main memory. This speed is assumed until the real speed is known. It
-is slow: 18 tokens a second for 7 billion parameters."""
+"""Assumed time to read a prompt token, in seconds per byte of the model in main memory, until the server's speed is
+known. This is slow: 18 tokens a second for 7 billion parameters."""
 _PER_GPU_BYTE = 1e-12
-"""Seconds per prompt token and byte of a model in GPU memory."""
+"""The same time, in seconds per byte of the model in GPU memory."""
 _USUAL_SIZE = 6_000_000_000
 """Assumed size in bytes of a model whose server does not report it."""
 _PROOFS = 2
 """A model is unloaded after this many proofs that no other program uses it."""
 _LONGER = 2
-"""After a first proof, the wait is longer by this factor, so that every cause of a wrong first proof has passed. If
-several programs wait behind the same stream, the others send no request for as long, if their limits allow it."""
+"""After a proof, the next wait is longer by this factor, so that every cause of a wrong proof has passed. While others
+use the model, AdaCoder sends no request for as long, if the timeout allows it."""
 _PATIENCE = 4
-"""The wait grows by this factor each time AdaCoder sees that others still use the model."""
+"""The wait grows by this factor each time others still use the model."""
 _MOST_EMPTY = 50_000
 """Maximum number of parts with neither text nor thought in a reply."""
 _LOOK = 0.25
-"""Maximum seconds between two looks at the model."""
+"""Maximum seconds between two queries of the model's state."""
 _LOOKS = 6
-"""Minimum number of looks."""
+"""Minimum number of queries while the model is observed."""
 _SETTLED = 0.3
-"""Seconds until Ollama no longer counts a closed request. Later changes come from other programs."""
+"""Seconds until Ollama no longer counts a closed request. Other programs cause all later changes of the unload time."""
 _UNLOADING = 10.0
-"""Seconds to wait until a model is unloaded. Some take a while to return GPU memory."""
+"""Timeout in seconds for unloading a model. Returning GPU memory can take a while."""
 
 
 class _Left(Enum):
-    """State of a model after our request was closed."""
+    """State of a model after AdaCoder has closed its own request."""
 
     NOBODY = auto()
-    """Loaded, and no other request refers to it."""
+    """Loaded, but no other program uses the model."""
     OTHERS = auto()
-    """Other requests seem to refer to it."""
+    """Other programs seem to use the model."""
     NOTHING = auto()
     """No longer loaded."""
 
@@ -89,7 +90,7 @@ class Parts:
         """Return the next part that shows progress; None at the end of the stream.
 
         Raises:
-            BadReply: too many other parts came.
+            BadReply: the stream has too many parts without text.
             ModelError: the server ended the reply with an error.
         """
         try:
@@ -114,19 +115,19 @@ class Begun:
     """The first part; None if the stream is empty."""
     rest: Parts
     waited: float
-    """Seconds spent before the request that was answered. It is 0.0 if the first request was answered."""
+    """Seconds spent on earlier requests that were not answered."""
     loads: bool
     """True if the model had to be loaded."""
 
 
 class Reloaded(str):
-    """Progress message about a model that was unloaded because it did not answer. It is kept as a note."""
+    """Progress message about a model that was unloaded because it did not answer. It also becomes an Outcome's note."""
 
     __slots__ = ()
 
     @classmethod
     def note(cls, model: str) -> Self:
-        """Return the message for `model`."""
+        """Create the message about `model`."""
         return cls(f"{model} was loaded and idle but did not answer: it was unloaded, and asked again")
 
 
@@ -163,10 +164,7 @@ class FirstPart:
     async def _wait(
         self, chat: Chat, loaded: Running | None, tokens: int, stack: AsyncExitStack, why: list[str]
     ) -> Begun:
-        """Wait for the first part as `begun` does.
-
-        The stream is registered in `stack`, which closes it. `why` is set to the reason to report during the wait.
-        """
+        """Implement `begun`. `stack` closes the stream. `why` gets the reason that progress messages show."""
         clock = asyncio.get_running_loop().time
         loading = f", loading {self._model}"
         if loaded is None:
@@ -201,12 +199,12 @@ class FirstPart:
                 patience *= _PATIENCE if left is _Left.OTHERS else 1
             if left is not _Left.NOTHING and not has_unloaded:
                 proofs += self._calibration.closed
-                if proofs >= _PROOFS:  # The model is unloaded only once, even if this does not help.
+                if proofs >= _PROOFS:  # If unloading does not help, it is not tried again.
                     has_unloaded, self._calibration.closed = True, False
                     if await self._is_unloaded(chat):
                         left = _Left.NOTHING
             if left is _Left.NOTHING:
-                # The model has to be loaded again, so the next request gets the full time for the first token.
+                # The model must be loaded again, so the next request gets the full timeout for the first token.
                 loaded, patience, until = None, None, clock() + self._deadlines.first
                 why[:] = [loading]
             elif clock() >= until:
@@ -216,13 +214,10 @@ class FirstPart:
     async def _next(
         self, parts: Parts, chat: Chat, patience: float | None, until: float, before: list[Running]
     ) -> Part | None:
-        """Return the first of `parts`, which must come before the time `until`.
+        """Return the first of `parts`, or raise TimeoutError if none arrives before the time `until`.
 
-        If no part has come after `patience` seconds and the model is loaded, append the model's state to `before`, and
-        stop waiting. At that moment our request still refers to the model.
-
-        Raises:
-            TimeoutError: no part came in time.
+        If none has arrived after `patience` seconds although the model is loaded, raise TimeoutError as well. Before
+        that, append the model's state to `before`, while our request still refers to the model.
         """
         clock = asyncio.get_running_loop().time
         async with asyncio.timeout_at(until) as limit:
@@ -245,8 +240,8 @@ class FirstPart:
     def _patience(self, loaded: Running | None, tokens: int) -> float | None:
         """Return the seconds within which a loaded model answers a prompt of `tokens`, unless something blocks it.
 
-        None means that only the user's limit applies: the model has to be loaded, its server does not report its state,
-        or the limit is too short for a conclusion.
+        None means that only the user's timeout applies, because the model has to be loaded, its server does not report
+        its state, or the timeout is too short to find out why the model does not answer.
         """
         if loaded is None or loaded.until is None or self._deadlines.first < (1 + _LONGER) * self._deadlines.loaded:
             return None
@@ -266,10 +261,7 @@ class FirstPart:
         return loaded if loaded is not None and loaded.has_window(chat.context_tokens) else None
 
     async def _left(self, chat: Chat, before: Running, seconds: float) -> _Left:
-        """Observe the model for `seconds`, and return who still uses it.
-
-        `before` is the model's state while our request referred to it.
-        """
+        """Observe the model for up to `seconds`. `before` is its state while our request referred to it."""
         clock = asyncio.get_running_loop().time
         end, last = clock() + seconds, None
         while True:
@@ -277,7 +269,7 @@ class FirstPart:
             loaded = await self._loaded(chat)
             if loaded is None:
                 return _Left.NOTHING
-            # For a model that was never idle, Ollama counts the unload time from now, so it differs at the next look.
+            # Until a model has been idle, Ollama computes its unload time at each query, so the time keeps changing.
             if loaded.until is not None and loaded.until == last != before.until:
                 return _Left.NOBODY
             if clock() >= end:
@@ -291,7 +283,7 @@ class FirstPart:
         """
         clock = asyncio.get_running_loop().time
         self._on_wait(Reloaded.note(self._model))
-        with suppress(ModelError):  # A proxy may forbid it. The next request shows whether it worked.
+        with suppress(ModelError):  # A proxy may forbid this request. The loop below shows whether it worked.
             await self._server.unload(self._model)
         end, marked = clock() + _UNLOADING, await self._loaded(chat)
         loaded = marked
@@ -306,10 +298,7 @@ class FirstPart:
 
     @contextmanager
     def _telling(self) -> Iterator[list[str]]:
-        """Report every few seconds that no part has come yet.
-
-        The caller puts the reason into the yielded list.
-        """
+        """Report every few seconds that no part has arrived yet. The caller puts the reason into the yielded list."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         why: list[str] = []

@@ -1,9 +1,9 @@
 """Estimate the size of a text in tokens before it is sent.
 
 The exact size is unknown, because the tokenizer belongs to the model, and servers do not offer it. So there are two
-estimates. `estimate` errs on the high side, and is used for planning. `lower_estimate` is never too high, so it can
-prove that a server truncated a prompt. From the counts in replies, a `Calibration` learns how far `estimate` is off for
-a model.
+estimates. `estimate` errs on the high side, and is used to plan prompts. `lower_estimate` is never too high, so it can
+prove that a server truncated a prompt. A `Calibration` compares estimates with the counts in a server's replies, and
+learns how far `estimate` is off for a model.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ _PIECE = re.compile(
     rb"[A-Z]?[a-z]{1,4}(?![0-9A-Z\x80-\xff])|[A-Z]{1,2}(?![0-9a-z\x80-\xff])"
     rb"| +(?= [0-9])| (?=[0-9\x80-\xff])| {2,}|[^ ]"
 )
-"""One token of a UTF-8 text, as counted here. It is one of these: up to four letters, or two capitals, and only one
-letter next to a digit or a foreign letter; a run of blanks; a single blank before a digit or a foreign letter; any
-other byte. Most models encode digits and operators one by one, and unknown words byte by byte."""
+"""A piece of UTF-8 text that `estimate` counts as one token: up to four letters or two capitals, but only one letter
+before a digit or a non-ASCII letter; several spaces; one space before a digit or a non-ASCII letter; or any other byte.
+Most models encode digits and operators one by one, and unknown words byte by byte."""
 _LETTERS = re.compile(r"[A-Za-z\x80-\U0010ffff]+")
-"""A run of letters, which a tokenizer may take as one token. ASCII digits and signs always separate tokens."""
+"""Letters that a tokenizer may join to one token. ASCII digits and signs always separate tokens."""
 _NO_DIGIT = re.compile("[^0-9]*")
 _ROLE_TOKENS = 8
 """Tokens that a chat template adds to a message."""
 _SLACK = 8
-"""Allowed difference between a count and the count that a truncation rule predicts."""
+"""Tolerance when a token count is compared with the count that a truncated prompt would have."""
 
 _MEMORY = 32
-"""Number of counts that a calibration keeps."""
+"""Number of recent replies whose counts and times a `Calibration` keeps."""
 _CAUTION = 1.05
-"""Safety factor for the largest ratio."""
+"""Safety factor for `Window.ratio`."""
 _STEP = 0.05
-"""Ratios are rounded up to a multiple of this step, so that prompts do not change with every count."""
+"""`Window.ratio` is rounded up to a multiple of this. Otherwise, prompts would change with every count."""
 _RATIOS = (0.5, 2.0)
-"""Smallest and largest plausible ratio."""
+"""Smallest and largest `Window.ratio`."""
 _USUAL = 0.7
-"""Typical ratio of a count to `_usual_chat`, for an unknown model. It was measured on prompts and Python files with the
-vocabularies of Qwen and Mistral. The medians were 0.63 to 0.82, and the minimum was 0.47."""
+"""Typical ratio of a server's count to `_usual_chat`, used for an unknown model. With the vocabularies of Qwen and
+Mistral, prompts and Python files had medians of 0.63 to 0.82 and a minimum of 0.47."""
 _FAR_LOWER = 0.55
 """A count below this share of the expected count makes truncation likely, but does not prove it."""
 _USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 9))
-"""Default windows of servers that ignore the requested one. Each is twice the previous one. So a count that fills a
-window is detected as well, because it is half of the next one."""
+"""Windows that servers may have if they ignore the requested one. `was_cut` compares counts with half of each. A count
+that fills a window is half of the next window, so it is detected as well."""
 _TELLING_TOKENS = 64
-"""Minimum size in tokens of a prompt for measuring a server's speed."""
+"""Shorter prompts are not used to measure a server's speed."""
 
 
 def estimate(text: str) -> int:
@@ -70,7 +70,7 @@ def _usual_chat(messages: Sequence[Message]) -> int:
 
 
 def lower_estimate(messages: Sequence[Message]) -> int:
-    """Return the minimum of tokens. No tokenizer joins letters or digits across white space, or letters at a sign."""
+    """Return the minimum number of tokens: no token joins letters or digits across spaces, or letters across signs."""
     words = (word for message in messages for word in message.content.split())
     return sum(sum(map(_has_letter, _LETTERS.findall(word))) or not _NO_DIGIT.fullmatch(word) for word in words)
 
@@ -80,7 +80,7 @@ def _has_letter(text: str) -> bool:
 
 
 class Bound(Enum):
-    """The limit that decides a window's size. To get a larger window, the user must change it."""
+    """The limit that decides a window's size. A user who needs a larger window must change this limit."""
 
     SETTING = "the setting"
     UNTOLD = "the setting, or less"
@@ -91,12 +91,12 @@ class Bound(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A model's context window. It also estimates how many of its tokens a text takes."""
+    """A model's context window, with methods that estimate the size of texts in tokens of this model."""
 
     tokens: int
     """Maximum tokens of prompt and reply together."""
     ratio: float = 1.0
-    """Maximum expected ratio of the model's own count to `estimate`."""
+    """Expected maximum of the model's own token count divided by `estimate`."""
     bound: Bound = Bound.SETTING
 
     def measure(self, text: str) -> int:
@@ -109,21 +109,21 @@ class Window:
 
 
 class Calibration:
-    """Statistics about a model's tokens and its server's speed. They are computed from the counts in its replies."""
+    """Statistics about a model's token counts and its server's speed, learned from replies."""
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=_MEMORY)
-        """Ratios of each count to `estimate_chat`."""
+        """Ratios of the server's counts to `estimate_chat`."""
         self._usual: deque[float] = deque([_USUAL], maxlen=_MEMORY)
-        """Ratios of each count to `_usual_chat`."""
+        """Ratios of the server's counts to `_usual_chat`."""
         self._seconds: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
         """Minimum and maximum seconds per prompt token. They differ because part of the prompt may have been cached."""
         self._last = ""
-        """The prompt that the server read last."""
+        """The previous prompt. The server may have cached its beginning."""
         self._slowest: deque[float] = deque(maxlen=_MEMORY)
-        """Seconds per prompt token until the first part of a reply. They include loading and waiting."""
+        """Seconds until the first part of a reply, per prompt token. They include loading and waiting."""
         self._begun = ""
-        """The prompt of the last reply that began."""
+        """The prompt of the last reply that began to arrive."""
         self.closed = False
         """True if this process closed a stream before its end, and the server has begun no reply since."""
         self.thinks_aloud: bool | None = None
@@ -139,18 +139,18 @@ class Calibration:
 
     @property
     def seconds_a_token(self) -> float:
-        """Seconds that the server takes to read a token; 0.0 if unknown.
+        """Seconds that the server takes to read a prompt token; 0.0 if unknown.
 
-        The server may have cached the beginning that a prompt shares with the previous one. The result fits the times
-        of all prompts under this assumption. If a prompt was much faster than the others, it was cached before this
-        process asked, and its time is ignored.
+        The server may have cached the beginning that a prompt shares with the previous prompt. So each prompt gives a
+        minimum and a maximum, and the result fits all of them. Prompts that were much faster than the others are
+        ignored, because they were cached before this process sent them.
         """
         slowest = max((least for least, _ in self._seconds), default=0.0)
         return max(slowest, min((most for _, most in self._seconds if most > slowest / 2), default=0.0))
 
     @property
     def seconds_a_token_at_most(self) -> float:
-        """Upper bound of `seconds_a_token`, for a server whose speed is unknown; 0.0 if there is none."""
+        """`seconds_a_token`, or an upper bound of it as long as it is unknown; 0.0 if no reply has come yet."""
         return self.seconds_a_token or min(self._slowest, default=0.0)
 
     def began(self, messages: Sequence[Message], seconds: float) -> None:
@@ -166,17 +166,17 @@ class Calibration:
         self._usual.append(counted / max(_usual_chat(messages), 1))
 
     def expected(self, messages: Sequence[Message]) -> int:
-        """Return the expected number of tokens of `messages`. It is as likely too high as too low."""
+        """Return the expected number of tokens of `messages`. It is as likely to be too high as too low."""
         return round(_usual_chat(messages) * self._usual[-1])
 
     def cached(self, messages: Sequence[Message], counted: int, seconds: float | None, *, by_server: bool) -> int:
-        """Estimate how many of the `counted` tokens of `messages` were cached.
+        """Estimate how many of the `counted` tokens of `messages` were cached. The result errs on the low side.
 
-        The server read the others in `seconds` or less. If `seconds` is None, the server had to load the model, so
-        nothing was cached. `by_server` is True if the server measured the time, which then includes no wait.
+        The server read the other tokens in at most `seconds`. If `seconds` is None, the server had to load the model,
+        so nothing was cached. `by_server` is True if the server measured the time, which then includes no waiting.
 
-        The estimate is too low rather than too high. Only the beginning that this prompt shares with the last one can
-        have been cached. Call this method once for each prompt, because it records the prompt and its time.
+        Only the beginning that this prompt shares with the previous prompt can have been cached. So call this method
+        once for each prompt: it records the prompt and its time.
         """
         prompt = _joined(messages)
         shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # by characters
@@ -192,8 +192,8 @@ class Calibration:
         """Return whether a server that counted `counted` tokens for `messages` in `window` certainly truncated them.
 
         Ollama truncates silently. Up to version 0.24, a truncated prompt fills the window. From 0.30 on, it takes half
-        of the window and two tokens more. A server may also have a smaller window than requested. A count well above
-        `window` means that the server's window is larger.
+        of the window plus two tokens. A server may also have a smaller window than requested. If the count is well
+        above `window`, the server's window is larger, so the prompt was not truncated.
         """
         if window <= counted <= window + _SLACK or counted < lower_estimate(messages):
             return True

@@ -1,4 +1,4 @@
-"""Find the address of the Windows host. A model server may run there while AdaCoder runs in WSL."""
+"""Find the address of Windows if AdaCoder runs in WSL, because a model server may run on Windows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MIRRORED = Path("/sys/class/net/loopback0")
 _NAT = ipaddress.ip_network("172.16.0.0/12")
 """Address range of WSL's private network with Windows."""
 _PATIENCE = 0.2
-"""Timeout in seconds for connecting to this machine. It usually accepts or refuses at once."""
+"""Timeout in seconds for a connection to this machine, which usually accepts or refuses at once."""
 
 
 def windows_host(port: int) -> str | None:

@@ -1,8 +1,8 @@
-"""Control the access to the files around a workspace.
+"""Control the access to the files of a workspace.
 
 Only this module decides whether a file may be read, shown or sent, and only this module opens files for these purposes.
-The real path decides, so a link counts as its target. Hard links cannot be detected: such a link is a second name of a
-file that may be elsewhere.
+The real path decides, so a symbolic link is judged by its target. Hard links cannot be recognised: a private file that
+has a second, harmless name in the workspace can be read by that name.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ _OUTSIDE = "it lies outside the workspace"
 
 
 class AccessDenied(OSError):
-    """A file does not belong to this workspace, is not a regular file, or is too long."""
+    """A file may not be read: it is outside the workspace, private, not a regular file, or too long."""
 
 
 class Access:
-    """The permission to read files for one request in a workspace."""
+    """Decides which files of a workspace one request may read, and reads them."""
 
     def __init__(self, folders: Iterable[Path], wishes: Wishes = NO_WISHES) -> None:
-        """`folders` has the workspace and the other folders that belong to it. Their real paths count."""
+        """`folders` has the workspace and other folders that belong to it. Links in their paths are resolved."""
         self._tops = frozenset(Path(os.path.realpath(folder)) for folder in folders)
         self._wishes = wishes
         self._reals: dict[str, str] = {}
-        """A cache of the real paths of folders. If a path has changed, this is noticed when a file is opened."""
+        """Cached real paths of folders. If one is out of date, opening a file fails."""
 
     @classmethod
     def around(cls, module: Module, workspace: Path, wishes: Wishes = NO_WISHES, *others: Path) -> Access:
-        """Return the Access to `workspace`, `others`, and the package of `module` if it is outside the workspace."""
+        """Return the Access to `workspace`, `others`, and the package of `module` even if it is outside of them."""
         package = module.root / module.name.partition(".")[0]
         own = (workspace,) if package.is_relative_to(workspace) else (workspace, package)
         return cls((*own, *others), wishes)
 
     def refusal(self, path: Path) -> str | None:
-        """Return the reason why a file may not be read, shown or sent for the workspace; None if it may.
+        """Return the reason why a file may not be read, shown or sent; None if it may.
 
-        The file need not exist. Its contents are not checked here, but in `read`.
+        The file need not exist. Only `read` checks its contents.
         """
         try:
             return self._refusal(os.path.realpath(path))
@@ -62,7 +62,7 @@ class Access:
         """Read a regular file of at most `most` bytes.
 
         Raises:
-            AccessDenied: the file may not be read.
+            AccessDenied: the file may not be read, or contains a secret.
             OSError: the file cannot be read.
         """
         real = self._real(path)
@@ -77,7 +77,7 @@ class Access:
         return data
 
     def require(self, path: Path) -> None:
-        """Check that a file may be read for the workspace. If not, raise an AdaCoderError with a remedy."""
+        """Raise an AdaCoderError with a remedy if a file may not be read."""
         refusal = self.refusal(path)
         if refusal is None:
             return
@@ -95,7 +95,7 @@ class Access:
             return None
         if any(map(self._wishes.hides, places)):
             return HIDDEN_BY_WISH
-        # Only the innermost folder that contains the file counts.
+        # If allowed folders contain each other, the innermost decides.
         return privacy_reason(min(places, key=len))
 
     def _places(self, real: str) -> list[tuple[str, ...]]:
@@ -104,7 +104,6 @@ class Access:
         return [path.relative_to(top).parts or (path.name,) for top in self._tops if path.is_relative_to(top)]
 
     def _real(self, path: Path) -> str:
-        """Return the real path of `path`."""
         if os.path.islink(path):  # noqa: PTH114  # Path.is_link() is slower, and there are many paths
             return os.path.realpath(path)
         folder, name = os.path.split(path)
@@ -142,7 +141,7 @@ def leads_out(path: Path, workspace: Path) -> bool:
 
 
 def _read(real: str, most: int) -> bytes:
-    """Read the regular file at a path without links. Reject any other file that took its place."""
+    """Read the regular file at a path without links. Reject it if it was replaced meanwhile."""
     handle = _opened(real)
     try:
         if os.fstat(handle).st_size > most:
@@ -158,16 +157,14 @@ def _read(real: str, most: int) -> bytes:
 
 
 def _opened(real: str) -> int:
-    """Open the regular file at a path without links. Reject any other file that took its place."""
-    # Named pipes and devices are not opened. If one takes the file's place right after this check, `open` does not
-    # block.
+    """Open the regular file at a path without links. Reject it if it was replaced meanwhile."""
+    # Named pipes and devices are not opened. If one replaces the file after this check, O_NONBLOCK prevents a wait.
     if not stat.S_ISREG(os.lstat(real).st_mode):
         raise AccessDenied(f"{real} is not a regular file")
     handle = os.open(real, READING)
     try:
         found = os.fstat(handle)
-        # A parent folder may have become a link in the meantime. Then the real path has changed, or leads to another
-        # file.
+        # A parent folder may have become a link meanwhile. Then the real path is different, or has another file.
         if not stat.S_ISREG(found.st_mode) or os.path.realpath(real) != real or not _is_at(found, real):
             raise AccessDenied(f"{real} is not a regular file, or was moved just now")
     except BaseException:

@@ -1,8 +1,8 @@
 """Find secrets by content: private keys, tokens of well-known services, and values with names like `password`.
 
-Only this module knows the forms of secrets. They are data, in `forms.txt`, `gitleaks.txt` and `detectors.txt`. Each
-form has a bounded length and a list of literal texts, and every match contains at least one of these texts. So the
-search is fast, and its time is linear in the length of the text.
+Only this module recognises secrets. It reads their patterns from `forms.txt`, `gitleaks.txt` and `detectors.txt`. Each
+pattern matches a limited length and has a list of literal texts, one of which is in every match. So most patterns can
+be skipped quickly, and the time of a search is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from adacoder.privacy.encodings import MASK, decoded
 READING = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
     READING |= getattr(os, _flag, 0)
-"""Flags to open a file without following links and without waiting, as far as the system supports them."""
+"""Flags to open a file without following links and without blocking, as far as the system supports them."""
 
 MOST_BYTES = 64 * 1024
-"""Number of bytes at the beginning of a file that are searched."""
+"""Only this many bytes at the beginning of a file are searched."""
 LARGEST = 4 * 1024 * 1024
-"""Maximum bytes of a file that is searched."""
+"""Files with more bytes are not searched."""
 _MOST_KEPT = 50_000
 _LISTS = ("forms.txt", "gitleaks.txt", "detectors.txt")
 _TELLS_OF_THE_REST = frozenset({"a secret of Kubernetes", "a vault of Ansible"})
-"""Kinds of secrets that are found by a marker. The secret itself follows the marker."""
+"""Kinds of secrets that are recognised by a marker before them. Masking the marker would not hide the secret."""
 _BEGIN = r"\b"
 _ESCAPED = re.compile(r"\\[abfnrtv]\Z|%[0-9A-Fa-f]{2}\Z|\\x[0-9A-Fa-f]{2}\Z|\\u[0-9A-Fa-f]{4}\Z")
 """An escape sequence in quoted text, such as `\\n` or `%3D`. A word may begin directly after it."""
 _LONGEST_ESCAPE = 6
 
 _WORDS = re.compile(r"[A-Za-z0-9_.~+/=:|%@?&!*,;-]{16,}")
-"""Words that are long enough for a token, and have only characters that a token may contain."""
+"""A word that is long enough for a token and has only characters that tokens contain."""
 _LONGEST_WORD = 3000
-"""Number of characters of a word that are searched for forms."""
+"""Only this many characters at the beginning of a word are searched."""
 _TELLING = re.compile(r"[0-9A-Z]|[a-z]{20}")
-"""A part that every possible token has."""
+"""Every token contains a match of this pattern. Words without a match are not searched."""
 
 _GIVEN = re.compile(
     r"(?:[=:>]|(?<=[\"']),(?=[ \t]{0,9}[rRbBuUfF]{0,2}[\"']))[ \t]{0,9}(?:[rRbBuUfF]{1,2}(?=[\"']))?(?:\\?[\"'`]){0,3}"
@@ -52,7 +52,7 @@ _GIVEN = re.compile(
 _NAME_BACKWARDS = re.compile(
     r"[ \t]{0,9}(?:[\"'`\])>\\]{1,4}[ \t]{0,9})?(?:[\w\[\], |.]{1,40}:[ \t]{0,9})?([A-Za-z0-9_.-]{2,60})"
 )
-"""The name before the separator, backwards. There may be an annotation between the name and the separator."""
+"""The name of a value, in the reversed text before the separator. An annotation may follow the name."""
 _LONGEST_NAMING = 130
 _STRONG = frozenset(
     {
@@ -81,7 +81,7 @@ _MADE_UP = re.compile(
     r"(?i:example|change.?me|placeholder|your|xxxx|dummy|sample|\*\*\*|\.\.\.|redacted|insert|replace|default|todo"
     r"|foobar|^(?:none|null|true|false|password|secret|token|string|str|bytes|pass|user|test)\d{0,4}$|^\$|^%|\{\{|^<)"
 )
-"""Placeholders that people write instead of a secret."""
+"""Placeholders that people write in place of a secret."""
 _PATH = re.compile(r"(?:\.{0,2}/|[A-Za-z]:[/\\])|[\w.-]{0,80}/[\w./-]{0,200}\Z|[\w-]{1,80}\.[a-z]{2,4}\Z")
 _QUERY = re.compile(r"([^&]{1,500})&[\w.-]{1,100}=")
 _NAMED = re.compile(r"(?=[A-Za-z0-9]{0,500}[._])[A-Za-z_][\w.]{0,500}\Z")
@@ -95,13 +95,13 @@ _LEAST_KINDS = 3
 _LEAST_ENTROPY = 2.5
 _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
 _IS_PATH = re.compile(r"/(?:Users|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|var)/")
-"""A path below a system folder. It is not a secret, even if its names look random. Evaluations run in such folders."""
+"""A path below a system folder. It is not a secret, even if it looks random, as the folders of evaluations do."""
 _LEAST_RANDOM = 3.0
 _IN_ADDRESS = "a password in an address"
-"""A kind of secret. It may be an example, so `found_in` reports it only if the characters look like a password."""
+"""A kind of secret that is often only an example. So `found_in` reports it only if it looks like a real password."""
 _CALLED = "a value that is named like a secret"
 _SHORTEST = {True: 8, False: 16}
-"""Minimum length of a secret value. The key is True if the name says that its value is secret."""
+"""Minimum length of a secret value. The keys are results of `secrecy_of`."""
 _QUOTED = re.compile(r"(?<=[\"'`])[A-Za-z0-9+/=_.~-]{20,500}(?=\\?[\"'`])")
 """A quoted string without blanks that is long enough to be a key."""
 
@@ -112,7 +112,7 @@ class _Form:
     entropy: float
     """Minimum entropy of a secret, in bits per character."""
     signs: tuple[str, ...]
-    """Literal texts in lower case. Each match contains one of them. A text without them need not be searched."""
+    """Texts in lower case, one of which is in every match. Other text need not be searched."""
     source: str
 
     @cached_property
@@ -120,7 +120,7 @@ class _Form:
         return re.compile(self.source.removeprefix(_BEGIN), re.ASCII)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the places of secrets of this form in `text`."""
+        """Yield the places of secrets that match this form in `text`."""
         begins = self.source.startswith(_BEGIN)
         for match in self.pattern.finditer(text):
             if begins and not _begins_word(text, match.start()):
@@ -133,13 +133,12 @@ class _Form:
 
 @dataclass(frozen=True)
 class _Forms:
-    """The forms of all lists, by section."""
-
     words: tuple[_Form, ...]
     """Forms of secrets within one word."""
     passages: tuple[_Form, ...]
+    """Forms of secrets that may have several words or lines."""
     named: tuple[_Form, ...]
-    """Forms of whole values. Their only sign is a pattern for the name of the value."""
+    """Forms of values with certain names. `signs` has only a pattern for the name."""
 
     @cached_property
     def names(self) -> re.Pattern[str]:
@@ -176,7 +175,7 @@ def entropy(text: str) -> float:
 
 
 def is_random(text: str) -> bool:
-    """Return whether a text looks random, as keys do. Its letters and digits do not form words."""
+    """Return whether a text looks random, as keys do: it mixes letters and digits that do not form words."""
     if "/" in text and (_IS_PATH.match(text) or not _IS_BASE64.match(text)):
         return False
     parts = _CAMEL.findall(text)
@@ -185,7 +184,7 @@ def is_random(text: str) -> bool:
 
 
 def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the places and kinds of secrets in `text` that are not encoded. Places may overlap."""
+    """Yield the place and kind of each secret in `text`, without decoding the text. Places may overlap."""
     low = text.lower()
     for form in _forms().passages:
         if any(sign in low for sign in form.signs):
@@ -200,7 +199,7 @@ def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the places and kinds of values that are secret because of their names and their characters."""
+    """Yield the place and kind of each value that is secret because of its name and its characters."""
     at = 0
     while match := _GIVEN.search(text, at):
         start, end = match.span("value")
@@ -220,7 +219,7 @@ def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _kind(name: str, value: str) -> str | None:
-    """Return the kind of secret of a value with this name; None if it is not secret."""
+    """Return the kind of secret that a value with this name is; None if it is not secret."""
     forms = _forms()
     if forms.names.search(name):
         for form in forms.named:
@@ -239,7 +238,7 @@ def _kind(name: str, value: str) -> str | None:
 
 
 def secrecy_of(name: str) -> bool | None:
-    """Return True if a value with this name is secret, False if it may be (as for keys), and None if it is not."""
+    """Return True if values with this name are secret, False if they may be (as for keys), None if they are not."""
     parts = [part.lower() for part in _CAMEL.findall(name)]
     if not _OPEN.isdisjoint(parts) and (parts[-1] in _OPEN or _STRONG.isdisjoint(parts)):
         return None
@@ -260,9 +259,9 @@ def found_in(data: bytes) -> str | None:
 
 
 def without_secrets(text: str, also: Callable[[str], str] = str) -> str:
-    """Mask keys, tokens and strings that look random in `text`, even if they are encoded.
+    """Mask keys, tokens and strings that look random in `text`, even if they are encoded or only examples.
 
-    Example keys and tokens are also masked. `also` masks more, in plain and in encoded text.
+    `also` may mask other texts. It is called with plain and with decoded text.
     """
     return decoded(text, lambda part: _masked(also(part)))
 
@@ -280,7 +279,7 @@ def _masked(text: str) -> str:
 
 
 def found_in_file(path: str) -> str | None:
-    """Return the kind of secret in a file; None if it has no secret, or if it cannot be read as a regular file."""
+    """Return the kind of secret in a file; None if it has none, is too large, or is not a readable regular file."""
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= LARGEST:

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 MASK = "…"
 _DEEPEST = 3
-"""Maximum number of nested encodings that are decoded."""
+"""Maximum depth of nested encodings that are decoded."""
 _WORD = re.compile(r"[^\s\"'`<>]{8,}")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}|[abfnrtv/\\])")
@@ -23,13 +23,13 @@ _LATIN = 256
 _READABLE = re.compile(r"[\x20-\x7e\n]{4,}")
 
 Readings: TypeAlias = Callable[[str], Iterator[str]]
-"""A function that yields the texts that a run of letters may encode."""
+"""A function that yields the texts that a run of hexadecimal or base64 digits may encode."""
 
 
 def decoded(text: str, mask: Callable[[str], str], depth: int = _DEEPEST) -> str:
-    """Apply `mask` to `text`, and to texts that are encoded in it. Up to `depth` nested encodings are decoded.
+    """Apply `mask` to `text` and to the texts that are encoded in it, up to `depth` nested encodings.
 
-    An encoded part changes only if `mask` changes its decoded text.
+    An encoded part stays the same if `mask` does not change its decoded text.
     """
     text = mask(text)
     if depth:
@@ -40,7 +40,7 @@ def decoded(text: str, mask: Callable[[str], str], depth: int = _DEEPEST) -> str
 
 
 def _word(word: str, mask: Callable[[str], str], depth: int) -> str:
-    """Return the unescaped and masked text of a word. If `mask` does not change it, return the word itself."""
+    """Unescape and mask a word. If `mask` does not change the unescaped text, return the word unchanged."""
     plain = word
     if "%" in plain and _PERCENT.search(plain):
         plain = unquote(plain, errors="replace")
@@ -63,7 +63,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _opaque(text: str, runs: re.Pattern[str], readings: Readings, mask: Callable[[str], str]) -> str:
-    """Replace each run of letters by MASK if `mask` changes any of its decoded texts."""
+    """Replace each run of hexadecimal or base64 digits by MASK if `mask` changes a text that it may encode."""
     read = "\n".join(each for run in runs.findall(text) for each in readings(run))
     if not read or mask(read) == read:
         return text
@@ -91,5 +91,5 @@ def _of_base64(run: str) -> Iterator[str]:
 
 
 def _text(data: bytes) -> str:
-    """Return the readable texts in some bytes. UTF-16 is also read."""
+    """Return the readable texts in `data`, which may be ASCII or UTF-16."""
     return "\n".join(_READABLE.findall(data.replace(b"\0", b"").decode("latin-1")))

@@ -1,4 +1,4 @@
-"""Decide by their names whether files and folders are private. The list of names is data, in `names.txt`."""
+"""Decide by name whether files and folders are private. The names are listed in `names.txt`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LIST = Path(__file__).with_name("names.txt")
 _LONGEST_NAME = 255
-"""Number of characters of a name that are checked. No file system has longer names."""
+"""Only this many characters at the end of a name are checked. No file system has longer names."""
 _GLOB = re.compile(r"[*?\[]")
 _WORDS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
@@ -28,37 +28,37 @@ _ENDS_OF_COPIES = frozenset("0123456789)yY~")
 
 
 class Secrecy(IntEnum):
-    """Secrecy of a folder."""
+    """Secrecy of a folder's contents."""
 
     OPEN = auto()
     STORE = auto()
-    """Everything in the folder that Python cannot import is private."""
+    """The folder is for secrets, such as `secrets`. Files in it are private unless Python can import them."""
     WHOLE = auto()
     """Everything in the folder is private."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The user's additions to the list of private names and exceptions from it, as patterns of names.
+    """Patterns for names that are private in addition to the list, and for exceptions from the list.
 
-    A pattern with a slash matches a path relative to the workspace.
+    A pattern with a slash is compared with paths relative to the workspace.
     """
 
     hide: tuple[str, ...] = ()
-    """Patterns for additional private files. Anyone may add these."""
+    """Patterns for additional private files. Both the user and the project may set them."""
     show: tuple[str, ...] = ()
-    """Patterns for files that are never private. Only the user may set these."""
+    """Patterns for files that are never private. Only the user may set them."""
 
     def hides(self, parts: Sequence[str]) -> bool:
-        """Return whether a `hide` pattern matches a path or a folder above it."""
+        """Return whether a `hide` pattern matches a path or one of its parent folders."""
         return bool(self.hide) and _names(self.hide, parts)
 
     def shows(self, parts: Sequence[str]) -> bool:
-        """Return whether a `show` pattern matches a path or a folder above it."""
+        """Return whether a `show` pattern matches a path or one of its parent folders."""
         return bool(self.show) and _names(self.show, parts)
 
     def reaches_into(self, parts: Sequence[str]) -> bool:
-        """Return whether a `show` pattern may match a file in this private folder."""
+        """Return whether a `show` pattern may match a file in this folder, which must then be searched."""
         return any(f"{parts[-1].lower()}/" in pattern.lower() for pattern in self.show)
 
 
@@ -72,14 +72,14 @@ def is_importable(name: str) -> bool:
 
 
 def is_readable(name: str) -> bool:
-    """Return whether a file with this name may contain text with secrets."""
+    """Return whether the contents of a file with this name must be searched for secrets. Source code is not."""
     suffix = _suffix(name.lower())
     return suffix not in _known().importable and suffix not in _known().code
 
 
 @lru_cache(maxsize=1 << 15)
 def is_private(name: str) -> bool:
-    """Return whether a file with this name is private in any folder."""
+    """Return whether a file with this name is private wherever it is."""
     name = name[-_LONGEST_NAME:]
     if is_importable(name):
         return False
@@ -87,12 +87,12 @@ def is_private(name: str) -> bool:
 
 
 def is_private_in_store(name: str) -> bool:
-    """Return whether a file with this name is private in a folder that is a store."""
+    """Return whether a file with this name is private in a folder with `Secrecy.STORE`."""
     return not (is_importable(name) or _known().harmless.matches(name.lower()) or _is_example(_words(name)))
 
 
 def is_private_entry(folder: str, name: str) -> bool:
-    """Return whether the file or folder `name` is private because it is in a folder called `folder`."""
+    """Return whether the file or folder `name` is private if its parent folder is called `folder`."""
     patterns = _known().entries.get(folder.lower())
     return patterns is not None and not is_importable(name) and patterns.matches(name.lower())
 
@@ -153,7 +153,7 @@ def _words(name: str) -> list[str]:
 
 
 def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield a name with its words. If the file may be a copy, also yield the original's name with its words."""
+    """Yield a name and its words. If it looks like the name of a copy, also yield the original name and its words."""
     yield name.lower(), _words(name)
     core = name.removeprefix(".#").strip("#").rstrip("~").strip()
     if core.lower().startswith("copy of "):
@@ -176,7 +176,7 @@ def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _suffix(name: str) -> str:
-    """Return the extension of a file name, with its dot. A dot at the start of the name does not start an extension."""
+    """Return the extension of a file name, with its dot. A dot at the start of the name does not count."""
     start = name.rfind(".")
     return name[start:] if start > 0 else ""
 
@@ -202,7 +202,7 @@ def _any_of(patterns: Sequence[str]) -> re.Pattern[str] | None:
 
 
 class _Patterns:
-    """Patterns of names. There is a fast way for whole names, prefixes and endings."""
+    """Patterns of names. Whole names, prefixes and endings are compared quickly, without regular expressions."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         patterns = list(patterns)
@@ -226,7 +226,7 @@ class _Known:
     files: _Patterns
     stores: _Patterns
     entries: Mapping[str, _Patterns]
-    """Patterns of names, by the name of the parent folder."""
+    """Patterns of private entries, by the name of the parent folder."""
     harmless: _Patterns
     folders: frozenset[str]
     importable: frozenset[str]

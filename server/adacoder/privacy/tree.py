@@ -1,7 +1,7 @@
 """Search folder trees for private files, sockets and pipes, which a confined interpreter must not see.
 
-The name of a file decides. If it does not, the contents of the file do. Importable files are never hidden because of
-their names. Templates that projects keep next to their private files are also not hidden.
+A file is private because of its name or its contents. Importable files are never hidden because of their names. Nor are
+templates that projects keep next to their private files.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _NOT_WALKED = frozenset(
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs"),
     }
 )
-"""Folders that are not searched, because they are large, rarely contain secrets, and can be made again."""
+"""Folders that are not searched, because they are large, rarely contain secrets, and can be created again."""
 _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
 _OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
 _UNSETTLED_NS = 2_000_000_000
-"""A listing is not kept if the folder changed this shortly before: the clock may not show the next change."""
+"""A folder's listing is not cached so soon after a change, because the next change may get the same time stamp."""
 _KEPT = 1024
 
 _NAMED = "its name"
@@ -55,13 +55,13 @@ class SearchLimits:
     """Limits of a search for private files."""
 
     entries: int = 200_000
-    """Maximum number of entries in a tree. The first search of a tree of this size takes less than a second."""
+    """Maximum number of entries in a tree. The first search of such a tree takes less than a second."""
     in_folder: int = 5_000
     """Maximum number of entries in a folder. A folder with more entries is hidden completely."""
     read: int = 3_000
-    """Maximum number of files that are read in a tree. Files near the top are read first."""
+    """Maximum number of files in a tree whose contents are checked. Files near the top are checked first."""
     pause: float = 10.0
-    """Seconds between two checks of the contents of files, if their folder does not change."""
+    """Seconds after which the contents of files are checked again, even if their folder has not changed."""
 
 
 LIMITS = SearchLimits()
@@ -76,11 +76,11 @@ def hidden(
 ) -> Mapping[Path, str]:
     """Return the sorted paths to hide in `folder` and below it, each with the reason.
 
-    For a link to a private file elsewhere, the path is the link's target.
+    For a link to a private file elsewhere, the path is the link's target. Linked folders are not searched. A repeated
+    search is fast: it needs one `stat` per folder and, after each `limits.pause`, one per file whose contents count.
 
-    `levels` is for installed files. It limits the levels of folders that are searched. Then only names are checked, and
-    large folders are not hidden. Linked folders are not searched. A repeated search looks only at changes. It needs one
-    `stat` per folder and, at times, one per file that was read.
+    `levels` is for folders of installed files. It limits the depth of the search. Only names are then checked, and
+    large folders are not hidden.
 
     Raises:
         TooLargeError: the tree is too large to search.
@@ -90,15 +90,15 @@ def hidden(
 
 @dataclass(frozen=True, slots=True)
 class _FolderEntries:
-    """The relevant entries of one folder."""
+    """The entries of a folder that matter to the search."""
 
     state: tuple[int, int, int] | None
-    """A state that changes with the folder. If it is None, the folder is always listed again."""
+    """Result of `_state`, which changes with the folder. None means that the folder must be listed again."""
     size: int = 0
     folders: Mapping[str, Secrecy] = field(default_factory=dict)
-    """Folders that are searched, each with the secrecy of its contents."""
+    """Folders to search, each with the secrecy of its contents."""
     hidden: Mapping[str, str] = field(default_factory=dict)
-    """Entries that are hidden, each with the reason."""
+    """Entries to hide, each with the reason."""
     readable: tuple[str, ...] = ()
     """Files whose contents must be checked."""
     is_hidden: bool = False
@@ -107,7 +107,7 @@ class _FolderEntries:
 
 @lru_cache(maxsize=_KEPT)
 class _Tree:
-    """A folder tree with its latest listings."""
+    """A folder tree with cached listings of its folders."""
 
     def __init__(self, folder: str, wishes: Wishes, levels: int | None, limits: SearchLimits) -> None:
         self._folder = folder
@@ -120,7 +120,6 @@ class _Tree:
         self._due = 0.0
 
     def hidden(self) -> Mapping[Path, str]:
-        """Implement the function `hidden`."""
         listings: dict[str, _FolderEntries] = {}
         found: dict[str, str] = {}
         held: dict[str, dict[str, str]] = {}
@@ -199,11 +198,9 @@ class _Tree:
         return _FolderEntries(settled, len(kinds), folders, hidden, tuple(readable), is_hidden)
 
     def _inside(self, parts: tuple[str, ...], within: Secrecy) -> Secrecy:
-        """Return the secrecy of the contents of a folder that is searched."""
         return Secrecy.OPEN if self._wishes.shows(parts) else max(within, secrecy(parts[-1]))
 
     def _why(self, parts: tuple[str, ...], kind: _EntryKind, parent: str, within: Secrecy) -> str | None:
-        """Return the reason to hide an entry; None if it is not hidden."""
         name = parts[-1]
         if self._wishes.shows(parts):
             return None
@@ -252,7 +249,7 @@ def _is_walked(name: str, parent: str) -> bool:
 
 
 def _target(folder: str, name: str) -> str | None:
-    """Return the path to hide: the entry itself, or the target of a link if that is private. Else return None."""
+    """Return the path to hide for an entry: its own, or for a link the target's; None if nothing must be hidden."""
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many
         return path if os.path.exists(path) else None  # noqa: PTH110  # many

@@ -3,19 +3,18 @@
 The entry points are `extract` and `completion` for code, and `steps` for plans. `repetition` detects replies that only
 repeat themselves. A reply with code passes through these modules in this order:
 
-    filters         removes the wrapping around the whole reply: thinking and control tokens
-    blocks          finds text marked as code (fences; JSON by `structured`), and cuts it at prose
+    filters         removes thoughts and control tokens around the answer
+    blocks          finds the text in fences and in JSON (by `structured`), and splits it at prose
     patches         applies a diff, SEARCH/REPLACE or `*** Begin Patch` to the target's module
     transcript      removes line numbers and prompts from a block
-    passages        prepares a block for the search: handles echoes, uses of the function and lost signatures
-    find            finds the versions of the target in the passages: by its name, as a body, or by another name
+    passages        splits a block at calls of the target, drops a repeated docstring, adds a missing signature
+    find            finds the versions of the target: by its name, as a body, or by another name
     elision         fills in the code omitted by `# ... existing code ...` in a version
     companions      finds the imports, helpers and constants that the function may need
     decorators      selects the decorators that may be inserted
-    extract         makes a Candidate of the function, and Candidates of its other versions
+    extract         creates a Candidate for each version of the function
 
-`free_names` finds the names that a piece of code uses. `laziness` detects functions that were not really written. Text
-is changed only if no Python could read it. Code that our own Python can parse stays unchanged. Code that it cannot
-parse is kept, because the user's Python may be newer. All forms of replies come from recorded replies; see
-`fixtures/replies.toml`.
+`free_names` finds the names that a piece of code uses. `laziness` detects functions that are only outlined. Code that
+our own Python can parse stays unchanged. Code that it cannot parse is kept, because the user's Python may be newer. All
+forms of replies come from recorded replies; see `fixtures/replies.toml`.
 """

@@ -1,4 +1,4 @@
-"""Find the blocks of code in a reply: text that is marked as code, and runs of code between prose."""
+"""Find the blocks of code in a reply: text in fences, in JSON and in patches, and code between prose."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Block:
 
     text: str
     ended: bool
-    """True if a closing fence or prose follows. Such a block cannot continue."""
+    """True if a closing fence or prose follows, so that the block is complete even if the reply is still growing."""
     is_marked: bool = True
-    """False for text between fences, which is mostly prose."""
+    """False for text outside of fences, which is mostly prose."""
     notes: tuple[str, ...] = ()
     """Notes about this block for `Candidate.notes`."""
 
@@ -34,10 +34,10 @@ def is_patch(text: str) -> bool:
 
 
 def code_blocks(text: str) -> list[Block]:
-    """Return the blocks of a text.
+    """Return the blocks of a reply.
 
-    If there are fences, they mark the code, and the unmarked text between them also becomes blocks. Otherwise, strings
-    in JSON are the code. A patch without a fence is one block.
+    If there are fences, the blocks are the text in them and the unmarked text between them. Otherwise, the blocks are
+    the code in JSON, or the whole reply if it contains a patch.
     """
     blocks = _fenced(text)
     if not blocks and (text.lstrip()[:1] in ("{", "[") or parsed(text) is None):
@@ -111,13 +111,13 @@ def _fence(line: str) -> re.Match[str] | None:
 
 
 def _contents(text: str, *, ended: bool) -> list[Block]:
-    """Return the blocks in a fence. If its text is JSON, they are the code in the JSON."""
+    """Return the text of a fence as a block. If the text is JSON, return the code in the JSON."""
     codes = texts_in_json(text) if text.lstrip()[:1] in ("{", "[") else ()
     return [_whole(code) for code in codes] or [Block(text if is_patch(text) else readable(text), ended)]
 
 
 def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool, int]:
-    """Return the lines of the block at `begin`, whether its fence is closed, and the line after the block."""
+    """Return the lines of the block at `begin`, whether its fence is closed, and the index after the block."""
     triple = ""
     first_in_string: int | None = None
     for index in range(begin, len(lines)):
@@ -146,7 +146,7 @@ _UP_TO = {triple: re.compile(rf"(?:\\.|(?!{triple}).)*{triple}") for triple in (
 
 
 def _triple_after(line: str, triple: str) -> str:
-    """Return the triple quote that is open at the end of `line`, or an empty text. `triple` is open at its start."""
+    """Return the triple quote that is open at the end of `line`, or "". `triple` is the one open at its start."""
     position = 0
     while True:
         if triple:
@@ -163,7 +163,7 @@ def _triple_after(line: str, triple: str) -> str:
 
 
 def _moved_left(lines: list[str], opening: re.Match[str]) -> str:
-    """Return the text of a block, without its indentation if the fence and all lines have it, as in a list."""
+    """Return the text of a block. If the fence is indented, as in a list, remove this indentation from all lines."""
     width = len(opening["indent"])
     if width and not any(line[:width].strip() for line in lines):
         lines = [line[width:] for line in lines]
@@ -193,10 +193,9 @@ def is_prose(line: str) -> bool:
 
 
 def runs(block: Block) -> list[Block]:
-    """Return the runs of code between the prose in `block`. Prose begins at column 0.
+    """Split a block at prose, and return the runs of code in between. Only lines at column 0 count as prose.
 
-    If a string before the prose is never closed, the prose may belong to the string. Then the run does not count as
-    ended.
+    If a run ends in an open string, the prose after it may belong to the string, so the run does not count as ended.
     """
     found: list[Block] = []
     begin = position = 0

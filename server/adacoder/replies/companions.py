@@ -27,7 +27,7 @@ _ASSIGNMENT = re.compile(
     rf"(?:type[ \t]+)?\(?(?P<names>{_NAMES})\)?(?:\[[^\n]*?\])?[ \t]*(?::[^=\n]+)?(?<![=!<>])=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""Number of characters of an assignment that are searched for its `=`."""
+"""The `=` of an assignment is searched only in this many characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Dependency:
 
     text: str
     binds: frozenset[str]
-    """The names that the statement binds; empty if they cannot be read."""
+    """The names that the statement binds; empty if they are unknown."""
     is_import: bool
     place: Span
     """The statement's place in the passage."""
 
 
 def dependencies(text: str) -> list[Dependency]:
-    """Return the imports and definitions at the top level of `text`, without calls, tests and the like."""
+    """Return the imports and definitions at the top level of `text`, but not statements that bind no name."""
     tops = {each.span.start: each for each in definitions(text) if not each.parents}
     found: list[Dependency] = []
     for place in statements(text):
@@ -61,10 +61,9 @@ def dependencies(text: str) -> list[Dependency]:
 
 
 def _made(statement: str) -> frozenset[str]:
-    """Return the names that a statement of another kind binds or may change.
+    """Return the names that a statement binds or may change, if it is not a plain import, definition or assignment.
 
-    Examples are a loop that fills a table, `try:` around an import, `table[key] = …`, `table.extend(…)` and
-    `fill(table)`.
+    Examples are a loop that fills a table, `try:` around an import, `table[key] = …`, and `table.extend(…)`.
     """
     tree = parsed(statement)
     waiting: list[ast.AST] = [*(() if tree is None else tree.body)]
@@ -120,9 +119,9 @@ def is_in_module(name: str, target: Target) -> bool:
 
 
 def is_as_in_module(dependency: Dependency, target: Target) -> bool:
-    """Return whether the target's module has the same definition.
+    """Return whether the target's module already has this definition.
 
-    An assignment must be the same, and a function must have the same parameters. A class only needs the same name.
+    It must have the same assignment, a function with the same parameters, or a class with the same name.
     """
     lines = (_first_line_in_module(name, target) for name in dependency.binds)
     return any(line is not None and _are_alike(dependency.text, line) for line in lines)
@@ -145,9 +144,9 @@ def _first_line_in_module(name: str, target: Target) -> str | None:
     return None if line is None else text[line.start : line.code_end]
 
 
-@lru_cache(maxsize=2)  # the function is called for one name after the other
+@lru_cache(maxsize=2)  # This function is called once for each name in the same text.
 def _definitions_in(text: str) -> Mapping[str, int]:
-    """Map each name to the offset of its first definition at the top level. The lines of the text show definitions."""
+    """Map each name that is defined at the top level to the offset of its first definition."""
     starts: dict[str, int] = {}
     for match in _DEFINITION.finditer(text):
         starts.setdefault(match["defined"] or match["assigned"], match.start())

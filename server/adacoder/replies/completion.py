@@ -1,10 +1,9 @@
 """Decide whether a reply is complete.
 
-A stream is ended as soon as it has the whole function. It is also possible that a server ends a reply too early. If no
-words announce that a function is only a draft, the stream ends after the draft, and a better version is lost. Of 487
-recorded replies of chats to a request for one block, none has a second version of its function. Of 246 replies to a
-request for several blocks (MapCoder's recall), 8 have one, and in 5 of them only the later version passes. AdaCoder
-reads such a reply to its end.
+AdaCoder closes a stream as soon as it has the whole function. If the function is only a draft and the reply does not
+say so, a better version after it is lost. Of 487 recorded replies of chats to a request for one block, none has a
+second version of its function. Of 246 replies to a request for several blocks (MapCoder's recall), 8 have a second
+version, and in 5 of them only the second version passes. So AdaCoder reads replies to such a request to their end.
 """
 
 from __future__ import annotations
@@ -29,32 +28,31 @@ if TYPE_CHECKING:
 
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
-"""Empty lines at the end of a reply. They show that the model has finished but cannot stop."""
+"""Eight lines without code at the end of a reply. They show that the model has finished its code but cannot stop."""
 _ANNOUNCES = re.compile(
     r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
 )
-"""The end of a text. After it, a block of code may begin."""
+"""The end of a text that announces code. After it, a block may begin."""
 _IS_DRAFT = re.compile(
     r"\b(?:draft|sketch|first (?:attempt|try|version|cut|idea)|na[iï]ve|brute[- ]force|wrong|incorrect|hmm|wait)\b",
     re.IGNORECASE,
 )
-"""Words that announce a draft before a better version. They occur in 4 of 733 recorded replies of chats."""
+"""Words that mark a draft, which a better version may follow. They occur in 4 of 733 recorded replies of chats."""
 _EAGER = 8
-"""Number of first checks that are made as soon as the code may have ended. Later checks wait until the reply has
-grown."""
+"""After this many checks of a reply, the reply must grow before the next check."""
 _LONGEST = 100_000
-"""Maximum length in characters of a reply that is checked. Longer replies are not ended early."""
+"""Longer replies, in characters, are not ended early."""
 _GROWTH = 8
-"""Before the next check, a reply must grow by its length divided by this number. So checks stay cheap."""
+"""Before a later check, the reply must grow by its length divided by this number, so that checks stay cheap."""
 
 
 def completion(target: Target) -> Callable[[str], bool]:
-    """Return a function that reports whether a growing reply contains the finished target.
+    """Return a callback that reports whether a growing reply contains the finished target. Use it for one reply only.
 
-    The target is finished if its fence is closed, or if something else follows at its column, such as prose or a call.
-    After that, the model can only add comments or another version. Everything that the target needs must be in the
-    reply. The function checks only after a line that can end code, so it may be called for every token. If in doubt, it
-    returns False. Each reply needs its own function.
+    The target is finished if its fence is closed, or if other text follows it without indentation, such as prose or a
+    call. After that, the model can only add comments or another version. The reply or the module must also define all
+    names that the target needs. If in doubt, the callback returns False. It checks only after a line that can end code,
+    so it may be called for every token.
     """
     seen = looks = least = 0
 
@@ -77,7 +75,7 @@ def completion(target: Target) -> Callable[[str], bool]:
 
 
 def is_without(text: str, target: Target, most: int) -> bool:
-    """Return whether the answer in a growing reply has more than `most` characters but does not begin the target."""
+    """Return whether a growing reply has an answer of more than `most` characters, in which no target has begun yet."""
     if is_thinking(text):
         return False
     so_far = answer(text)
@@ -87,8 +85,8 @@ def is_without(text: str, target: Target, most: int) -> bool:
 def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]) -> bool:
     """Return whether a stop sequence ended a reply before it had the function and everything that the function needs.
 
-    Such a reply ends in thoughts, inside a block, or after words that announce a block. Names that `is_known` accepts
-    need no definition in the reply.
+    Such a reply ends in thoughts, inside a fence, or after words that announce code. The reply need not define names
+    that `is_known` accepts.
     """
     text = normalize(text)
     if is_thinking(text):
@@ -105,7 +103,7 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
 def _may_hold(text: str, target: Target) -> bool:
     """Return whether `text` may contain the target, because it defines the name or begins with an indented line.
 
-    Other text that looks like a body does not count, because it may be a different example.
+    A body without a signature elsewhere does not count, because it may belong to another example.
     """
     return text[:1].isspace() or re.search(rf"\bdef[ \t]+{re.escape(target.name)}\b", text) is not None
 
@@ -120,7 +118,7 @@ def _is_complete(text: str, target: Target) -> bool:
 
 
 def _is_draft(text: str, target: Target) -> bool:
-    """Return whether the words before the first block announce another version after it."""
+    """Return whether words before the first code mark it as a draft, so that a better version may follow."""
     words = re.split(
         rf"^[ \t]*(?:`{{3,}}|~{{3,}})|\bdef[ \t]+{re.escape(target.name)}\b", text, maxsplit=1, flags=re.MULTILINE
     )
@@ -130,7 +128,7 @@ def _is_draft(text: str, target: Target) -> bool:
 def _is_whole(
     found: Found, others: Sequence[Block], target: Target, is_known: Callable[[str], bool] = lambda name: False
 ) -> bool:
-    """Return whether `found` is the finished target with everything that it needs."""
+    """Return whether `found` is the complete target, and all names that it needs are defined or `is_known`."""
     if not found.is_sound or found.name != target.name:
         return False
     return all(map(is_known, _missing(candidate(found, others, Ended.STOP, target), target)))
@@ -139,7 +137,7 @@ def _is_whole(
 def _is_followed(found: Found, target: Target) -> bool:
     """Return whether the text after the function shows that the function has ended.
 
-    Other code shows it, except for another version of the function. Many empty lines also show it.
+    Other code that is not indented shows this, except for another version of the function. So do many empty lines.
     """
     text, end = found.passage.text, found.span.end
     line = next(logical_lines(text, end), None)
@@ -152,9 +150,9 @@ def _is_followed(found: Found, target: Target) -> bool:
 
 
 def _missing(found: Candidate, target: Target) -> Iterator[str]:
-    """Yield the names that the function's body and its helpers use, and that nothing seems to define yet.
+    """Yield the names that the function's body and its helpers use, and that neither reply nor module seems to define.
 
-    Decorators and annotations do not count, because the target keeps its own.
+    Names in decorators and annotations do not count, because the target keeps its own.
     """
     if parsed(found.function) is None:
         return

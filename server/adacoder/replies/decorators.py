@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"@[ \t]*(?P<name>[\w.]+)")
 _CACHES = frozenset({"cache", "lru_cache"})
 _KEPT = _CACHES | {"contextmanager", "asynccontextmanager", "njit", "jit", "singledispatch"}
-"""Decorators of libraries that a body may rely on. Other decorators belong to a class or a framework."""
+"""Decorators of libraries that a body may need. Other decorators usually belong to a class or a framework."""
 _MUTABLE = re.compile(r"->[ \t]*['\"]?(?:typing\.)?(?:list|dict|set|bytearray|List|Dict|Set|DefaultDict|Counter)\b")
 _YIELDS = re.compile(r"^[ \t]*(?:.*=[ \t]*)?(?:\([ \t]*)?yield\b", re.MULTILINE)
 
 
 def decorators_of(function: str) -> list[str]:
-    """Return the decorators in the text of a function."""
+    """Return the decorators of the first function in a text."""
     found = definitions(function)[:1]
     if not found:
         return []
@@ -34,16 +34,13 @@ def new_decorators(function: str, target: Target) -> list[str]:
 
 
 def may_be_kept(decorator: str, brought: frozenset[str]) -> bool:
-    """Return whether a decorator may be inserted, because it is known or the reply defines it."""
+    """Return whether a decorator may be inserted: it is in `_KEPT`, or the reply itself defines it (`brought`)."""
     name = _name(decorator)
     return name.rpartition(".")[2] in _KEPT or name.partition(".")[0] in brought
 
 
 def changes_results(decorator: str, function: str, target: Target) -> bool:
-    """Return whether the decorator is a cache that could change results.
-
-    This can happen because callers of a cached function share its list, set or iterator.
-    """
+    """Return whether a decorator is a cache that could change results, because calls would share a list or iterator."""
     is_cache = _name(decorator).rpartition(".")[2] in _CACHES
     return is_cache and (_MUTABLE.search(target.signature) or _YIELDS.search(function)) is not None
 

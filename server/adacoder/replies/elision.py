@@ -1,6 +1,6 @@
-"""Fill in elisions, the parts of a function that a reply replaces with `# ... existing code ...`.
+"""Fill in the parts of a function that a reply replaces with a comment such as `# ... existing code ...`.
 
-Agents and chats that edit files write such comments. Of 7,037 recorded replies, 4 contain one.
+Models write such comments if they are asked to edit a file. Of 7,037 recorded replies, 4 contain one.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 _MOST_LINES = 200
 """Maximum number of lines of the reply's body and the current body together."""
 _TELLING = 80
-"""Number of characters of a line that are compared."""
+"""Only this many characters of a line are compared."""
 _ALIKE = 0.6
-"""If two lines are more similar than this, one may replace the other."""
+"""If two lines are more similar than this, one may be a changed version of the other."""
 _LEAVES = ("return", "raise")
 
 
 def filled(function: Definition, target: Target) -> str | None:
-    """Fill the elisions of `function` from the target's current body. The result is at column 0.
+    """Return `function` with its omitted parts taken from the target's current body. The result is at column 0.
 
-    Return None if `function` has no elision, or if the ends of an elided part are ambiguous.
+    Return None if `function` omits nothing, or if the beginning or end of an omitted part is ambiguous.
     """
     present = next((each for each in definitions(dedent(normalize(target.source))) if each.name == target.name), None)
     if target.is_stub or present is None:
@@ -67,7 +67,7 @@ def _halves(function: Definition) -> tuple[list[str], list[str]]:
 
 
 def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> int | None:
-    """Find the line of `there` at which the omitted part after `written` begins; None if it is ambiguous.
+    """Return the line of the current body `there` at which the omitted part after `written` begins; None if ambiguous.
 
     The part begins after the last line of `written` that is also in `there`.
     """
@@ -82,10 +82,10 @@ def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> 
 
 
 def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) -> int | None:
-    """Find the line of `there` at which the omitted part before `written` ends; None if it is ambiguous.
+    """Return the line of the current body `there` at which the omitted part before `written` ends; None if ambiguous.
 
-    The part ends at the first line of `written` that is also in `there`. If there is no such line, it ends with the
-    body. If `written` then begins with a `return`, the part ends before the last `return`.
+    The part ends at the first line of `written` that is also in `there`. Without such a line, the part ends with the
+    body, or before the body's last `return` if `written` begins with a `return`.
     """
     for index, line in enumerate(written):
         if line.strip() and line in there:
@@ -98,7 +98,7 @@ def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) ->
 
 
 def _are_new(written: Sequence[str], there: Sequence[str]) -> bool:
-    """Return whether no line of `written` may replace a line of `there`."""
+    """Return whether no line of `written` may be a changed version of a line of `there`."""
     return not any(
         SequenceMatcher(None, one.strip()[:_TELLING], other.strip()[:_TELLING]).ratio() > _ALIKE
         for one in written

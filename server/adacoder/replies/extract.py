@@ -1,6 +1,7 @@
 """Turn a model's Reply into a Candidate: the target function as the model wrote it, with its dependencies.
 
-Everything is found by its lines, so even a reply that does not parse gives a Candidate. No reply raises an error.
+Functions are found by their lines, not by a parser. So even a reply with a syntax error gives a Candidate, and no reply
+raises an error.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _MOST = 200
-"""Maximum number of imports that are included with a function, and maximum number of definitions."""
+"""Maximum number of imports, and of other definitions, that are included with a function."""
 _MOST_TOLD = 5
 """Maximum number of names that a note lists."""
 _MOST_VERSIONS = 8
@@ -43,10 +44,10 @@ _FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\w+[ \t]*)?$", re.MUL
 def extract(reply: Reply, target: Target) -> Candidate:
     """Return the target as written in `reply`. If the reply does not contain it, return a Candidate without a function.
 
-    A model may show a draft before its answer, so the last complete version is chosen. The versions above it become its
-    `others`. Code after a version is included if the version uses it. Dependencies that are missing in a version's own
-    passage come from other passages. A bare body gets the target's own signature. The Candidate is `cut` if the reply
-    broke off in it, or leaves out parts of the function.
+    A model may show a draft before its answer, so the last complete version is chosen. The other versions become its
+    `others`. A body without a signature gets the target's own signature. Imports and helpers that a version uses are
+    included, even if they come after it or in another block. The Candidate is `cut` if the reply broke off in the
+    function or leaves out parts of it.
     """
     text = unwrapped(reply.text)
     found, passages = find(text, target)
@@ -71,7 +72,7 @@ def extract(reply: Reply, target: Target) -> Candidate:
 
 
 def _decorated(made: Candidate, target: Target) -> list[Candidate]:
-    """Return the candidate with its new decorators and without them. They are in the order in which they are tried."""
+    """Return the candidate with and without the reply's new decorators, in the order in which to try the two."""
     found = new_decorators(made.function, target)
     brought = frozenset(each.name for text in made.definitions for each in definitions(text)[:1])
     kept = [each for each in found if may_be_kept(each, brought)]
@@ -92,7 +93,7 @@ def _decorated(made: Candidate, target: Target) -> list[Candidate]:
 def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple[str, ...]:
     """Return a note that names the functions and classes of a reply that are not inserted; empty if there are none.
 
-    They are left out because `function` does not need them, or because the module has its own.
+    They are not inserted if `function` does not need them, or if the module already defines them.
     """
     module = {each.qualname: each for each in definitions(normalize(target.text))}
     offered = [each for passage in passages for each in dependencies(passage.text) if not each.is_import]
@@ -121,10 +122,10 @@ def _is_empty(text: str) -> bool:
 
 
 def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block]) -> Sequence[Block]:
-    """Return the passages that may supply a helper to `found`, the most likely first.
+    """Return the passages that may contain helpers of `found`, the most likely first.
 
-    A helper may also have several versions. So the passages above the next version of the function come first,
-    beginning with the nearest.
+    A reply with several versions of the function may also have several versions of a helper. The passages up to the
+    next version of the function come first, from last to first.
     """
     if len(versions) == 1 or not found.is_sound:
         return passages
@@ -135,7 +136,7 @@ def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block])
 
 
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
-    """Create a Candidate from `found`, with its dependencies from its own passage and from `others`."""
+    """Create a Candidate from `found`, with dependencies from the code around it and from `others`."""
     text = found.passage.text
     chosen, end = _chosen(found, others, target)
     goes_on = bool(text[end:].strip()) and not leaves_string_open(text[found.span.start :])
@@ -153,10 +154,10 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
 
 
 def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Dependency], int]:
-    """Choose the dependencies of the function. Also return the end of the code that it uses in its own passage.
+    """Return the dependencies of a function. Also return the end of the function and its dependencies in the passage.
 
-    All dependencies before the function are chosen. Those after it and in other passages are chosen only if the
-    function or another chosen dependency uses them.
+    All dependencies before the function are included. Dependencies after it and in other passages are included only if
+    the function or an included dependency uses them.
     """
     function = dedent(found.span.of(found.passage.text))
     own = _offered(found.passage.text, found, target)
@@ -177,7 +178,7 @@ def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list
 
 
 def _offered(text: str, found: Found, target: Target) -> list[Dependency]:
-    """Return the dependencies in a passage, without other versions and definitions that the module has."""
+    """Return the dependencies in a passage, without versions of the function and definitions that the module has."""
     ours = (found.name, target.name)
     return [
         each

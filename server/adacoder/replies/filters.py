@@ -1,6 +1,6 @@
-"""Unwrap a model's reply by filters. The filters are an ordered list of small steps. Each is a pure function of a text.
+"""Remove thoughts and control tokens from a model's reply by filters. A filter is a pure function of a text.
 
-Filters never change valid Python. They change only text that no Python could read, such as tags, tokens and prompts
+Filters never change valid Python. They change only text that no version of Python can parse, such as tags and tokens
 around code.
 """
 
@@ -22,19 +22,19 @@ _LONGEST = 1_000_000
 
 
 def answer(text: str) -> str:
-    """Return the answer in a reply, without the thoughts before it. It is cut at `LONGEST_ANSWER`."""
+    """Return the answer in a reply, without the thoughts before it and at most `LONGEST_ANSWER` characters long."""
     return without_thinking(text[:_LONGEST])[:LONGEST_ANSWER]
 
 
 def unwrapped(text: str) -> str:
-    """Remove wrapping by servers and models, but no prose and no code fences. Line endings become `\\n`."""
+    """Remove thoughts and control tokens from a reply, but no prose and no fences. Line endings become `\\n`."""
     text = text if len(text) <= LONGEST_ANSWER else answer(text)
     text = normalize(text.replace("\r\r\n", "\r\n"))  # some line endings were converted twice
     return filtered(without_byte_order_mark(text), UNWRAPPING)
 
 
 def filtered(text: str, filters: Iterable[Filter]) -> str:
-    """Apply `filters` to `text` in order, until the text is Python."""
+    """Apply `filters` to `text` in order, until our own Python can parse the text."""
     if is_python(text):
         return text
     for change in filters:
@@ -65,8 +65,8 @@ def without_thinking(text: str) -> str:
     """Return `text` without the model's thinking before its answer.
 
     The opening tag may be missing because it was part of the prompt. Thinking then ends at the last closing tag that is
-    outside of fences and has text after it. If thinking is never closed, only its tag is removed, because a model that
-    forgets to close it often continues with the answer.
+    outside of fences and has text after it. If no closing tag follows, only the opening tag is removed, because a model
+    that forgets to close its thinking often continues with the answer.
     """
     text = _from_last_channel(text)
     position = 0
@@ -83,7 +83,7 @@ def without_thinking(text: str) -> str:
 
 
 def is_thinking(text: str) -> bool:
-    """Return whether `text`, the beginning of a reply, ends before the thinking is closed."""
+    """Return whether `text`, the beginning of a reply, ends inside the model's thinking."""
     channels = [channel["name"] for channel in _CHANNEL.finditer(text)]
     if channels:
         return "final" not in channels
@@ -102,7 +102,7 @@ def ends_in_fence_line(text: str) -> bool:
 
 
 def _from_last_channel(text: str) -> str:
-    """Return the text of the answer's channel, or else of the last channel."""
+    """Return the text from the `final` channel on, or else from the last channel on; all text without channels."""
     channels = list(_CHANNEL.finditer(text))
     final = next((channel for channel in channels if channel["name"] == "final"), None)
     last = final or (channels[-1] if channels else None)
@@ -126,8 +126,7 @@ _ENDS = re.compile(rf"(?<![\"'`]){_ENDING}(?![\"']|`(?!``))(?P<fence>\s*^[ \t]*(
 def without_control_tokens(text: str) -> str:
     """Return `text` without tokens of a chat template or of fill-in-the-middle at its start and end.
 
-    Some tokens mark the end of a text. Everything after such a token is cut off, except for a closing fence right after
-    it.
+    The text is cut at the first token that marks its end, except for a closing fence right after the token.
     """
     if before := _CONTROLS_BEFORE.match(text):
         text = text[before.end() :]

@@ -1,4 +1,4 @@
-"""Find the function for a Target in a reply's text. It is found by its name or by other signs."""
+"""Find the target's function in the text of a reply, by its name or by other signs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _ELSEWHERE = 2
-"""Rank of a function that is not in the target's place or at top level."""
+"""Rank of a function that is neither in the target's place nor at top level."""
 _DEFINES_OR_IMPORTS = re.compile(r"@|(?:async[ \t]+)?def\b|class\b|import\b|from\b")
 _TESTS = re.compile(r"main|check|run_tests|test\w*")
 _OPENS_BLOCK = re.compile(r"(?:async[ \t]+)?(?:def|for|with)\b|(?:class|if|elif|else|while|try|except|finally)\b")
@@ -43,16 +43,17 @@ _BELONGS_INSIDE = re.compile(r"(?:return|yield|break|continue|elif|else|except|f
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A version of the target's function in a passage of a reply."""
+    """A version of the target's function in a reply."""
 
     passage: Block
+    """The code that contains the version."""
     span: Span
     """The version's place in the passage."""
     name: str
     is_closed: bool
-    """True if all strings and brackets of the version are closed, and its last line does not open a block."""
+    """True if all strings and brackets are closed, and the last line neither opens a block nor ends in an operator."""
     is_in_place: bool
-    """True if the version is at top level or in the target's place, with its body indented."""
+    """True if the version is at top level or in the target's place, and its whole body is indented."""
     is_lazy: bool
 
     @property
@@ -62,12 +63,12 @@ class Found:
 
 
 def find(text: str, target: Target) -> tuple[Sequence[Found], Sequence[Block]]:
-    """Find the versions of the target's function in the unwrapped text of a reply, and its passages of code.
+    """Find the versions of the target's function in a reply. Also return the passages of code, which may have helpers.
 
+    Sound versions come first, from last to first. The others follow in the order of the reply.
 
-    Sound versions come first, from last to first. The others follow in the order of the reply. There are several
-    searches, and the first that finds something decides: by name in marked code and the text in between, by name in the
-    whole text, for a body that returns, for a function with another name, and for a body that returns nothing.
+    The first successful search decides: for the name in fences and near them, for the name in the whole text, for a
+    body that returns, for a function with another name, and for a body that returns nothing.
     """
     by_name = re.compile(rf"\bdef[ \t]+{re.escape(target.name)}\b")
     blocks = [block for block in code_blocks(text) if block.is_marked or by_name.search(block.text)]
@@ -105,13 +106,12 @@ def _passages(of: Iterable[Block], target: Target) -> list[Block]:
 
 
 def _ranked(found: Iterable[Found]) -> list[Found]:
-    """Return the sound versions from last to first, and then the others in order."""
     every = list(found)
     return [each for each in reversed(every) if each.is_sound] + [each for each in every if not each.is_sound]
 
 
 def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
-    """Yield the versions of the target with its own name. If a passage has no sound version, yield the best one."""
+    """Yield the functions with the target's name. If a passage has no sound version, yield only its best version."""
     for passage in candidates:
         if target.name not in passage.text:
             continue
@@ -138,16 +138,16 @@ def _is_called(definition: Definition, target: Target, *, may_be_open: bool) -> 
 
 
 def _rank(definition: Definition, target: Target) -> int:
-    """Return the distance of a function from the target's place: 0 in that place, 1 at top level, else `_ELSEWHERE`."""
+    """Return 0 for a function in the target's place, 1 for a function at top level, else `_ELSEWHERE`."""
     if definition.qualname == target.qualname:
         return 0
     return _ELSEWHERE if definition.parents else 1
 
 
 def _renamed(candidates: Iterable[Block], target: Target) -> list[Found]:
-    """Return the versions of a function with another name, if only one has as many parameters as the target.
+    """Return the versions of a function with another name that is probably the target.
 
-    If there are several, only a function with the target's parameter names counts.
+    It must be the only function with as many parameters as the target, or else with the same names of parameters.
     """
     wanted = parameters(target.signature)
     pool: list[tuple[Block, Definition, list[str]]] = []

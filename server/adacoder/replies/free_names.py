@@ -1,4 +1,4 @@
-"""Find the names that a piece of code takes from its surroundings."""
+"""Find the names that a piece of code uses but does not define."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def free_names(text: str) -> frozenset[str]:
-    """Return the names that `text`, as a module, uses but does not bind; all its words if our Python cannot read it."""
+    """Return the names that the module `text` uses but does not bind; all its words if our Python cannot parse it."""
     module = symbols(text)
     if module is None:
         return words(text)
@@ -34,7 +34,7 @@ def free_names(text: str) -> frozenset[str]:
 
 
 def _used(module: SymbolTable) -> Iterator[str]:
-    """Yield the global names that the module or any scope in it uses."""
+    """Yield the global names that a module or any scope in it uses."""
     waiting = [module]
     while waiting:
         table = waiting.pop()

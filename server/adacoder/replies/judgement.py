@@ -1,4 +1,4 @@
-"""Read a judgement in a reply: a score, a confidence, a yes or a no. Models word them in many ways."""
+"""Read a score, a confidence, or a yes or no in a reply. Models word these in many ways."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _JUDGES = re.compile(
 
 
 def score(text: str, most: int) -> float | None:
-    """Read a score from 0 to `most`, as in "Score: 4", "**4/5**" or "I give it a three"; None if there is none.
+    """Return the score in a reply, from 0 to `most`; None if there is none.
 
-    The last score counts, because models consider before they conclude. Numbers in words are read up to five.
+    Examples are "Score: 4", "**4/5**" and "I give it a three". Numbers in words are read up to five. The last score
+    counts, because models reason before they conclude.
     """
     lines = [line.strip(_MARKS) for line in answer(text).splitlines() if line.strip(_MARKS)]
     for form in (_NAMED, _OUT_OF, _SHARE):
@@ -55,7 +56,7 @@ def _scaled(found: re.Match[str], most: int) -> float | None:
 
 
 def is_accepted(text: str) -> bool | None:
-    """Read a yes or a no. The last such word decides. If there is none, return None."""
+    """Return True for a yes, False for a no, and None for neither. The last word with such a meaning decides."""
     for line in reversed(answer(text).splitlines()):
         found = [*_JUDGES.finditer(line)]
         if found:

@@ -1,4 +1,4 @@
-"""Read lists in a reply. They are numbered, bulleted, one item per line, in JSON, or in XML with unclosed tags."""
+"""Read lists in a reply: numbered or bulleted lists, lines, JSON arrays, and XML even if its tags are not closed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$\n?", re.MULTILINE)
 
 
 def items(text: str, most: int) -> tuple[str, ...]:
-    """Read at most `most` items: a JSON array, else a numbered or bulleted list, else lines except headings."""
+    """Return at most `most` items of a JSON array, else of a numbered or bulleted list, else lines except headings."""
     text = _FENCE.sub("", answer(text)).strip()
     found = _of_json(text) or _of_list(text) or [line for line in text.splitlines() if not _announces(line)]
     stripped = (item.strip().strip("*").strip()[:_LONGEST] for item in found)
@@ -46,7 +46,7 @@ def _of_list(text: str) -> list[str]:
 
 
 def _end_of_list(text: str, start: int) -> int:
-    """Return the end of the last item. It ends at a blank line before text that is not indented."""
+    """Return the end of the last item, which is a blank line before text that is not indented."""
     ends = re.compile(r"\n[ \t]*\n(?=\S)").search(text, start)
     return ends.start() if ends else len(text)
 
@@ -56,10 +56,9 @@ def _announces(line: str) -> bool:
 
 
 def sections(text: str, tag: str) -> tuple[str, ...]:
-    """Read the text after each `<tag>`, up to its end tag, the next `<tag>`, or the end of the text.
+    """Return the text after each `<tag>`, up to its end tag, the next `<tag>`, or the end of the text.
 
-    If there are no such tags, read the text after each line that begins with the tag's word and a number, as in
-    "Problem 2:".
+    Without such tags, headings separate the texts: lines that begin with the tag's word and a number ("Problem 2:").
     """
     text = answer(text)
     opening = re.compile(rf"<{tag}\b[^<>\n]*>", re.IGNORECASE)

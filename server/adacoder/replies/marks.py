@@ -1,4 +1,4 @@
-"""Read marks for several numbered things in a reply. Models list them in many ways."""
+"""Read the marks that a reply gives to several numbered things, such as proposals. Models write them in many ways."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIST = re.compile(r"(?<![\d,])\d{1,3}(?:[ \t]*,[ \t]*\d{1,3}){2,}(?![\d,])")
 
 
 def marks(text: str, most: int) -> Mapping[int, float]:
-    """Return the mark of each thing, from 0 to `most`, by number from 1. Without numbers, the order counts."""
+    """Map the number of each thing, from 1, to its mark, from 0 to `most`. Without numbers, the order counts."""
     text = answer(text)
     if listed := _LIST.search(text):
         return {number: min(float(each), most) for number, each in enumerate(listed[0].split(","), 1)}

@@ -1,4 +1,4 @@
-"""Prepare the passages of a reply. A passage is code that may contain the Target's function."""
+"""Split the code of a reply into passages, which are searched for the target's function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STATEMENT = re.compile(
     r"(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""Number of characters of an assignment that are searched for its `=`."""
+"""The `=` of an assignment is searched only in this many characters."""
 _USES = re.compile(
     r"print[ \t]*\(|assert\b|if[ \t]+__name__\b|(?:doctest|unittest|pytest)\."
     r"|(?:main|check|test\w*|run_tests)\(\)"
@@ -41,10 +41,10 @@ _OTHER_SYNTAX = re.compile(r"(?:;|\)[ \t]*\{)[ \t]*$|^[ \t]*(?:end|fi|done)[ \t]
 
 
 def passages(run: Block, target: Target) -> Iterator[Block]:
-    """Yield the passages of a run of code, at column 0.
+    """Split a run of code at statements that call or test the target, and yield the passages, moved to column 0.
 
-    The run is cut where a test or a demonstration uses the target. Code after such a use is another version or
-    unrelated. If the run begins inside the target's body, it gets the target's signature.
+    Code after a call is another version of the target, or does not belong to it. If the run begins inside the target's
+    body, it gets the target's signature.
     """
     text = run.text[blank.end() :] if (blank := _BLANK_LINES.match(run.text)) else run.text
     text = with_signature(text, target) if goes_on(text, target) else _without_lambda(_moved_left(text), target)
@@ -74,7 +74,7 @@ def _without_lambda(text: str, target: Target) -> str:
 
 
 def _moved_left(text: str) -> str:
-    """Move the first lines of `text` to column 0, up to a line that has less indentation."""
+    """Move the first lines of `text` to column 0, up to the first line that has less indentation."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -84,7 +84,7 @@ def _moved_left(text: str) -> str:
 
 
 def without_echo(text: str, target: Target) -> str:
-    """Return `text` after the end of the target's signature and docstring, if a model repeated it at the start."""
+    """Remove the end of the target's signature and docstring from the start of `text`, if the model repeated it."""
     head = Span(target.header.start, target.docstring_span.end).of(target.text)
     first, *others = (line.strip() for line in head.splitlines())
     lines = {first, *others}
@@ -106,7 +106,7 @@ def _is_use(statement: str, target: Target) -> bool:
 
 
 def goes_on(text: str, target: Target) -> bool:
-    """Return whether `text` begins inside the target's body: indented, and not only definitions and strings."""
+    """Return whether `text` begins inside the target's body: it is indented and has statements, but no prose."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -128,7 +128,7 @@ def _defines(statement: str, target: Target) -> bool:
 
 
 def is_body(text: str) -> bool:
-    """Return whether `text`, at column 0, is certainly a body, because it returns or yields outside of any function."""
+    """Return whether `text` is a function's body at column 0, because it returns or yields outside of any function."""
     level = -1
     leaves = False
     for line in logical_lines(text):
@@ -143,7 +143,7 @@ def is_body(text: str) -> bool:
 def may_be_body(text: str, target: Target) -> bool:
     """Return whether `text` may be the body of a function that returns nothing.
 
-    The text must not define anything or call the target. If it prints or tests, it must use the target's parameters.
+    The text must not define functions or classes or call the target. If it prints or tests, it must use a parameter.
     """
     codes = [text[line.start : line.end] for line in logical_lines(text)]
     if all(_DEFINES_OR_IMPORTS.match(code) for code in codes) or not _does_something(text):
@@ -164,7 +164,7 @@ def _does_something(text: str) -> bool:
 
 
 def is_another_language(text: str) -> bool:
-    """Return whether lines or blocks of `text` end in a way that never occurs in Python."""
+    """Return whether `text` has lines that end as in C, Ruby or shell, but never in Python, such as `) {` or `done`."""
     return _OTHER_SYNTAX.search(text) is not None
 
 

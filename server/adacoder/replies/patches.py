@@ -1,7 +1,7 @@
 """Apply the patches in a reply to the target's module: unified diffs, SEARCH/REPLACE blocks and `*** Begin Patch`.
 
-Agents and chats write patches if they are asked to edit a file. A user may paste such a patch. Of 7,037 recorded
-replies of models, none contains one.
+Models write patches if they are asked to edit a file, and a user may paste such a reply. Of 7,037 recorded replies,
+none contains a patch.
 """
 
 from __future__ import annotations
@@ -35,22 +35,20 @@ _REPLACED = re.compile(r">{5,}(?: .*)?")
 
 @dataclass(slots=True)
 class _Hunk:
-    """One place of a patch."""
+    """One place that a patch changes."""
 
     path: str = ""
     """The file that the patch names; empty if it names none."""
     anchor: str = ""
-    """A line above the place."""
+    """A line above the place, as given after `@@`; empty if there is none."""
     line: int = 0
-    """1-based first line of the place, counted after the earlier hunks are applied; 0 if the patch does not state
-    it."""
+    """First line of the place, from 1, after the earlier hunks are applied; 0 if the patch does not state it."""
     lines: list[tuple[str, str]] = field(default_factory=list)
-    """The lines of the place, each with its mark: blank for context, `-` or `+`."""
+    """The lines of the hunk, each with its mark: a blank for context, `-` or `+`."""
     ended: bool = False
-    """True if other text follows the hunk. The hunk then cannot continue."""
+    """True if other text follows, so that the hunk is complete even if the reply is still growing."""
 
     def take(self, line: str) -> None:
-        """Add a line of the patch."""
         if not line.startswith("\\"):
             self.lines.append((line[:1] if line[:1] in ("+", "-") else " ", line[1:]))
 
@@ -61,15 +59,15 @@ class _Hunk:
 
     @property
     def new(self) -> list[str]:
-        """The lines after the replacement."""
+        """The lines that the hunk inserts in their place, with the context."""
         return [text for mark, text in self.lines if mark != "-"]
 
 
 def patched(text: str, target: Target) -> list[Block]:
-    """Return the versions of the target that the patches in `text` create, with their new imports and definitions.
+    """Return the versions of the target that the patches in `text` create, with new imports and definitions.
 
-    Changes to other files and to other functions of the module are ignored. Hunks are applied in order. A hunk that
-    fits only the original module begins another version.
+    Changes of other files and of other functions in the module are ignored. Hunks are applied in order. If a hunk does
+    not fit the changed module but fits the original module, it begins another version.
     """
     hunks = [hunk for hunk in _hunks(text) if hunk.old != hunk.new]
     named = [hunk for hunk in hunks if not hunk.path or hunk.path.endswith(target.module.path.name)]
@@ -129,9 +127,9 @@ def _hunks(text: str) -> Iterator[_Hunk]:
 
 
 def _counted(lines: Iterable[str], old: int, new: int) -> int:
-    """Return how many of `lines` belong to a unified hunk with these numbers of lines; 0 if the numbers are wrong.
+    """Return how many of `lines` belong to a hunk whose `@@` line states these numbers; 0 if the numbers are wrong.
 
-    The count is needed because a removed line such as `--- x` does not begin a file inside a hunk.
+    This is needed because a line such as `--- x` may begin the next file, or be a removed line of the hunk.
     """
     count = 0
     for line in lines:
@@ -142,7 +140,7 @@ def _counted(lines: Iterable[str], old: int, new: int) -> int:
         if line[:1] != "\\":
             old, new = old - (line[:1] != "+"), new - (line[:1] != "-")
         count += 1
-    return count if old == new >= 0 else 0  # a reply loses blank context at its end
+    return count if old == new >= 0 else 0  # Blank context at the end of a reply may be missing.
 
 
 def _replacement(lines: deque[str], path: str) -> _Hunk:
@@ -162,7 +160,7 @@ def _replacement(lines: deque[str], path: str) -> _Hunk:
 
 
 def _trim(hunk: _Hunk) -> None:
-    """Drop blank context at both ends of a hunk. Models add and omit it freely."""
+    """Drop blank context lines at both ends of a hunk, because models add and omit them freely."""
     while hunk.lines and hunk.lines[-1][0] == " " and not hunk.lines[-1][1].strip():
         hunk.lines.pop()
     while hunk.lines and hunk.lines[0][0] == " " and not hunk.lines[0][1].strip():
@@ -173,7 +171,7 @@ def _trim(hunk: _Hunk) -> None:
 def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | None:
     """Return `lines` with `hunk` applied; None if the hunk does not fit exactly one place.
 
-    White space at both ends of lines may differ. The new lines then get the same shift as the first old line.
+    White space at both ends of lines may differ. The new lines are then indented as the replaced lines are.
     """
     old = hunk.old
     if not any(line.strip() for line in old):
@@ -195,7 +193,10 @@ def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | N
 
 
 def _place(hunk: _Hunk, old: Sequence[str], lines: Sequence[str], target: Target) -> int | None:
-    """Find the only place of `old`. If there are several, the line number, the anchor and the target decide."""
+    """Return the index at which `old` occurs in `lines`; None if there is none, or several.
+
+    To choose one of several places, the line number is used first, then the anchor, then the target's own lines.
+    """
     module, bare = [line.strip() for line in lines], [line.strip() for line in old]
     starts = [at for at, line in enumerate(module) if line == bare[0]]
     places = [at for at in starts if module[at : at + len(bare)] == bare]
@@ -219,7 +220,7 @@ def _moved(line: str, theirs: str, ours: str) -> str:
 
 
 def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
-    """Return a block with the target and all new imports and definitions; None if the target is unchanged."""
+    """Return a block with the target and the new imports and definitions in `lines`; None if the target is the same."""
     text, before = "\n".join(lines), normalize(target.text)
     function = next((each for each in definitions(text) if each.qualname == target.qualname), None)
     if function is None or function.span.of(text) == normalize(target.source):
@@ -241,5 +242,5 @@ def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> 
 
 
 def _indent(line: str) -> str:
-    """Return the white space at the beginning of a line, even if Python does not accept it there."""
+    """Return all white space at the beginning of a line, even characters that Python does not accept there."""
     return line[: len(line) - len(line.lstrip())]

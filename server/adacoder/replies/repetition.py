@@ -1,4 +1,4 @@
-"""Detect repetition. Small models may repeat a passage until they have used up all their tokens."""
+"""Detect replies that only repeat themselves. Small models may do so until they have used up all their tokens."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from itertools import pairwise
 _PERIOD = 400
 """Maximum length of a repeated passage, in characters."""
 _TIMES = 20
-"""Minimum number of times that a repeated passage occurs in a row."""
+"""A passage must occur at least this many times in a row."""
 _CHARACTERS = 1500
-"""Minimum number of repeated characters. A table in a function has fewer."""
+"""The repetitions of a passage must have at least this many characters. A table in a function has fewer."""
 _TELLING = 2 * _PERIOD * _TIMES
-"""Number of characters at the end of a text that are also compared after all numbers in them are replaced by 0."""
+"""In this many characters at the end, numbers are also replaced by 0, to find passages that differ only in numbers."""
 _LONGEST = 100_000
-"""Maximum length in characters of a text that is searched for code."""
+"""Longer texts, in characters, are searched only for exact repetitions."""
 _NUMBER = re.compile(r"\d+")
 _STEP = re.compile(
     r"^[ \t]{0,3}(?:[-#>][-#> ]*)?[*_]{0,2}(?:step[ \t]*)?(\d{1,6})[*_]{0,2}[.):]", re.MULTILINE | re.IGNORECASE
 )
 _STEPS = 40
-"""This many consecutive numbered lines cannot be a plan. Prompts ask for eight, and every recorded reply has less than
-half as many.
-"""
+"""This many consecutive numbers of steps cannot be a plan. Prompts ask for eight steps, and every recorded reply has
+less than half as many as this."""
 _CODE = re.compile(
     r"\A[ \t]|^[ \t]*(?:```|~~~|@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[(:]|import[ \t]+\w"
     r"|from[ \t]+\S+[ \t]+import\b|return\b|[\w.]+[ \t]*(?::[^=\n]*)?=)",
     re.MULTILINE,
 )
-"""The beginning of code. Code may repeat itself for a good reason, as in a table with a line for each number."""
+"""The beginning of code. Code may have a good reason for lines that differ only in numbers, as in a table."""
 
 
 def is_repetition(text: str) -> bool:
-    """Return whether `text` ends in a repeated passage or in endless numbered steps."""
+    """Return whether `text` ends in a passage that is repeated many times, or in too many numbered steps."""
     if _repeats(text):
         return True
     if len(text) > _LONGEST or _CODE.search(text):

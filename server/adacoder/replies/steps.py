@@ -15,22 +15,21 @@ _IN_STEP = re.compile(r"[ \t]|[-*+•] ")
 _ENDS_STEPS = re.compile(r"```|~~~|#")
 """The beginning of a line that ends a step even without a blank line before it."""
 _ANNOUNCES = re.compile(r"#|\*\*[^*]+\*\*$|.*:[*_ ]*$")
-"""A line that announces the text below it, such as a heading or a line that ends with a colon. That text may be more
-steps."""
+"""A heading, or a line that ends with a colon. More steps may follow it."""
 _PROMISES = re.compile(r":[*_ ]*\Z")
-"""The end of a step that continues with the next text."""
+"""A colon at the end of a step. The next text belongs to the step."""
 _CONCLUDES = re.compile(r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ \t]*)?$", re.IGNORECASE | re.MULTILINE)
 """A line that only announces a plan, such as "Plan:" or "**Mended plan**"."""
 _LEAST_STEPS = 3
-"""Minimum number of steps that prompts ask for. After fewer steps, the next text may still belong to the plan."""
+"""Prompts ask for at least this many steps. Fewer steps are not a plan."""
 _TELLING_CHARACTERS = 64
-"""Number of characters at the end of a step that are searched for a colon. A last line with fewer characters may still
-become a part of the steps."""
+"""Only this many characters at the end of a step are searched for a colon. While the reply grows, a shorter last line
+may still become a part of the steps."""
 
 
 @dataclass(slots=True)
 class _Steps:
-    """Numbered steps, read piece by piece."""
+    """Numbered steps that are read piece by piece. A piece is a line or a fence."""
 
     start: int
     indent: int
@@ -39,12 +38,12 @@ class _Steps:
     number: int = 1
     """Number of the last step."""
     greatest: int = 1
-    """The greatest number so far."""
+    """Greatest number of a step. Announced steps may begin with 1 again."""
     is_announced: bool = False
-    """True if the text after the steps announces more steps."""
+    """True if the text after the steps may announce more steps."""
 
     def take(self, piece: re.Match[str], *, is_behind_blank: bool) -> bool:
-        """Read the next piece of the reply. Return False if it does not belong to the steps."""
+        """Add the next piece of the reply. Return False if it does not belong to the steps."""
         step = _STEP.match(piece[0])
         if step is not None and self._is_next(step):
             self.number, self.is_announced = int(step["number"]), False
@@ -56,12 +55,11 @@ class _Steps:
         return True
 
     def _is_next(self, step: re.Match[str]) -> bool:
-        """Return whether a step follows the last one and is not inside it. Announced steps may begin with 1 again."""
+        """Return whether `step` is the next step, and not part of the last step."""
         numbers = (self.number + 1, 1) if self.is_announced else (self.number + 1,)
         return len(step["indent"]) <= self.indent and int(step["number"]) in numbers
 
     def _holds(self, piece: re.Match[str], is_behind_blank: bool) -> bool:
-        """Return whether the last step continues with `piece`."""
         if _IN_STEP.match(piece[0]) or _PROMISES.search(
             piece.string, max(self.start, self.end - _TELLING_CHARACTERS), self.end
         ):
@@ -70,21 +68,21 @@ class _Steps:
 
 
 def steps(text: str) -> str:
-    """Return the numbered steps in a reply without thoughts and other text; the whole answer if too few."""
+    """Return the numbered steps in a reply, without other text. If there are too few, return the whole answer."""
     text = answer(text)
     found, _ = _find(text)
     return (text if found is None else text[found.start : found.end]).strip()
 
 
 def concluding_steps(text: str) -> str:
-    """Return the steps below the last line that announces a plan, or else the steps in the whole reply."""
+    """Return the steps after the last line that announces a plan. Without such a line, return `steps(text)`."""
     text = answer(text)
     begins = [each.end() for each in _CONCLUDES.finditer(text)]
     return steps(text[begins[-1] :] if begins else text)
 
 
 def are_complete(text: str) -> bool:
-    """Return whether a growing reply contains all its steps. It does if other text begins after them."""
+    """Return whether a growing reply contains all its steps, because other text begins after them."""
     if is_thinking(text):
         return False
     _, is_followed = _find(answer(text))
@@ -95,7 +93,7 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
     """Find the first numbered steps that are enough for a plan. Also return whether other text begins after them.
 
     Steps include indented text, and text after a colon. They end at a fence, at a heading, or at other text after a
-    blank line. Text that only announces more steps does not end them.
+    blank line, but not if more steps follow the heading or the text.
     """
     found: _Steps | None = None
     end = 0
@@ -114,5 +112,5 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
 
 
 def _is_telling(piece: re.Match[str]) -> bool:
-    """Return whether enough of the piece has arrived to recognise it as other text."""
+    """Return whether enough of `piece` has arrived to be sure that it does not belong to the steps."""
     return piece.string.find("\n", piece.start()) >= 0 or len(piece[0]) >= _TELLING_CHARACTERS

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _IS_CODE = re.compile(
     r"^[ \t]*[+-]?[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+|return\b|yield\b)|^(?:\*{3} Begin Patch|@@|<{5,})", re.MULTILINE
 )
-"""A line of a function or of a patch."""
+"""A line that shows that a text is code or a patch."""
 _VALUE_BEGINS = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _ATTEMPTS = 32
 """Maximum number of JSON values that are read in one reply."""
@@ -25,7 +25,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def texts_in_json(text: str) -> Iterator[str]:
-    """Yield the code in the JSON values of `text`, in order. A value must begin a line."""
+    """Yield the code in the JSON values of `text`, in order. Only values at the beginning of a line are read."""
     position = 0
     for begin in islice(_VALUE_BEGINS.finditer(text), _ATTEMPTS):
         if begin.end() >= position:
@@ -37,9 +37,9 @@ def texts_in_json(text: str) -> Iterator[str]:
 
 
 def _codes(value: JSON) -> Iterator[str]:
-    """Yield the code in a value.
+    """Yield the texts in a JSON value that are code. A list of lines is joined to one text.
 
-    A list of lines is joined into one text. A text may itself contain JSON, as the `arguments` of a tool call often do.
+    A text may itself contain JSON, as the `arguments` of a tool call often do.
     """
     waiting = [value]
     while waiting:

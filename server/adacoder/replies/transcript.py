@@ -1,7 +1,7 @@
-"""Read transcripts of code: an interactive session, or a listing with line numbers.
+"""Extract code from an interactive session, or from a listing with line numbers.
 
-Each step is a filter, as in `filters.py`, and is tried only on text that is not yet Python. None of 7,037 recorded
-replies contains such a transcript, but chats with pasted code may.
+The filters of this module are applied only to text that our own Python cannot parse. None of 7,037 recorded replies
+needs them, but chats with pasted code may.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PROMPTED = re.compile(rf"^[ \t]*{_PROMPT}(?: (?P<code>.*))?$", re.MULTILINE)
 
 
 def without_prompts(code: str) -> str:
-    """Return a session's statements, without prompts and output, if it defines a function or class; else `code`."""
+    """Return the statements of a session without prompts and output. If it defines nothing, return `code`."""
     if not _PROMPTED_DEFINITION.search(code) or _DEFINES.search(code):
         return code
     return "\n".join(match["code"] or "" for match in _PROMPTED.finditer(code))
@@ -35,7 +35,7 @@ _NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+(?:[ \t]*[|│:.)→])?[ \t]*(?:
 
 
 def without_line_numbers(code: str) -> str:
-    """Remove the numbers of a listing that defines a function, if they count up by one."""
+    """Remove the line numbers from a listing that defines a function, if they count up by one."""
     if not _NUMBERED_DEFINITION.search(code):
         return code
     lines: list[str] = []
@@ -45,7 +45,7 @@ def without_line_numbers(code: str) -> str:
 
 
 def _counted(lines: list[str]) -> Iterator[list[str | re.Match[str]]]:
-    """Split `lines` into runs. Numbered lines that count up form a run, and every other line is a run of its own."""
+    """Split `lines` into runs: numbered lines that count up by one, and each other line by itself."""
     run: list[str | re.Match[str]] = []
     expected = -1
     for line in lines:
@@ -73,4 +73,4 @@ def _unnumbered(run: list[str | re.Match[str]]) -> list[str]:
 
 
 FILTERS: tuple[Filter, ...] = (without_line_numbers, without_prompts)
-"""Filters for a piece of code. They are applied in this order until the code is Python."""
+"""Filters for a piece of code, in the order in which `readable` applies them."""

@@ -21,7 +21,7 @@ SAME = f"```python\n{STUB}{BODY.replace('.upper()', '.upper().upper()')}```"
 OTHER = f"```python\n{STUB}    return ''.join(w[0] for w in name.title().split()) if ' ' in name else name\n```"
 """It passes both examples, and gives another output for a single word."""
 PLAN = "1. Take the first letter of each word.\n2. Write them in capitals.\n"
-INFORMATION = 3
+WARNING, INFORMATION = 2, 3
 SHOWING: dict[str, Any] = {
     **FULL,
     "textDocument": {**FULL["textDocument"], "publishDiagnostics": {}, "hover": {"contentFormat": ["plaintext"]}},
@@ -184,6 +184,20 @@ async def test_an_answer_that_it_should_raise_is_fixed_from_the_function(editor:
         await chosen(editor, uri, "should raise ValueError")
         assert await editor.told() == (INFORMATION, "Inserted 'initials'. 3/3 examples passed.")
     assert "    >>> initials('a')  # doctest: +IGNORE_EXCEPTION_DETAIL\n    Traceback" in editor.text(uri)
+
+
+async def test_of_two_answers_at_once_the_first_counts(editor: Client) -> None:
+    async with StandIn([GOOD, OTHER]) as standin:
+        uri = await compared(editor, standin)
+        await asked(editor, uri)
+        editor.received.clear()
+        offered = await editor.actions(uri, "def ")
+        first, second = [next(each for each in offered if words in each["title"]) for words in ("'A' is", "ValueError")]
+        answers = await asyncio.gather(editor.take(first), editor.take(second))
+        assert [each["accepted"] for each in answers] == [True, True]
+        kind, message = await editor.told()
+    assert (kind, message.startswith("There is no such question")) == (WARNING, True)
+    assert editor.text(uri).count(">>> initials('a')") == 1
 
 
 async def test_the_user_can_end_the_questions_about_a_function(editor: Client) -> None:

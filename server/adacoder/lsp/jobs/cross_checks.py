@@ -92,6 +92,8 @@ class CrossChecks:
         self._running: _CrossChecking | None = None
         self._worker: asyncio.Task[None] | None = None
         self._closing = False
+        self._answering = asyncio.Lock()
+        """Lock that is held while an answer is carried out, so that a second answer finds the question answered."""
         self._asked: dict[tuple[Uri, str], _Questions] = {}
         self._more: dict[str, CrossCheck] = {}
         """Comparisons whose next difference may become a question, by the id of the job that checks the last answer."""
@@ -241,7 +243,9 @@ class CrossChecks:
             if ruling is None:
                 ruling = await self._said(evidence)
             if ruling is not None and evidence.question is not None:
-                await self._carry_out(self.asked(evidence.uri, evidence.qualname, evidence.question.call), ruling)
+                async with self._answering:
+                    asked = self.asked(evidence.uri, evidence.qualname, evidence.question.call)
+                    await self._carry_out(asked, ruling)
         except (TimeoutError, JsonRpcException):
             return  # the question stays at the function
         except AdaCoderError as error:

@@ -1,4 +1,4 @@
-"""The description of a request in its recording. It is sufficient to repeat the request."""
+"""The description of a request in a recording. It has all data that is needed to repeat the request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RECORDED_SETTINGS = (
     *("strategy", "max_iterations", "timeout", "isolation", "context_tokens", "temperature", "seed"),
     "instructions",
 )
-"""Settings that shape a request. No others are recorded, because they name hosts, paths and private files."""
+"""Settings that affect a request. Other settings are not recorded, because they name hosts, paths and private files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class About:
     settings: Settings
     workspace: Path
     interpreter: Path
-    """The Python that runs the examples. It is not run for this description."""
+    """The Python that runs the examples. Only its path is used here."""
     shareable: Callable[[Target], str]
-    """A function that returns the text of the target's module, without content that must not leave the machine."""
+    """Returns the text of the target's module, without content that must not leave the machine."""
     rung: int = 1
     """Position of the model in the ladder, from 1."""
 

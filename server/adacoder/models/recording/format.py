@@ -7,9 +7,9 @@
     …
     {"outcome": {"status": "verified", …}}
 
-A conversation is a header, then its exchanges, then the Outcome. There is no Outcome if the request was broken off. If
-a reply did not come, or the window is unknown because no model could be asked, `"error": "…"` takes its place. Each
-value begins on its own line. Any text may be a list of its lines, so that a diff shows the changed lines.
+A conversation has a header, then a JSON object for each call, then the Outcome, which is missing if the request was
+broken off. A missing reply or window is replaced by `"error": "…"`. Each JSON object begins on its own line. Any text
+may be a list of its lines, so that a diff shows the changed lines.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ T = TypeVar("T")
 
 VERSION = 3
 _MOST_BYTES = 64 << 20
-"""Maximum size of a file in bytes. A conversation of a thousand rounds takes less."""
+"""Maximum size of a file in bytes. A conversation of a thousand rounds is smaller."""
 _MOST_TOKENS = 1 << 31
-"""No model reads or writes as many tokens."""
+"""A larger number of tokens in a file is an error."""
 _VALUE = re.compile(r"^(?=\{)", re.MULTILINE)
 
 
@@ -50,7 +50,7 @@ class BadRecording(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The messages of one model call, with the reply or the error that came instead."""
+    """The messages of one model call, with its reply or its error."""
 
     messages: tuple[Message, ...]
     reply: Reply | str
@@ -63,12 +63,12 @@ class RecordedConversation:
     model: str
     """Id of the model."""
     window: Window | str
-    """The model's window, or the error that came instead."""
+    """The model's window, or the error of the attempt to get it."""
     about: Mapping[str, JSON]
-    """Description of the request, as `About.json` returns it, in the form of the file."""
+    """Description of the request from `About.json`, in the format that `as_written` returns."""
     exchanges: list[Exchange] = field(default_factory=list)
     outcome: Mapping[str, JSON] | None = None
-    """The Outcome; None if the request was broken off."""
+    """None if the request was broken off."""
 
 
 def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON]:
@@ -81,7 +81,7 @@ def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON
 
 
 def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, JSON]:
-    """Return the messages of a model call with their reply or error, without fields that depend on time."""
+    """Return the messages of a model call and its reply or error, without fields that depend on time."""
     asked: list[JSON] = [{"role": one.role, "content": one.content} for one in messages]
     if isinstance(reply, str):
         return {"messages": asked, "error": reply}
@@ -96,7 +96,7 @@ def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, 
 
 
 def outcome_json(outcome: Outcome) -> dict[str, JSON]:
-    """Return the end of a conversation. It is the Outcome, without fields that depend on time."""
+    """Return the last object of a conversation: the Outcome, without fields that depend on time."""
     verdict = outcome.verdict
     isolation = None if verdict is None else verdict.isolation
     told: dict[str, JSON] = {
@@ -125,7 +125,7 @@ def _failure_json(failure: Failure) -> JSON:
 
 
 def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
-    """Return `value` as the file has it: redacted, with each text of several lines as a list of its lines."""
+    """Return `value` in the format of the file: redacted, and with each text of several lines as a list of lines."""
     match value:
         case str():
             lines: list[JSON] = [*redact(value).split("\n")]
@@ -139,7 +139,7 @@ def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
 
 
 def encoded(value: JSON, redact: Callable[[str], str]) -> bytes:
-    """Return the bytes of one value of a file."""
+    """Return the bytes of one JSON object of a file."""
     text = json.dumps(as_written(value, redact), ensure_ascii=False, indent=1)
     # A lone surrogate cannot be encoded. Its escape is the same in Python and JSON.
     return f"{text}\n".encode("utf-8", "backslashreplace")
@@ -181,7 +181,6 @@ def _begun(header: Mapping[str, JSON]) -> RecordedConversation:
 
 
 def _add(value: Mapping[str, JSON], conversation: RecordedConversation) -> None:
-    """Add a value of the file to `conversation`. The value is an exchange or the Outcome."""
     if "outcome" in value:
         conversation.outcome = _checked(dict, value["outcome"])
     else:
@@ -211,12 +210,12 @@ def _count(value: JSON) -> int:
 
 
 def _text(value: JSON) -> str:
-    """Return a text that the file gives as a string or as a list of its lines."""
+    """Return a text, which the file has as a string or as a list of lines."""
     return value if isinstance(value, str) else "\n".join(_checked(list, value))
 
 
 def _checked(kind: type[T], value: JSON) -> T:
-    """Return `value` if it is of this type, else raise TypeError."""
+    """Return `value`, or raise TypeError if it has another type."""
     if not isinstance(value, kind):
         raise TypeError(value)
     return value

@@ -91,14 +91,14 @@ class Recorder:
         try:
             reply = await self._model.reply(ask)
         except (ModelError, asyncio.CancelledError) as error:
-            with suppress(CannotRecord):  # The user gets the first error.
+            with suppress(CannotRecord):  # The first error is more important for the user.
                 self._append(exchange_json(ask.messages, str(error) if isinstance(error, ModelError) else _CANCELLED))
             raise
         self._append(exchange_json(ask.messages, reply))
         return reply
 
     def end(self, outcome: Outcome) -> Outcome:
-        """Record the Outcome of the request, and return it. If the file had to get another name, a note says so.
+        """Record the Outcome of the request and return it, with a note if the file had to get another name.
 
         Raises:
             CannotRecord: the file cannot be written.
@@ -131,7 +131,7 @@ class Recorder:
 
 
 def _created(named: Path) -> Path:
-    """Create the file `named` and return its path. If it exists, create the first free one of `NAME-2`, `NAME-3`, …"""
+    """Create the file `named` and return its path. If it exists, use the first free name of `NAME-2`, `NAME-3` etc."""
     place = path = Path(os.path.realpath(named))
     numbers = count(2)
     while True:

@@ -1,12 +1,12 @@
-"""Redaction of recorded conversations. This file alone defines which texts are replaced, and by which placeholders.
+"""Redact recorded conversations: replace texts that identify the user or the machine by placeholders.
 
 `/home/ada/work/shop/cart.py` becomes `<workspace>/cart.py`, and other paths in the home folder begin with `~`. The
-address of the model server becomes `<server>`. Its keys, and other secrets in the environment, become `<key>`. The
+address of the model server becomes `<server>`. API keys, and other secrets in the environment, become `<key>`. The
 names of the user and the machine become `<user>` and `<host>`. Memory addresses and the folder of an evaluation are
-replaced because they differ each time. Everything that is masked in prompts is masked here as well. All of this is also
-found inside encoded words (`privacy/encodings.py`). All other text is kept.
+replaced because they differ each time. Secrets that are masked in prompts are masked here as well. All of these texts
+are also found inside encoded words (`privacy/encodings.py`). All other text is kept.
 
-A replay redacts the requests that it compares in the same way. So a recording can be replayed in another folder, by
+A replay redacts requests in the same way before it compares them. So a recording can be replayed in another folder, by
 another user or on another machine.
 """
 
@@ -33,9 +33,9 @@ WORKSPACE, HOME, SERVER, KEY, SCRATCH, ADDRESS = "<workspace>", "~", "<server>",
 USER, HOST = "<user>", "<host>"
 
 _PASSES = 3
-"""Number of passes. Where a name has been replaced, another name may become recognisable. The next pass finds it."""
+"""Number of passes. A replacement may reveal another name, which the next pass finds."""
 _KEY_LENGTH = 12
-"""Minimum length of a key. Shorter ones are words such as `EMPTY`, for servers that need no key."""
+"""Minimum length of a key. Shorter values are words such as `EMPTY`, for servers that need no key."""
 _WORDS = """
 root user users home admin administrator guest nobody me owner local default
 dev devel developer test tester testing build builder runner runneradmin worker
@@ -48,17 +48,16 @@ system assistant stop length verified unverified error full none main
 _COMMON = frozenset(
     word.lower() for word in (*_WORDS.split(), *keyword.kwlist, *dir(builtins), *sys.stdlib_module_names)
 )
-"""Words that are never redacted: names of users and machines that identify nobody, and words that code or a recording
-needs."""
+"""Words that are never redacted: common names of users and machines, and words that code or recordings need."""
 _SHORTEST_NAME = 3
 _KEYS = frozenset({OLLAMA.key, OPENAI.key})
 """Environment variables with the keys of model servers."""
 _SLASH = r"(?:[\\/]|%2F|%5C)"
 _ENDS = r"(?![\w-]|\.\w)"
-"""End of a whole name. Neither more characters of the name nor a file extension may follow."""
+"""The end of a name. Neither more characters of the name nor a file extension may follow."""
 _NO_PATH_BEFORE = r"(?<![\w.~>-])"
 _NAME = re.compile(r"[\\/][^\\/]")
-"""Matches an absolute path that has a name. The root folder has none, and identifies nobody."""
+"""Matches every absolute path except the root folder, which identifies no machine."""
 _HOME = re.compile(r".*?[\\/](?:home|Users)[\\/][^\\/]+", re.IGNORECASE)
 """The home folder at the beginning of a path of any system, such as `/home/ada` or `/mnt/c/Users/ada`."""
 _SCRATCH = (
@@ -71,7 +70,7 @@ _ADDRESS = r"(?<=\bat )0x[0-9A-F]{8,16}\b"
 
 
 class Redaction:
-    """Replaces texts that identify a machine and its user. A second redaction changes nothing."""
+    """Replaces texts that identify a machine and its user. Redacting a text again does not change it."""
 
     def __init__(
         self,
@@ -100,7 +99,7 @@ class Redaction:
 
     @classmethod
     def here(cls, workspace: Path | None = None, servers: Iterable[str] = ()) -> Self:
-        """Build the Redaction for this process and a workspace, without any use of the network."""
+        """Create the Redaction for this machine, its user and a workspace. This does not use the network."""
         workspaces = [] if workspace is None else _spellings(str(workspace))
         homes = [home[0] for home in map(_HOME.match, workspaces) if home]
         with suppress(RuntimeError):  # The user's home folder is unknown.
@@ -126,7 +125,7 @@ class Redaction:
 
 
 def _is_key(name: str, value: str) -> bool:
-    """Return whether an environment variable has a secret name and a value that is not a path."""
+    """Return whether an environment variable is named like a secret and its value is not a path."""
     return secrecy_of(name) is not None and not re.match(r"[\\/~]|[A-Za-z]:", value)
 
 
@@ -135,17 +134,17 @@ def _identifies(name: str) -> bool:
 
 
 def _bare(name: str) -> str:
-    """Return the pattern of a name as a whole word, in all spellings of `_escapes`."""
+    """Return a pattern for a name as a whole word, in all spellings of `_escapes`."""
     return rf"(?<![^\W_]){_any_of(_escapes(name))}(?![^\W_])"
 
 
 def _key(key: str) -> str:
-    """Return the pattern of a key, whole or truncated."""
+    """Return a pattern for a key, which may be truncated."""
     return rf"{re.escape(key[:_KEY_LENGTH])}(?:{re.escape(key[_KEY_LENGTH:])}|[\w-]*)"
 
 
 def _server(url: str) -> str:
-    """Return the pattern of a server's address, and of its host's name if that is unambiguous."""
+    """Return a pattern for a server's address. It also matches the bare name of the host if that is unambiguous."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     names = [url, f"{parts.scheme}://{parts.netloc}", parts.netloc]
@@ -155,7 +154,7 @@ def _server(url: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the pattern of a folder. It allows the slashes of any system, also escaped or repeated."""
+    """Return a pattern for a folder's path. It matches the slashes of any system, even if escaped or repeated."""
     drive, *names = re.split(r"[\\/]+", path.rstrip("\\/"))
     below_root = rf"{_SLASH}+".join(_any_of(_escapes(name)) for name in names)
     root = rf"{_any_of(_escapes(drive))}{_SLASH}+" if drive else _SLASH
@@ -176,5 +175,5 @@ def _any_of(texts: Iterable[str]) -> str:
 
 
 def _spellings(path: str) -> list[str]:
-    """Return two spellings of a path: as given, and with links resolved."""
+    """Return a path as given and with links resolved."""
     return [path, os.path.realpath(path)]
