@@ -2,9 +2,9 @@
 
 Two programs that give the same outputs for the examples may still differ. Such inputs show where. Each one is a
 sequence of statements, because an example may need others before it, such as `s = Stack([1, 2])` before `s.push(3)`.
-One literal differs from the docstring, one argument comes from another example, or two arguments are exchanged. So the
-author would accept most of them. (In PGS, arXiv 2506.18315, and S*, arXiv 2502.14382, a model writes the inputs. Here,
-no model is asked.)
+One literal differs from the docstring or repeats another one, one argument comes from another example, or two arguments
+are exchanged. So the author would accept most of them. (In PGS, arXiv 2506.18315, and S*, arXiv 2502.14382, a model
+writes the inputs. Here, no model is asked.)
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, combinations, zip_longest
+from typing import TypeVar
 
 from adacoder.domain import Module, Target
 from adacoder.pytext import parsed
@@ -34,6 +35,9 @@ _DEEPEST = 3
 """Maximum nesting of the literals that are varied inside others."""
 _CALLS = 8
 """Maximum number of other calls from which a call gets arguments."""
+_MARKS = " '1"
+"""Characters that are inserted into a text, each alone."""
+_Text = TypeVar("_Text", str, bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,7 @@ def varied(target: Target, most: int, seed: int = 0) -> tuple[Input, ...]:
             for changed in (
                 *_with_other_literals(statement, may_be_negative=may_be_negative),
                 *_with_other_arguments(statement, others),
+                *_with_repeated_literals(statement),
                 *_with_exchanged_arguments(statement),
             ):
                 inputs = [Input((*texts[:at], each, *texts[at + 1 :])) for each in changed]
@@ -213,6 +218,15 @@ def _with_exchanged_arguments(statement: _Parsed) -> Iterator[list[str]]:
         ]
 
 
+def _with_repeated_literals(statement: _Parsed) -> Iterator[list[str]]:
+    """Yield, for each number or text, the texts of the statement with another number or text of it in its place."""
+    several = ast.List | ast.Tuple | ast.Set | ast.Dict
+    single = [node for node in _literals(statement.tree) if not isinstance(node, several)][: 2 * _ELEMENTS]
+    for node in single:
+        sources = {statement.source_of(other): None for other in single if _kind(other) is _kind(node)}
+        yield [statement.with_other(node, source) for source in sources if source != statement.source_of(node)]
+
+
 def _kind(node: ast.expr) -> type:
     return type(node.value) if isinstance(node, ast.Constant) else type(node)
 
@@ -261,6 +275,11 @@ def _others(node: ast.expr, *, may_be_negative: bool) -> Iterator[object]:
             yield other
 
 
+def _cut(value: _Text) -> tuple[_Text, ...]:
+    half = len(value) // 2
+    return (value[:0], value[:1], value[:half], value[half:], value[1:], value[:-1], value[::-1], 2 * value)
+
+
 def _is_infinite(value: object) -> bool:
     """Return whether a value has no literal."""
     return isinstance(value, float) and not math.isfinite(value)
@@ -271,13 +290,15 @@ def _mutated(value: object) -> Iterable[object]:
         case bool():
             return (not value,)
         case int():
-            return (value + 1, value - 1, 0, 1, 2, 2 * value, 2 * value + 1, -value, value // 2)
+            return (value + 1, value - 1, value + 2, 0, 1, 2, 2 * value, 2 * value + 1, -value, value // 2)
         case float():
-            return (value + 0.5, value / 2, 2 * value, 0.0, 1.0, -value, value // 1)
-        case str() | bytes():
+            return (value + 0.5, value / 2, value / 10, 2 * value, 0.0, 1.0, -value, value // 1)
+        case str():
             half = len(value) // 2
-            parts = (value[:0], value[:1], value[:half], value[half:], value[1:], value[:-1])
-            return (*parts, value[::-1], 2 * value, value.swapcase())
+            inserted = (f"{value[:half]}{mark}{value[half:]}" for mark in _MARKS)
+            return (*_cut(value), value.swapcase(), *inserted, f"{value} {value}", value.replace(" ", "  ", 1))
+        case bytes():
+            return (*_cut(value), value.swapcase())
         case list():
             middle = len(value) // 2
             rest = (value[:1], value[:middle], value[middle:], value[1:], value[:-1])

@@ -83,7 +83,7 @@ def test_a_method_is_compared_with_the_examples_of_its_class(repository: Desk) -
     )
     ran = repository.run("compare", "texts.py::Stack.push", "--against", "HEAD")
     assert ran.code == 1
-    assert "  stack = Stack([3]); stack.push(3); stack.values\n    was [3, 3]\n    now [3]\n" in ran.out
+    assert "  stack = Stack([2]); stack.push(2); stack.values\n    was [2, 2]\n    now [2]\n" in ran.out
 
 
 def test_without_a_difference_all_functions_of_the_file_are_named(repository: Desk) -> None:

@@ -52,6 +52,8 @@ def test_skipped_and_unreadable_examples_are_left_out() -> None:
     [
         ("gap([1, 5])", {"gap([])", "gap([1])", "gap([5, 1])", "gap([1, 6])", "gap([0, 5])"}),
         ("gap('ab')", {"gap('')", "gap('a')", "gap('ba')", "gap('AB')", "gap('abab')"}),
+        ("gap('a b')", {'gap("a\' b")', "gap('a1 b')", "gap('a  b')", "gap('a b a b')"}),
+        ("gap(b'ab')", {"gap(b'')", "gap(b'ba')"}),
         ("gap({'a': 1})", {"gap({})", "gap({'a': 2})"}),
         ("gap({1})", {"gap(set())", "gap({2})"}),
         ("gap(True)", {"gap(False)"}),
@@ -78,6 +80,11 @@ def test_two_arguments_of_one_type_are_exchanged() -> None:
     found = {*texts(varied(target("gap(1, 'é', 2, [3])"), 200))}
     assert "gap(2, 'é', 1, [3])" in found
     assert not any(text.startswith(("gap('é'", "gap([3]")) for text in found)
+
+
+def test_a_number_or_text_is_repeated_in_place_of_another() -> None:
+    found = {*texts(varied(target("gap([1, 7, 4], 9)"), 200))}
+    assert {"gap([1, 7, 4], 7)", "gap([1, 7, 7], 9)", "gap([9, 7, 4], 9)"} <= found
 
 
 def test_numbers_are_negative_only_if_an_example_has_such_a_number() -> None:
