@@ -1,7 +1,4 @@
-"""A cell is one task, model, strategy and sample.
-
-A request runs the cell, the judge decides if the result is right, and a Row records everything.
-"""
+"""Run and judge cells. A cell is one task with one model, strategy and sample. Its result becomes a Row."""
 
 from __future__ import annotations
 
@@ -40,14 +37,14 @@ _COUNTING = (
     *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout"),
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
-"""Settings that a cell's row depends on. The row has no members of its own for them."""
+"""Settings that can change a cell's result, except for those that are members of a Row, such as the strategy."""
 _MOST_SLOTS = 1024
 _LEVEL = "level "
-"""Prefix of a branch's name if the branch is a level of its strategy."""
+"""Prefix of the name of a branch that is a level of its strategy."""
 
 
 class ServerTrouble(Exception):
-    """A cell failed for a reason that is not its model's fault. Such a cell has no row."""
+    """A cell failed for a reason that is not its model's fault. It gets no row, so the next run tries it again."""
 
     def __init__(self, error: AdaCoderError, *, passes: bool) -> None:
         """`passes` is True if the trouble may be temporary."""
@@ -57,7 +54,7 @@ class ServerTrouble(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a comparison."""
+    """One cell of a comparison: a task with a model, a strategy and a sample."""
 
     task: ArenaTask
     key: Key
@@ -106,13 +103,13 @@ class Plan:
 def digest(settings: Settings) -> str:
     """Return a digest of the settings that a cell's row depends on."""
     told = {name: getattr(settings, name) for name in _COUNTING}
-    if settings.cross_check:  # rows without it keep the digest that they had before the setting existed
+    if settings.cross_check:  # rows without a cross-check keep the digest that they had before the setting existed
         told["cross_check"] = True
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def values_of(settings: Settings) -> tuple[tuple[str, str], ...]:
-    """Return the names and values of these settings, without the user's instructions."""
+    """Return the names and values of the settings in `digest`, without the user's instructions, which can be long."""
     told = ((name, getattr(settings, name)) for name in _COUNTING if name != "instructions")
     return tuple((name, "" if value is None else str(value)) for name, value in told)
 
@@ -129,13 +126,13 @@ class Bench:
     records: Path | None = None
     """Folder for recorded conversations; None if they are not recorded."""
     replays: Path | None = None
-    """Folder of recorded conversations. If given, they provide the replies instead of models."""
+    """Folder of recorded conversations, from which replies are taken; None if models reply."""
 
     @classmethod
     def opened(
         cls, settings: Settings, journals: Path, records: Path | None = None, replays: Path | None = None
     ) -> Bench:
-        """Create a bench with its own service and judge. The callers decide how many cells run at a time."""
+        """Create a bench with its own service and judge. It does not limit how many cells run at a time."""
         service = Service(session=Session(leases=Leases(_MOST_SLOTS)))
         return cls(service, HiddenJudge(settings), settings, journals, records, replays)
 
@@ -144,7 +141,7 @@ class Bench:
         await asyncio.gather(self.judge.close(), self.service.close())
 
     def server_of(self, model: str) -> str:
-        """Return the name of a model's server. Models of the same kind share a server."""
+        """Return the kind of a model's server, such as `ollama`. Models with the same kind share a server."""
         return kind_and_name(model)[0]
 
     def slots_of(self, server: str) -> int:
@@ -188,9 +185,9 @@ class Bench:
         return replace(row, second=second)
 
     async def _second(self, task: ArenaTask, checked: CrossCheck | None, is_right: bool) -> SecondProgram | None:
-        """Let the canonical solution answer the questions about a comparison. Judge the program that is then left.
+        """Ask the canonical solution which outputs are right, and judge the program that its answers select.
 
-        The first program stays if any answer confirms it.
+        They select the second program only if an answer confirms it, and no answer confirms the first.
         """
         if checked is None or checked.found is None:
             return None
@@ -235,10 +232,10 @@ def keep(path: Path, text: str) -> None:
 
 
 def _failure_of(outcome: Outcome) -> str | None:
-    """Return `model` if the model gave no reply; None if nothing failed.
+    """Return `model` if the request failed and the model is to blame; None if the request did not fail.
 
     Raises:
-        ServerTrouble: the request failed for another reason.
+        ServerTrouble: the request failed, and the model is not to blame.
     """
     if outcome.trouble is None:
         return None
@@ -249,7 +246,7 @@ def _failure_of(outcome: Outcome) -> str | None:
 
 
 def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
-    """Yield each evaluation of a request with its code. If the model wrote a program twice, it is yielded twice."""
+    """Yield each evaluated program and its code. The same code is yielded again only after another model call."""
     calls, written, agent, rules = 0, 0, "", tuple[str, ...]()
     seen: dict[str, int] = {}
     """For each code, the number of calls up to its latest evaluation."""

@@ -1,9 +1,9 @@
 """Run cells on an existing Dask cluster.
 
-Dask chooses the worker of each cell, and repeats the cells of a dead worker. This process keeps the rows. A worker is
-admitted once it has reported the same versions of AdaCoder, Python and Dask. It then executes `dask_worker.py`. Dask
-sends pickles, so workers run any code that this process or the scheduler sends them. Nothing can prevent this. This
-process itself accepts only plain data; see `refuse_pickles`.
+Dask chooses a worker for each cell, and repeats the cell if the worker dies. Only this process writes rows. A worker
+takes part only if its versions of AdaCoder, Python and Dask are the same as here. It then runs `dask_worker.py`. Dask
+sends cells as pickles, so a worker runs any code that this process or the scheduler sends. This cannot be prevented.
+But this process accepts only plain data from the cluster; see `refuse_pickles`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ANSWERS = 60.0
 _LOOKS = 1.0
 """Seconds between updates of the list of workers."""
 _ENDS = 5.0
-"""Time limit in seconds for workers to leave the run at its end."""
+"""Time limit in seconds to end a run on the workers, and to close the connection."""
 _INSTALL = f"pip install 'adacoder[arena]=={adacoder.__version__}' there."
 _GO_ON = "run the same command to go on."
 
@@ -55,7 +55,7 @@ class ClusterError(AdaCoderError):
 
 
 class RefusedPickle(pickle.UnpicklingError, AttributeError):
-    """A pickle contains more than plain data. Dask drops the traceback of an AttributeError, so this error is one."""
+    """A pickle contains more than plain data. The class is an AttributeError so that Dask drops the traceback."""
 
 
 def require_trusted(address: str, *, without_tls: bool) -> None:
@@ -86,7 +86,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def refuse_pickles() -> None:
-    """From now on, refuse every pickle in this process that names a class or function other than `bytes`.
+    """Make this process refuse every pickle that names a class or function other than `bytes`, until the process ends.
 
     Dask has no setting for this, and unpickles results, errors and warnings in several places. `bytes` is allowed
     because Dask names it in every error. A pickle that names nothing can only create numbers, texts and collections of
@@ -118,7 +118,7 @@ async def connected(address: str) -> AsyncIterator[Client]:
     client: Client = Client(  # type: ignore[no-untyped-call]  # Dask's
         address, asynchronous=True, timeout=_CONNECTS, set_as_default=False, direct_to_workers=False
     )
-    client.subscribe_topic = lambda *_: None  # type: ignore[method-assign]  # workers could print on our terminal
+    client.subscribe_topic = lambda *_: None  # type: ignore[method-assign]  # otherwise workers could print on this terminal
     try:
         await client
     except TypeError:
@@ -136,7 +136,7 @@ async def connected(address: str) -> AsyncIterator[Client]:
 
 
 class Cluster:
-    """The workers of a cluster, as the Carrier of a run. Use it as a context manager."""
+    """Runs cells on the workers of a cluster. This is a Carrier and an asynchronous context manager."""
 
     def __init__(
         self,
@@ -184,12 +184,12 @@ class Cluster:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
         if self._client.status == "running":
-            with suppress(Exception):  # a worker may send any answer
+            with suppress(Exception):  # the answer of a worker can raise any error
                 async with asyncio.timeout(_ENDS):
                     await self._client.run(leave, self._run.id, workers=[*self._workers], on_error="ignore")
 
     async def _require_same_versions(self) -> None:
-        """Check that the scheduler has the same versions. It needs them because it also unpickles the cells.
+        """Check that the scheduler, which also unpickles the cells, has the same versions as this process.
 
         Raises:
             ClusterError: the scheduler has other versions, or is gone.
@@ -200,14 +200,14 @@ class Cluster:
                 theirs = await self._client.run_on_scheduler(versions)
         except (OSError, TimeoutError) as error:
             raise self._gone from error
-        except Exception as error:  # errors from Dask are pickles
+        except Exception as error:  # Dask raises the error that the scheduler pickled
             raise ClusterError(f"The Dask scheduler at {self._address} cannot run AdaCoder: {_INSTALL}") from error
         if theirs != versions():
             has = f"The Dask scheduler at {self._address} has {theirs}, and not {versions()}"
             raise ClusterError(f"{has}: install the same there.")
 
     def _served(self) -> Iterator[tuple[str, str]]:
-        """Yield each model with the resource that it needs: its id if a worker offers that, else its kind of server.
+        """Yield each model and the resource that it needs: its id if a worker offers that, else its kind of server.
 
         Raises:
             ClusterError: no worker offers a resource for some model.
@@ -227,7 +227,7 @@ class Cluster:
         return self._servers[model]
 
     def slots_of(self, server: str) -> int:
-        """Implement `Carrier.slots_of`."""
+        """Return how many slots all workers together offer for a resource; see `Carrier.slots_of`."""
         return sum(slots.get(server, 0) for slots in self._workers.values())
 
     async def done(self, cell: Cell) -> Row:
@@ -268,7 +268,7 @@ class Cluster:
         return {address for address, slots in self._workers.items() if server in slots}
 
     async def _row(self, future: Future[Any], cell: Cell, workers: set[str]) -> Row | None:
-        """Wait for the row of a cell; None if another worker must run the cell.
+        """Wait for the row of a cell; None if the cell must be submitted again.
 
         Raises:
             ServerTrouble: the cell failed for a reason that is not its model's fault.
@@ -301,7 +301,7 @@ class Cluster:
         return None
 
     async def _read(self, future: Future[Any]) -> CellAnswer:
-        """Wait for an answer. Each is read alone, because a bad one would spoil others that Dask reads with it."""
+        """Wait for an answer. Answers are read one at a time, because a bad one would fail a batch of several."""
         await future.exception()  # type: ignore[no-untyped-call]  # Dask's
         async with self._reading:
             answer: CellAnswer = checked(CellAnswer, read_json(await future.result()))
@@ -340,9 +340,9 @@ class Cluster:
         await asyncio.gather(*(self._admit(address, _slots(found[address])) for address in new))
 
     async def _admit(self, address: str, slots: Mapping[str, int]) -> None:
-        """Admit a worker if its AdaCoder, Python and Dask are the same."""
+        """Admit a worker, or leave it out if it cannot take part in the run."""
         why: object = RefusedPickle()
-        with suppress(Exception):  # a worker may send any answer, and errors from Dask are pickles
+        with suppress(Exception):  # the answer of a worker can raise any error
             async with asyncio.timeout(_ANSWERS):
                 told = await self._client.run(refusal, versions(), self._run, workers=[address], on_error="return")
             why = told[address]
@@ -361,6 +361,6 @@ class Cluster:
 
 
 def _slots(worker: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the slots that a worker offers. It runs no more tasks at a time than it has threads."""
+    """Return the slots that a worker offers for each resource, at most as many as the worker has threads."""
     most = worker["nthreads"]
     return {name: int(min(amount, most)) for name, amount in worker["resources"].items() if amount >= 1}

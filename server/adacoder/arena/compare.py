@@ -1,4 +1,4 @@
-"""Compare two columns of a table on their common tasks, and count the tasks that each set of columns solves."""
+"""Compare columns on their common tasks. A column is the rows of one model and strategy."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def first_samples(rows: Iterable[Row]) -> Mapping[Task, Row]:
-    """Map each task to its first sample that counts. Further samples are not independent trials."""
+    """Map each task to its first sample that counts. Only one is used, because samples of a task are not independent."""
     found: dict[Task, Row] = {}
     for row in rows:
         task = task_of(row)
@@ -57,10 +57,11 @@ def first_samples(rows: Iterable[Row]) -> Mapping[Task, Row]:
 
 
 def at_equal_tokens(rows: Mapping[Task, Row], others: Mapping[Task, Row]) -> Mapping[Task, Row] | None:
-    """Cut `others` to their first programs, so that a task costs on average as many written tokens as in `rows`.
+    """Limit `others` to the first programs of each task, so that they cost about as many written tokens as `rows`.
 
-    All tasks get the same number of programs: the smallest that costs at least as much. If all programs together cost
-    less, nothing is cut. Both mappings must have the same tasks. The result is None if an attempt lacks the data.
+    Each task gets the same number of programs: the smallest number that costs, on average, at least as many tokens as
+    `rows`. If all programs cost fewer, nothing is cut. Both mappings must have the same tasks. The result is None if an
+    attempt has no token count or no verdict.
     """
     attempts = [each for row in others.values() for each in row.attempts]
     if any(each.written is None or each.right is None for each in attempts):
@@ -72,7 +73,7 @@ def at_equal_tokens(rows: Mapping[Task, Row], others: Mapping[Task, Row]) -> Map
     def cost(found: Mapping[Task, Row]) -> float:
         return fmean(row.tokens.completion for row in found.values())
 
-    # More programs never cost less, so a binary search is enough even for a row with very many attempts.
+    # More programs never cost less, so a binary search finds the number. It is fast even for very many attempts.
     most = max(len(row.attempts) for row in others.values())
     return cut(1 + bisect_left(range(1, most), cost(rows), key=lambda programs: cost(cut(programs))))
 
@@ -84,7 +85,7 @@ def paired(one: Mapping[Task, Row], other: Mapping[Task, Row]) -> Pairs:
 
 
 def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
-    """For each set of columns, count the tasks that exactly these solve, among the tasks that all have."""
+    """For each set of columns, count the tasks that only these columns solve. Tasks that a column lacks do not count."""
     solved = {name: first_samples(rows) for name, rows in columns.items()}
     common = set.intersection(*(set(each) for each in solved.values())) if solved else set()
     return Counter(frozenset(name for name, each in solved.items() if each[task].right) for task in common)

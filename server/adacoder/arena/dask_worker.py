@@ -1,7 +1,7 @@
-"""Code that the workers of a cluster execute. `cluster.py` makes Dask call it.
+"""Functions that Dask calls in the workers of a cluster, for `cluster.py`.
 
-For each run, a worker keeps a bench between cells: a service and a judge, as on a single machine. A worker reads and
-writes only in its own temporary folder. Answers are JSON, because the process that started the run reads no pickles.
+A worker keeps one Bench for each run. It reads and writes only in its own temporary folder. Answers are JSON, because
+the process that started the run refuses pickles.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """Result of a cell. The receiver does not trust it, and checks it like every row."""
+    """The result of a cell. The receiver checks it, because workers are not trusted."""
 
     row: str = ""
     """The row, as a line of a file of rows; empty if there is no row."""
@@ -52,7 +52,7 @@ class CellAnswer:
     why: str = ""
     """Reason why there is no row."""
     is_trouble: bool = False
-    """True if this cell failed as in `ServerTrouble`; False if the worker cannot run any cell."""
+    """Without a row: True if only this cell failed, as in `ServerTrouble`; False if the worker cannot run any cell."""
     passes: bool = False
 
 
@@ -70,7 +70,7 @@ class _Open:
 _OPEN: dict[str, _Open] = {}
 """The open runs of this process, by id. They share one event loop."""
 _LEFT: set[str] = set()
-"""Runs that have ended."""
+"""Ids of ended runs. Their cells are refused."""
 
 
 def versions() -> str:
@@ -153,7 +153,7 @@ def _under_way(run: Run, opened: _Open, work: asyncio.Task[Row]) -> Iterator[asy
 
 
 def _moved(task: ArenaTask, folder: Path) -> ArenaTask:
-    """Return `task` with `folder` as its workspace. The module of the task does not exist as a file."""
+    """Return `task` with `folder` as its workspace. No file is copied, because the module of the task is not a file."""
     module = task.target.module
     target = replace(task.target, module=replace(module, path=folder / module.path.name, root=folder, top=folder))
     return replace(task, target=target, project=replace(task.project, folder=folder))

@@ -1,4 +1,4 @@
-"""Read tasks in the published formats of benchmarks: HumanEval, MBPP, their variants, and LiveCodeBench's functions.
+"""Read tasks in the published formats of benchmarks: HumanEval, MBPP, their variants, and LiveCodeBench.
 
 A file has one JSON object per line, or a list of objects. It may be a `.gz` file. The members of the first object
 determine the format.
@@ -10,8 +10,8 @@ determine the format.
     sanitized MBPP                              prompt code test_list test_imports
     LiveCodeBench                               question_content starter_code public_test_cases private_test_cases
 
-An MBPP task becomes a function with the signature of its `code`. Its docstring is the `text` and the first test, so
-that test is not hidden (SEMAG, section 4.1). LiveCodeBench tasks that read standard input are left out. APPS,
+An MBPP task becomes a function with the signature of its `code`. The docstring has the `text` and the first test. So
+the first test is not hidden (SEMAG, section 4.1). LiveCodeBench tasks that read standard input are left out. APPS,
 CodeContests and SWE-bench are not supported, because their tasks do not ask for a function.
 """
 
@@ -46,25 +46,24 @@ Told: TypeAlias = Mapping[str, Any]
 _MOST_BYTES = 1 << 30
 """Maximum size of an uncompressed file."""
 _MOST_UNPACKED = 128 << 20
-"""Maximum unpacked size of a compressed file. The limit is needed because a small file can unpack to any size. The
-largest benchmark has a tenth of it.
-"""
+"""Maximum unpacked bytes of a compressed file, because a small file can unpack to any size. The largest benchmark has a
+tenth of this limit."""
 _LONGEST = 64 << 20
-"""Maximum bytes of a line or of a list."""
+"""Maximum bytes of a line, or of a file that is one list."""
 _MOST_TASKS = 20_000
 """Maximum number of tasks in a file. The largest benchmark has half as many."""
 _MOST_LINES = 500_000
-"""Maximum number of lines in a file. A list can have many, because most of its lines are short."""
+"""Maximum number of lines in a file. The limit is high, because a list can have many short lines."""
 _LONGEST_REASON = 200
 _BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError),
     *(zlib.error, EOFError),
 )
-"""Errors that occur if an object looks like a task, but is not."""
+"""Errors that occur if an object has the members of a task, but wrong values."""
 _PLAIN = frozenset(
     {"PROTO", "FRAME", "MEMOIZE", "BINPUT", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE", "PUT", "STOP"}
 )
-"""Pickle opcodes for a single string."""
+"""Opcodes of a pickled string. A pickle with any other opcode is refused."""
 _NAME = re.compile(r"[^\W\d]\w*(?=\s*\()")
 _IMPORT_FIRST = re.compile(r"(?P<header>^def .*:\n)[ \t]+(?P<imports>import \w+\n)(?=[ \t]+\"\"\")", re.MULTILINE)
 _TYPING = "from typing import *\n\n\n"
@@ -91,13 +90,13 @@ class _Raw:
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """A format of objects."""
+    """A format of tasks."""
 
     dataset: str
     members: frozenset[str]
     """Members that objects of this format have."""
     read: Callable[[Told, bool], _Raw]
-    """Function that reads an object. If its second argument is True, it may add a test to the prompt."""
+    """Function that reads an object. Its second argument decides if a test may be added to the prompt."""
 
 
 def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
@@ -243,7 +242,7 @@ def _plus(told: Told, shows: bool) -> _Raw:
 
 
 def _arguments(test: str, function: str) -> str | None:
-    """Return the arguments of the function's call in `test`, as the text of a list; None if one is not a literal."""
+    """Return the arguments of the call in `test` as the text of a list; None if there is no call with only literals."""
     for node in ast.walk(ast.parse(test)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
             try:
@@ -339,7 +338,7 @@ def _livecodebench(told: Told, _: bool) -> _Raw:
 
 
 def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
-    """Read test cases. They are a list, its JSON, or its JSON that was pickled, compressed and encoded in base 64."""
+    """Read test cases from a list, from its JSON, or from JSON that was pickled, compressed and encoded in base 64."""
     if not isinstance(told, str):
         return told or ()
     try:

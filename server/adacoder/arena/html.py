@@ -1,4 +1,4 @@
-"""Write a report as one HTML file, with the tables and with all cells, their journals and filters.
+"""Write a report as one HTML file: the tables, and a list of all cells with their journals and with filters.
 
 The page needs no network. Text from models, tasks and users is escaped in the tables. In the cells, it is JSON data
 that the script inserts as text, never as markup. The page's content security policy allows only AdaCoder's own style
@@ -96,7 +96,7 @@ def _about(rows: Sequence[Row]) -> str:
 
 
 def _without_rows(tables: Sequence[Table]) -> str:
-    """Return a closed section with the notes of the tables without rows. It follows the other tables."""
+    """Return a collapsed section with the notes of the tables without rows."""
     if not tables:
         return ""
     notes = "".join(f"<p class='note'>{_text(note)}</p>" for table in tables for note in table.notes)
@@ -135,7 +135,7 @@ def _text(text: str) -> str:
 
 
 def _data(rows: Iterable[Row], journal: Callable[[Row], str | None]) -> str:
-    """Return the cells as JSON. An HTML parser finds no tags in it."""
+    """Return the cells as JSON, escaped so that an HTML parser finds no tags in it."""
     cells = [
         {
             **asdict(row),

@@ -1,8 +1,8 @@
-"""Download tasks from the dataset hub. Only this module imports the hub's own library, and only on request.
+"""Download tasks from the Hugging Face hub. Only this module imports the library `datasets`, and only for a download.
 
 The result is an ordinary file of tasks, with its checksum in a second file. An existing file is not downloaded again.
-EvalPlus, the -ET variants and LiveCodeBench have other formats on the hub, or need their own code to run. They are read
-from local files.
+EvalPlus, the -ET variants and LiveCodeBench have other formats on the hub, or need their own code to run. So they can
+only be read from local files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Run hidden tests on candidates, in the sandbox.
 
-The judge reveals only whether a candidate passed. Agents, strategies and journals cannot reach it, because they belong
-to lower floors, and it works after a request has ended. The expected results of calls and examples stay in this
-process. Tests in Python run in the candidate's own process, after the candidate was imported.
+The judge never reveals the text of a test. Agents, strategies and journals cannot use the judge, because they belong to
+lower floors, and a candidate is judged after its request has ended. The expected results of calls and examples stay in
+this process. Tests in Python run in the candidate's own process, after the candidate was imported.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ _PRINTS = (
 
 
 class HiddenJudge:
-    """Judges candidates, several at a time. `verdict` does not judge the same candidate twice."""
+    """Judges candidates, several at a time. The same candidate is not judged twice."""
 
     def __init__(self, settings: Settings) -> None:
-        """`settings` give the interpreter and the minimum isolation."""
+        """`settings` give the interpreter, the minimum isolation and the time limit."""
         self._settings = settings
         self._hosts: dict[tuple[Path, tuple[str, ...]], Host] = {}
         self._turns = turns_for_all()
         self._truth: dict[str, asyncio.Task[tuple[str, ...] | None]] = {}
         """Results of the canonical solution, by task id."""
         self._judging: dict[bytes, asyncio.Task[Judged]] = {}
-        """Verdicts, finished and under way, by a digest of task and text."""
+        """Finished and running judgements, by a digest of task and text."""
 
     async def judge(self, task: ArenaTask, candidate: Candidate) -> Judged:
         """Run the hidden tests of `task` on a candidate.
@@ -76,7 +76,7 @@ class HiddenJudge:
         return await asyncio.shield(found)
 
     async def ruled(self, task: ArenaTask, difference: Difference) -> Ruling | None:
-        """Answer a question by the canonical solution. Return None if it gives neither output.
+        """Return which of two differing outputs the canonical solution gives; None if it gives neither.
 
         Raises:
             SandboxError: as in `judge`.
@@ -92,8 +92,8 @@ class HiddenJudge:
     async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
         """Run hidden tests in Python, as `judge_text` does, and return the full Verdict.
 
-        The Verdict quotes the tests, so the arena must not use it. Benchmarks with recorded replies use it, because no
-        model takes part.
+        The Verdict quotes the tests, so the arena must not call this method. Benchmarks with recorded replies call it,
+        because no model takes part in them.
 
         Raises:
             SandboxError: as in `judge`.
@@ -103,7 +103,7 @@ class HiddenJudge:
         return await self._run(task, text, [_statements(task.hidden)])
 
     async def unfit(self, tasks: Iterable[ArenaTask]) -> list[ArenaTask]:
-        """Judge the canonical solutions before a run. Return the tasks whose own solution fails.
+        """Return the tasks whose canonical solution fails the hidden tests.
 
         Raises:
             SandboxError: as in `judge`.
@@ -218,7 +218,7 @@ def _word(verdict: Verdict) -> Judged:
 
 
 def _printed(verdict: Verdict) -> tuple[str, ...]:
-    """Read the results from the last line, which hostile code printed; empty if it is not a list of texts."""
+    """Read the results from the last printed line, which may be hostile; empty if the line is not a list of texts."""
     lines = verdict.results[-1].got.splitlines() if verdict.results else []
     try:
         told = json.loads(lines[-1]) if lines else None

@@ -26,7 +26,7 @@ LEVEL = 0.95
 """Confidence level of all intervals."""
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 PASSED = "passed"
-"""Class of a candidate that failed no shown example."""
+"""Class of a program that failed no shown example, in counts by class of failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Measure:
     """Description of the data that the measure needs, if not every row has them."""
 
     def __call__(self, rows: Sequence[Row]) -> Estimate | None:
-        """Measure some rows."""
+        """Compute the figure from rows."""
         return self.of(rows)
 
 
@@ -131,7 +131,7 @@ def pass_at(k: int) -> Measure:
 
 
 def _pass_at(k: int, is_right: Callable[[Row], bool | None], needs: str = "") -> Measure:
-    """Return the measure pass@k with `is_right` as each row's verdict. It is None if a verdict is unknown."""
+    """Return the measure pass@k with `is_right` as each row's verdict. Its result is None if a verdict is unknown."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         tasks = [[is_right(row) for row in each] for each in by_task(rows).values() if len(each) >= k]
@@ -171,12 +171,12 @@ def by_plan(most: int) -> Measure:
 
 
 def by_program(most: int) -> Measure:
-    """Return the measure pass@1 after `most` programs. A program that rules repaired is not another one."""
+    """Return the measure pass@1 after `most` programs. A repair by rules does not count as another program."""
     return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)), _JUDGED)
 
 
 def after_programs(row: Row, most: int) -> Row:
-    """Return the row of a request that ended after `most` programs. All its attempts must be judged."""
+    """Return `row` as if its request had ended after `most` programs. All attempts must be judged."""
     attempts = _first_programs(row.attempts, most)
     if len(attempts) == len(row.attempts):
         return row
@@ -198,10 +198,10 @@ def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttemp
 
 
 def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
-    """Return whether a request that ended after these attempts would be right; None if the judge did not decide it.
+    """Return whether the request would be right if it had ended after `attempts`; None if there is no verdict.
 
-    The request's candidate is the attempt that got furthest. In a tie, it is the first of them. If `attempts` has all
-    attempts of the row, the row's own outcome counts, because its strategy may prefer another candidate.
+    The request's candidate is then the attempt that got furthest. In a tie, the first of them is taken. If `attempts`
+    has all attempts of the row, the row's own verdict counts, because its strategy may prefer another candidate.
     """
     if len(attempts) == len(row.attempts):
         return bool(row.right)
@@ -224,7 +224,7 @@ def verified_but_wrong(rows: Sequence[Row]) -> Estimate | None:
 
 
 def _of_second(is_hit: Callable[[Row, SecondProgram], bool | None]) -> Measure:
-    """Return a share of the cells with a second program. Cells for which `is_hit` returns None are not counted."""
+    """Return a measure: the share of cells with a second program for which `is_hit` is True. None leaves a cell out."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         found = [(row, is_hit(row, row.second)) for row in rows if counts(row) and row.second is not None]
@@ -290,7 +290,7 @@ def left_out(rows: Sequence[Row]) -> Estimate | None:
 def right_tests(rows: Sequence[Row]) -> Estimate | None:
     """Return the share of designed tests that the canonical solution passes.
 
-    It has no interval, because the tests of a task are not independent trials.
+    The figure has no interval, because the tests of a task are not independent trials.
     """
     known = [
         (row.tests.designed, row.tests.right_on_canonical)

@@ -1,13 +1,12 @@
 """Turn a folder of the user's own code into tasks. Each function whose examples pass becomes a task without its body.
 
-The first half of the examples that were seen to run the function is shown. All later examples of the docstring are
-hidden. The hidden examples judge the result, together with the project's tests that were seen to run the function. If
-there are such tests, one example is enough. Examples keep their order, because they may use names from earlier
-examples.
+The first half of the examples that were observed to run the function is shown. All later examples of the docstring are
+hidden. A result is judged by the hidden examples and by the project's tests that were observed to run the function. A
+task needs two such examples, or one example and one test. Examples keep their order, because an example may use names
+from earlier examples.
 
-Hidden examples are blanked in all docstrings and comments that the model and the sandbox see. The project's tests and
-documents may contain the examples in any form, so these files are hidden completely. Every other file that contains a
-hidden example is also hidden.
+Hidden examples are blanked in all docstrings and comments that the model and the sandbox see. Tests and documents may
+contain the examples in any form, so these files are hidden completely. So is any other file with a hidden example.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class _PassingFunction:
 
     @property
     def shown(self) -> int:
-        """The number of shown examples. They are the first ones of the docstring."""
+        """Number of shown examples. The first examples of the docstring are shown."""
         return self.target.examples.index(self.proving[(len(self.proving) + 1) // 2 - 1]) + 1
 
     @property
@@ -74,7 +73,7 @@ class _Read:
     text: str
     docstrings: tuple[Target, ...]
     comments: tuple[Span, ...]
-    """Comments on lines of their own."""
+    """Comments that have a line of their own."""
 
 
 async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
@@ -135,7 +134,7 @@ def _comments(text: str) -> Iterator[Span]:
 
 
 def _telling(folder: Path, known: Collection[Path], sources: set[str]) -> list[str]:
-    """Return patterns for the files that contain any of `sources`. The `known` files are left out."""
+    """Return patterns for the files that contain any of `sources`, except for the `known` files."""
     found: list[Path] = []
     for top, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOREIGN)
@@ -179,7 +178,7 @@ def _proving(outcome: Outcome) -> tuple[Example, ...]:
 
 
 def _sources(found: Iterable[_PassingFunction]) -> set[str]:
-    """Return the sources of hidden examples that are long enough to search for, without white space."""
+    """Return the sources of hidden examples without whitespace. Short sources are too common, and are left out."""
     bare = (_bare(example.source) for each in found for example in each.hidden)
     return {source for source in bare if len(source) >= _LEAST_TELLING}
 

@@ -1,4 +1,4 @@
-"""Define the tables and figures of the four papers, and our own tables. They are filled from rows later."""
+"""Define the tables and figures of the four papers, and our own tables. `tables` fills them from rows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _FIGURES = {measures.pass_at_1: "pass@1", measures.tokens: "Tokens a task", meas
 
 
 def _against_direct(number: str, measure: Measure, on: str = "") -> Grid:
-    """Define a table of all frameworks on one dataset, or of AdaCoder on both."""
+    """Define a table of all frameworks on one dataset, or of AdaCoder on both datasets."""
     is_share = measure is measures.pass_at_1
     how = "change against direct" if is_share else "multiple of increase"
     which = f"multi-agent frameworks on {on}" if on else "AdaCoder"
@@ -89,7 +89,7 @@ PLANNING, NOT_PLANNING = "Planning", "Non-planning"
 def _regions(rows: Sequence[Row]) -> Mapping[str, float]:
     """Count tasks by the kinds of framework that solve them.
 
-    The counts are computed for each non-planning framework and sample. The result has their means.
+    The tasks are counted for each non-planning framework and sample. The result has the means of these counts.
     """
     pairs: dict[tuple[str, int], dict[str, list[Row]]] = {}
     planned: dict[int, list[Row]] = {}

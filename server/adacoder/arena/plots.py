@@ -39,7 +39,7 @@ class PlotError(AdaCoderError):
 
 
 def draw(table: Table, path: Path) -> None:
-    """Draw a table that represents a figure into a file. The file's suffix determines its format.
+    """Draw a table as a figure of a paper, and save it. The suffix of `path` determines the file's format.
 
     Raises:
         PlotError: matplotlib is not installed, or the file cannot be written.

@@ -74,10 +74,9 @@ if FUNCTIONS and hasattr(sys, "monitoring"):
 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
     CODE = pytest.main([*OPTIONS, *(f"{FOLDER}/{each}" for each in TESTS)], plugins=[Observer()] if FUNCTIONS else [])
 """
-"""A program that runs tests in the user's Python.
+"""A program that runs tests in the user's Python, and observes which functions of FUNCTIONS they run.
 
-FUNCTIONS maps the file and line of a function to its number. If FUNCTIONS is not empty, the program observes which
-functions run.
+FUNCTIONS maps the file and line of a function to its number. If it is empty, nothing is observed.
 """
 _TELL = """
 import json

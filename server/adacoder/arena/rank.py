@@ -1,9 +1,8 @@
 """Find the model and workflow that is right most often on some functions, in limited time (`adacoder models --rank`).
 
-The method is successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016). All arms begin with the same few
-functions. In each round, the better half of the arms continues with twice as many functions. So most of the time goes
-to arms that may win. The last two arms stay to the end. `evaluate` runs everything, and the hidden judge decides which
-results are right.
+The method is successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016). An arm is a model with a workflow.
+All arms begin with the same few functions. In each round, the better half of the arms continues with twice as many
+functions. So most of the time goes to arms that may win. The last two arms stay to the end.
 """
 
 from __future__ import annotations
@@ -46,14 +45,13 @@ class Result:
 
 
 Evaluate: TypeAlias = Callable[[Arm, str], Awaitable[Result | None]]
-"""A function that lets an arm write a function, and judges the result. It returns None if the arm is not to blame, for
-example after a server failure.
-"""
+"""Lets an arm write the named function, and judges the result. None means that nothing can be judged and the arm is not
+to blame, for example after a server failure."""
 
 
 @dataclass
 class ArmResults:
-    """The results of an arm."""
+    """The results of an arm on all functions that it tried."""
 
     arm: Arm
     results: dict[str, Result | None] = field(default_factory=dict)
@@ -220,7 +218,7 @@ def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str])
 
 
 def _tried(arms: Sequence[ArmResults], functions: Sequence[str]) -> int:
-    """Return how many functions, counted from the first, more than half of the arms have tried.
+    """Return for how many functions, counted from the first, more than half of the arms have a result.
 
     Arms are compared only on these functions. Otherwise, when time runs out, a fast arm would win by functions that
     other arms did not even begin.
@@ -232,7 +230,7 @@ def _tried(arms: Sequence[ArmResults], functions: Sequence[str]) -> int:
 def _ordered(arms: Sequence[ArmResults], functions: Sequence[str]) -> list[ArmResults]:
     """Sort arms by their number of right functions. In a tie, the fastest arm is first.
 
-    Only functions that most arms have tried are counted. If an arm has not tried one of them, it counts as not right.
+    Only functions that most arms have tried are counted. A function that an arm has not tried counts as not right.
     """
     common = functions[: _tried(arms, functions)]
 

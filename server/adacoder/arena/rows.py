@@ -24,8 +24,7 @@ from adacoder.foreign_json import read_json
 from adacoder.privacy.access import opened_regular
 
 VERSION = 1
-"""Version of a row's format. The version grows if a member is removed or gets another meaning. It does not grow if a
-member is added."""
+"""Version of a row's format. It grows if a member is removed or changes its meaning, but not if a member is added."""
 
 _NO_VERSION = 1000
 """A number that no version will ever reach. Larger version numbers are errors."""
@@ -110,7 +109,7 @@ class DesignedTests:
 
 @dataclass(frozen=True, slots=True)
 class SecondProgram:
-    """Comparison of a verified candidate with a second program, and what questions about it would be worth."""
+    """Comparison of a verified candidate with a second program. The canonical solution then decides between them."""
 
     inputs: int
     """Number of inputs whose outputs were compared."""
@@ -170,8 +169,7 @@ class Row:
     second: SecondProgram | None = None
     """With the setting `crossCheck`: how a verified candidate compares with a second program."""
     values: tuple[tuple[str, str], ...] = ()
-    """Names and values of the settings behind the digest `settings`, except for long texts. An empty value means
-    None."""
+    """Names and values of the settings in the digest `settings`, without long texts. An empty value means None."""
     version: int = field(default=VERSION, kw_only=True)
 
     @property
@@ -311,7 +309,7 @@ def _decompressed(file: IO[bytes]) -> IO[bytes]:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file. A line that is too long is cut, and is then still longer than `_LONGEST_LINE`."""
+    """Yield the lines of a file. A line that is too long is cut one byte after `_LONGEST_LINE`, so it can be noticed."""
     while line := file.readline(_LONGEST_LINE + 1):
         yield line
         while len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
@@ -415,7 +413,7 @@ class RowsFile:
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
-    """Prevent other runs from writing to a file while it is open."""
+    """Prevent other runs from writing to a file while it is open. This does nothing on Windows."""
     if sys.platform == "win32":
         return
     import fcntl

@@ -1,9 +1,8 @@
 """Build tables from rows.
 
-The definitions of tables are data; `papers` has the tables of the papers. Every door prints the same `Table`.
-
-A `Grid` measures the rows of each line and column. A `Tally` counts things by kind. A cell can be compared with a base,
-as the papers compare with `direct`. A table without rows names the missing rows.
+A `Grid` defines a table with a figure for each line and column. A `Tally` defines a table of counts by kind. `papers`
+has the definitions. Both create a `Table`, which every format shows. A figure can be compared with a base, as the
+papers compare with `direct`. If a table has no rows, its notes name the missing rows.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Slice:
 
 
 Axis: TypeAlias = tuple[Slice, ...] | str
-"""The slices, or names of a row's members, joined by commas. Each of their values then gives a slice."""
+"""Slices; or names of a row's members, joined by commas. Each combination of their values then becomes a slice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ class _Sorted:
         return [row for group in self._found(where) for row in group]
 
     def measured(self, measure: Measure, where: Where) -> Estimate | None:
-        """Return the measure of the rows with the values of `where`. It is cached, because cells share bases."""
+        """Return the measure of the rows with the values of `where`. It is cached, because many cells share a base."""
         asked = (measure, *where.items())
         if asked not in self._measured:
             self._measured[asked] = measure(self.matching(where))
@@ -188,7 +187,7 @@ class Grid(_Spec):
 
     @property
     def needs(self) -> str:
-        """`Measure.needs` of the first measure in the table that has it; empty if none has."""
+        """The first `Measure.needs` of the table's measures that is not empty; empty if there is none."""
         slices = (each for axis in (self.columns, self.lines) if not isinstance(axis, str) for each in axis)
         found = (self.measure, *(each.measure for each in slices))
         return next((measure.needs for measure in found if measure is not None and measure.needs), "")
@@ -362,8 +361,8 @@ def _table(
 def _absent(rows: _Sorted, wheres: Iterable[Where], options: str) -> str:
     """Name the strategies and datasets without rows, and the command that produces the rows.
 
-    If both have rows, but none with the values of a column or line, name these values instead. The text is empty if
-    nothing is missing.
+    If every strategy and dataset has rows, but none with the values of a column or line, name these values instead. The
+    text is empty if nothing is missing.
     """
     missing: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
     further: dict[str, dict[str, None]] = {}
@@ -489,10 +488,7 @@ def as_csv(tables: Iterable[Table]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Change `text` so that no spreadsheet reads it as a formula or a new line.
-
-    Some spreadsheets drop leading whitespace.
-    """
+    """Change `text` so that no spreadsheet reads it as a formula or a new line. Some drop leading whitespace first."""
     text = text.replace("\r", r"\r")  # the writer does not quote a carriage return
     return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text[:1].isspace() else text
 

@@ -23,7 +23,7 @@ class Statements:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HiddenCalls:
-    """Hidden tests as arguments of calls. The results must equal `wanted`, which the code never sees."""
+    """Hidden tests that call the function. The results must equal `wanted`, which the sandbox never sees."""
 
     call: str
     """Expression to call, such as `f` or `Solution().f`."""
