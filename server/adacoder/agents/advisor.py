@@ -1,7 +1,4 @@
-"""Create two kinds of Roles. Advisors comment on a candidate, and coders write code from such advice.
-
-Each strategy defines its own Roles. Each Role has its own prompt.
-"""
+"""Create Roles for strategies: advisors, which answer in text, and coders, which write the function."""
 
 from __future__ import annotations
 
@@ -36,8 +33,8 @@ def advisor(agent: str, action: str, doing: str, prompt: str, *, most: int = 512
 def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[Candidate]:
     """Create a Role that writes the function.
 
-    If the Role `thinks`, its prompt asks for words first. Then the code begins with a fence, so a fence does not end
-    the reply.
+    If the Role `thinks`, its prompt asks for prose before the code. A fence then opens the code, so it must not end the
+    reply.
     """
     limits = WRITER.limits
     if thinks:
@@ -48,7 +45,7 @@ def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[
 async def by_plan(
     request: Request, role: Role[Candidate], plan: str, about: Mapping[str, Field] = NO_FIELDS
 ) -> Candidate:
-    """Ask `role` to write by `plan`, if it is not empty, and to repair the attempt in `about` if there is one."""
+    """Ask `role` to write the function by `plan`, or to repair the attempt in `about`. Both may be empty."""
     if plan:
         return await request.ask(role, about, plan=plan)
     if about:

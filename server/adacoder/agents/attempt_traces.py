@@ -57,7 +57,7 @@ async def likeness(one: Trace, other: Trace) -> float:
 
 
 async def complexity(attempt: Attempt) -> float:
-    """Return a program's complexity (SEMAG, eq. 11). The paper does not define it. A branch or loop adds 0.1."""
+    """Return a program's complexity (SEMAG, eq. 11). The paper has no definition. Here, a branch or loop adds 0.1."""
     return await aside(_complexity, attempt.candidate.text)
 
 

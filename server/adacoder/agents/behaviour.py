@@ -1,6 +1,6 @@
 """Compare what two versions of a function do, on the examples and on inputs that nobody wrote.
 
-A difference never decides, because only the user knows which of the two outputs is right. It is a fact to show.
+A difference is shown, but never decides anything, because only the user knows which of the two outputs is right.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from adacoder.sandbox.literal_values import close_values
 from adacoder.source.inputs import Input, smaller, varied, written
 
 INPUTS = 60
-"""Maximum number of inputs that are compared, with the examples."""
+"""Maximum number of inputs that are compared, including the examples."""
 _MADE = 120
-"""Maximum number of inputs that are made, from which those are chosen."""
+"""Maximum number of inputs that are made. The inputs to compare are chosen from them."""
 _ROUNDS = 8
 """Maximum number of times that a differing input is made smaller."""
 _AGAIN = 3
@@ -47,8 +47,8 @@ class NoInputs(AdaCoderError):
 async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 0) -> BehaviourDiff:
     """Compare two versions of `target` by what `here` and `there` observe.
 
-    `here` observes the inputs twice, and differing inputs run several times more. An input whose outputs change then is
-    left out: it depends on time or chance.
+    `here` runs each chosen input twice, and both versions run differing inputs again several times. If an input gives
+    other outputs when it runs again, it is left out, because its outputs depend on time or chance.
 
     Raises:
         NoInputs: there are no inputs.

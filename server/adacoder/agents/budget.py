@@ -22,8 +22,7 @@ class Budget:
     calls: int
     """Maximum number of model calls. A second call does not count if a server ended the first reply too early."""
     programs: int | None = None
-    """Maximum number of candidates that are evaluated on the docstring's Examples; None if only the calls limit
-    them."""
+    """Maximum number of candidates that are evaluated on the docstring's Examples; None for no limit of their own."""
 
     def of_start(self, max_iterations: int | None) -> Budget:
         """Return the budget of a request that starts from a candidate. If `max_iterations` is 0, no model is asked."""

@@ -1,7 +1,7 @@
 """The Code Evaluator runs the docstring's examples on a candidate in its place (paper, section IV-C and Algorithm 2).
 
-Only the examples decide. The candidate is put into the module's current text. The module is then imported under its own
-name, in isolation. Its code never runs in our own process.
+Only the examples decide whether a candidate passes. The candidate is put into the module's current text. The module is
+then imported under its own name, in isolation. Its code never runs in our own process.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ class Seen:
 
 
 class CodeEvaluator:
-    """A rule-based Agent with a cache. It never evaluates the same candidate twice on the same examples."""
+    """Evaluates candidates in the sandbox. The same candidate is evaluated only once on the same examples."""
 
     def __init__(
         self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float, covers: bool = False
     ) -> None:
-        """If `covers`, compute the coverage of candidates that pass as well."""
+        """If `covers` is True, coverage is also measured for candidates that pass."""
         self._host = host
         self._journal = journal
         self._overlays = overlays
@@ -97,7 +97,7 @@ class CodeEvaluator:
         self._verdicts: dict[tuple[Target, Candidate], Verdict] = {}
 
     async def ready(self, target: Target) -> None:
-        """Prepare for candidates of `target`.
+        """Prepare the sandbox for candidates of `target`.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -179,8 +179,8 @@ class CodeEvaluator:
     async def observe(self, target: Target, inputs: Sequence[Input]) -> Sequence[Seen | None]:
         """Run `inputs` on the current text of the module, in order and in one process.
 
-        If an input does not end, the later ones run in a new process. After some such inputs, the rest is not run, and
-        has None as its result.
+        If an input does not end, the inputs after it run in a new process. After `_MOST_CUT` processes, the remaining
+        inputs are not run, and their result is None.
 
         Raises:
             AdaCoderError: the module cannot be imported, or does not define the function.
@@ -201,7 +201,7 @@ class CodeEvaluator:
             for number in dict.fromkeys(number for number, _ in places):
                 of_input = [each for each, (its, _) in zip(verdict.results, places, strict=False) if its == number]
                 if len(of_input) < len(inputs[number].statements):
-                    # It took the rest of the time. Only if it had all the time, it does not end.
+                    # The time ran out during this input. The input counts as endless only if it had all the time.
                     if number == begin:
                         found[number] = Seen((*_seen(of_input), ENDLESS))
                     begin = max(number, begin + 1)
@@ -215,9 +215,8 @@ class CodeEvaluator:
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """Run the examples of one docstring on the current text of the module.
 
-        As in doctest, all examples count, even if they do not run the function. An example without output in the
-        docstring must give no output. A function with hard-coded answers does not pass, as with candidates. For `once`,
-        see `Checks.check`.
+        As in doctest, all examples count, even if they do not run the function, and an example without an expected
+        output must give none. As for candidates, hard-coded answers do not pass. For `once`, see `Checks.check`.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -269,8 +268,7 @@ class CodeEvaluator:
         run = self._host.check if once else self._host.evaluate
         verdict = await run(what, target.examples, timeout=self._timeout)
         if verdict.imports and not verdict.defines:
-            # The module deletes the name, or the condition around its definition is false here. So doctest does not see
-            # it.
+            # The module deletes the name, or does not define it under a false condition. So doctest does not find it.
             not_run = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
             return replace(verdict, failure=None, results=not_run)
         failure = _failed_import(verdict)
@@ -283,7 +281,7 @@ class CodeEvaluator:
     async def _checked_by_line(
         self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
     ) -> Verdict:
-        """Run a passing candidate again, observed by line. Hard-coded answers fail. Otherwise, coverage is added.
+        """Run a passing candidate again, observed by line. Fail it for hard-coded answers, or else add its coverage.
 
         If the second run fails, the verdict of the first run is returned without coverage.
         """
@@ -309,7 +307,7 @@ class CodeEvaluator:
         return replace(verdict, coverage=await aside(coverage, placed, seen))
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
-        """Run `examples` on a spliced candidate. For `text`, see `_program`. If it is None, the verdict gets a note."""
+        """Run `examples` on a spliced candidate (see `_program`). A note warns if the code could read their outputs."""
         from adacoder.source.imports import undefined_names  # a large import that `check` alone does not need
 
         suspects = await aside(undefined_names, placed.text, [placed.function, *placed.added])
@@ -325,8 +323,8 @@ class CodeEvaluator:
     def _program(self, target: Target, placed: Splice, text: str | None, suspects: tuple[str, ...] = ()) -> Program:
         """Create the sandbox's Program for a spliced candidate.
 
-        `text` is the module's text without the expected outputs. The edits are applied to it. If it is None, the module
-        runs as written.
+        The splice's edits are applied to `text`, the module's text without the expected outputs. If `text` is None, the
+        module runs as written.
         """
         lines = Lines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
@@ -344,7 +342,7 @@ class CodeEvaluator:
 
 
 def _seen(results: Sequence[ExampleResult]) -> tuple[str, ...]:
-    """Return the outputs, up to the first exception. Later statements may use names that earlier inputs have left."""
+    """Return the outputs up to the first exception. After it, statements may use names from earlier inputs."""
     outputs: list[str] = []
     for result in results:
         if result.error is not None:

@@ -1,4 +1,4 @@
-"""The conversation of one request with its model. Each call is in a Role, and begins with the same briefing."""
+"""The model calls of one request. Each call is for a Role, and begins with the same text, the Briefing."""
 
 from __future__ import annotations
 
@@ -26,16 +26,15 @@ _AGAIN = "The server ended the reply before the function was whole: it is asked 
 _STRIDE = 256
 """Number of characters between two checks of a growing reply for repetition."""
 _SHORT = 4000
-"""Up to this length in characters, a reply is checked immediately whenever it grows. A longer reply is checked off the
-event loop, and only after it has grown by its length divided by `_GROWTH`. So all checks together stay cheap.
-"""
+"""Maximum characters of a reply that is checked in the event loop whenever it grows. A longer reply is checked in a
+thread, and only after it has grown by its length divided by `_GROWTH`. So all checks together stay cheap."""
 _GROWTH = 16
 _LONGEST = 1_000_000
 """Maximum length of a reply, in characters."""
 
 
 class _Looks:
-    """Checks a growing reply, and never blocks for long."""
+    """Checks whether a growing reply can end, without blocking the event loop for long."""
 
     def __init__(self, enough: Enough) -> None:
         self._enough = enough
@@ -60,7 +59,7 @@ class _Looks:
 
 
 class Conversation:
-    """The model calls of one request. The briefing is packed once, at the first call."""
+    """Asks the model of one request. The Briefing is packed once, at the first call."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """The Debug Specialist fixes superficial errors by rules, without a model (paper, section IV-D and Algorithm 3).
 
-It runs only after a failure. Its rules are in `repairs.py`. The result of each rule is judged before the next rule is
-tried, without running code. The Code Evaluator judges the final result.
+It runs only after a failure. Its rules are in `repairs.py`. The result of each rule is kept or dropped without running
+code. The Code Evaluator then runs the final result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adacoder.source.splice import splice
 
 @dataclass(frozen=True, slots=True)
 class DebugSpecialist:
-    """A rule-based Agent."""
+    """The Agent that repairs candidates by rules."""
 
     index: ImportIndex
     journal: Journal

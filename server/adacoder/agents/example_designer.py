@@ -1,7 +1,7 @@
 """The Test Designer suggests examples for a docstring that has none or too few.
 
-AgentCoder has an agent with this name and role. The suggestions are a model's opinion of the docstring's meaning, so
-they never decide. A person reads the examples before they become part of the docstring.
+AgentCoder has an agent with this name and role. The suggestions are only a model's opinion of the docstring's meaning.
+So a person reads them before they become part of the docstring.
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """The maximum length of a trace is this multiple of the maximum length of a value."""
 _MOST_BLOCKS = 10
-"""Maximum number of blocks that are shown. Half of them are the first blocks, and half the last (LDB's released
-code)."""
+"""Maximum number of blocks that are shown: the first and the last, half each (LDB's released code)."""
 
 
 def described(verdict: Verdict) -> Field:
@@ -127,7 +126,7 @@ def shortened(text: str, most: int) -> str:
 def fitted(render: Callable[[int], str], most: int, room: int, window: Window) -> str:
     """Return the text of `render(number)` for the greatest number that fits.
 
-    The number is at most `most`, and the text has at most `room` tokens. If no number fits, it is 0.
+    The number is at most `most`, and the text has at most `room` tokens. If no number fits, return `render(0)`.
     """
     text = render(most)
     if window.measure(text) <= room:

@@ -1,7 +1,7 @@
 """The paper's own Debug Specialist (Algorithm 3 as printed), for comparison with `repairs.py`.
 
 It rewrites the whole text, whatever the error is. Only the strategy `adacoder:paper-rules` uses it.
-`benchmarks/rescue.py` compares both on recorded replies.
+`benchmarks/rescue.py` compares both sets of rules on recorded replies.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Run designed tests on candidates during a request.
 
-A designed test is a model's opinion. Tests that contradict the docstring's Examples are set aside. If a candidate fails
-another test, it is sent back. If two designs agree on a test, the test also ranks candidates that no Example proves. No
-designed test verifies a candidate. The programs of a request are revisions of one another. So a test can be right even
-if several of them fail it.
+A designed test is a model's opinion, so it never verifies a candidate. Tests that contradict the docstring's Examples
+are not used. A candidate that fails any other test is sent back. If two designs contain the same test, the test also
+ranks candidates that no Example proves. A test can be right even if several candidates fail it, because the candidates
+of a request are revisions of one another.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Probes:
         self._seen: list[Attempt] = []
 
     async def run(self, attempt: Attempt, tests: Sequence[Example] = ()) -> Feedback:
-        """Add `tests` as a new design, and run the believed tests on `attempt`.
+        """Add `tests` as a new design, and run the tests that `_believed` selects from all designs on `attempt`.
 
-        After a new design, they also run on earlier attempts.
+        After a new design, the selected tests also run on earlier attempts.
 
         Raises:
             SandboxError: nothing can run.
@@ -48,7 +48,7 @@ class Probes:
         return await self._ranked(attempt)
 
     async def _ranked(self, attempt: Attempt) -> Feedback:
-        """Run the believed tests on an attempt. It is ranked by the number of passed tests that designs agree on."""
+        """Run the believed tests on an attempt. Rank it by the number of tests that it passes and designs agree on."""
         believed = self._believed()
         if not believed:
             return Feedback((), None)
@@ -58,10 +58,10 @@ class Probes:
         return feedback
 
     def _believed(self) -> dict[Example, int]:
-        """Return the tests to believe, each with the number of its designs.
+        """Return the tests to run, each with the number of designs that contain it.
 
-        Tests of the same call may expect different results. Only the test with the most designs is believed. In a tie,
-        none is.
+        Designs may expect different results of the same call. Then only the result with the most designs is tested. In
+        a tie, the call is not tested.
         """
         found = {}
         for votes in self._votes.values():

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 _BEFORE = 5000
-"""Maximum number of characters before the function. Of 7,037 recorded replies, 23 are longer as a whole, and all 23 are
-wrong."""
+"""Maximum characters before the function. Only 23 of 7,037 recorded replies are longer in total, and all are wrong."""
 
 
 def _candidate(reply: Reply, target: Target) -> Candidate:
@@ -43,8 +42,8 @@ WRITER = Role(
     system="system_write",
     read=_candidate,
     has_found=_has_function,
-    # Models like to explain their code and to repeat the module. If the server ends a reply at a stop sequence, it
-    # sends exact counts, and AdaCoder need not close the stream.
+    # Models like to explain their code and to repeat the module. If a stop sequence ends such a reply, the server sends
+    # exact counts of tokens, and AdaCoder need not close the stream.
     limits=Limits(one_in=2, before=_BEFORE, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,

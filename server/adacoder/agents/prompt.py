@@ -3,8 +3,8 @@
 Only the last paragraph changes with each call of a request. A server with a prompt cache reads the rest only once. The
 texts are in `prompts/*.md`.
 
-Every chat fits into the window. It is measured before it is sent, and context that does not fit is left out. If this is
-not enough, the middle of plans and quotations is cut.
+Every chat is measured before it is sent, and fits into the model's window. Context that does not fit is left out. If
+this is not enough, the middle of plans and quotations is cut.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
 
 
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
-    """Pack the ranked `pieces` that fit into `room` tokens. Less important ones may fit where others do not."""
+    """Pack the ranked `pieces` that fit into `room` tokens. A piece that is too long is skipped for shorter ones."""
     frame = _fill("context", module=target.module.name, pieces="") + "\n"
     room -= window.measure(frame) + _rounding(window)
     nearby = _NEARBY_TOKENS

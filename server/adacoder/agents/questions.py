@@ -17,7 +17,7 @@ MOST_QUESTIONS = 2
 
 
 class Ruling(StrEnum):
-    """What is right for an input on which two programs differ."""
+    """The answer to a question: what the function should do with an input on which two programs differ."""
 
     HERE = "here"
     """The output of the verified function."""
@@ -32,13 +32,13 @@ class Ruling(StrEnum):
 def question(differs: Iterable[Difference], asked: Container[str] = ()) -> Difference | None:
     """Return the first difference that can become an example and whose call is not in `asked`; None if there is none.
 
-    It must be a short call with two short literals as outputs, because only those can be written into a docstring.
+    Only a short call with two short literals as outputs can be written into a docstring.
     """
     return next((each for each in differs if each.call not in asked and _can_be_an_example(each)), None)
 
 
 def example_of(difference: Difference, answer: Ruling) -> Example:
-    """Return the example that an answer means. The answer must not be NEVER."""
+    """Turn an answer into an example. The answer must not be NEVER."""
     if answer is Ruling.RAISES:
         source = f"{difference.call}  # doctest: +IGNORE_EXCEPTION_DETAIL\n"
         return Example(source, "Traceback (most recent call last):\n    ...\nValueError\n", 0)

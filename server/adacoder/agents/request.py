@@ -66,7 +66,7 @@ class Request:
     def best(self) -> Attempt | None:
         """The attempt that got furthest with the docstring's Examples.
 
-        In a tie, it is the first attempt that is proved. If none is, it is the preferred attempt, or else the first.
+        In a tie, the first proved attempt wins, else the attempt with the greatest value from `prefer`, else the first.
         """
         best: Attempt | None = None
         for attempt in self._attempts.values():
@@ -100,7 +100,7 @@ class Request:
 
     @property
     def goes_on_past_a_pass(self) -> bool:
-        """True if another round may follow even a pass. No failure may have a cause outside the candidates."""
+        """True if there may be another round, even after a pass. A failure with an outside cause prevents it."""
         outside = (each.verdict.final and not each.verdict.passed for each in self._attempts.values())
         return self.has_rounds and not any(outside)
 
@@ -158,7 +158,7 @@ class Request:
         return await self.ask(role, sampling=sampling) if self.start is None else self.start
 
     async def evaluate(self, candidate: Candidate) -> Attempt:
-        """Run the docstring's Examples on a candidate. Only they decide.
+        """Run the docstring's Examples on a candidate. Only the Examples decide whether it passes.
 
         A reply may contain several versions. The last version is tried first, and the first one that passes is
         returned. If none passes, the attempt that got furthest is returned.
@@ -191,9 +191,8 @@ class Request:
     async def repaired(self, attempt: Attempt, *, as_printed: bool = False) -> Attempt:
         """Fix superficial errors by rules and evaluate the result. Return the attempt that got further.
 
-        Other versions in the same reply that failed are also repaired. The last version is tried first, and the first
-        one that passes is returned. If `as_printed`, the rules of the AdaCoder paper are used instead of AdaCoder's
-        own.
+        Other versions in the same reply that failed are also repaired, the last version first. The first result that
+        passes is returned. If `as_printed`, the rules of the AdaCoder paper are used instead of AdaCoder's own.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.

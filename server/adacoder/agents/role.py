@@ -1,7 +1,7 @@
 """A model-based Agent as data: its name, its prompt, and the function that reads its reply.
 
 A new Agent needs only a Role, and its prompt in `prompts/*.md`. The Conversation asks the model, and the Journal
-records the reply. Progress messages and stories name the Agent in the Role's own words.
+records the reply. Progress messages use the Role's own words.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ number of characters of each quotation, and returns the text.
 """
 
 FENCE = "\n```\n"
-"""The end of a code block. A reply should have only one block, so its end is a stop sequence. It stops a reply too
-early if the fence opens a block after prose, or if more blocks follow. In these cases, the reply is requested again
-without it.
-"""
+"""The end of a code block. This is a stop sequence, because a reply should have only one block. If it opens a block
+after prose, or if more blocks follow, the reply stops too early, and is requested again without stop sequences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Limits:
     most: int | None = None
     """Maximum number of tokens; None: only the part of the window limits the reply."""
     before: int | None = None
-    """Maximum number of characters before the function, beyond the module, which a model may repeat; None: no limit."""
+    """Maximum characters before the function, in addition to the module, which a model may repeat; None: no limit."""
     stop: tuple[str, ...] = ()
     """Stop sequences. A sequence that the prompt contains is not used, because the model may have to write it. Every
     prompt contains fences, so for `FENCE` only the function and its examples are searched. Servers accept at most four
@@ -64,7 +62,7 @@ def _never(target: Target) -> Enough:
 class Role(Generic[T]):
     """A model-based Agent and one of its actions.
 
-    Its functions must be defined at module level, because prompts may be packed in another process.
+    Its functions must be defined at module level, because another process may pack prompts and read replies.
     """
 
     agent: str
@@ -77,8 +75,7 @@ class Role(Generic[T]):
     """The prompt file with the chat's last paragraph. `$name` stands for the target's name, and each call fills in its
     fields."""
     read: Callable[[Reply, Target], T | None]
-    """Reads a reply; None if it cannot be read. It must be a module-level function, because it may run in another
-    process."""
+    """Reads a reply; None if the reply cannot be read."""
     limits: Limits
     system: str = ""
     """The prompt file with the Role's part of the system text; empty if it has none. Roles may share a file."""
