@@ -53,7 +53,7 @@ def strategy_named(name: str) -> Strategy:
 def most_rounds(mode: Mode, settings: Settings) -> int:
     """Return the maximum number of rounds of a request, with all models of its ladder.
 
-    It is 1 for an unknown strategy, and for modes other than generate, fix and another.
+    The number is 1 for an unknown strategy, and for modes other than generate, fix and another.
     """
     strategy = STRATEGIES.get(settings.strategy)
     if strategy is None or mode not in (Mode.GENERATE, Mode.FIX, Mode.ANOTHER):
@@ -63,9 +63,7 @@ def most_rounds(mode: Mode, settings: Settings) -> int:
 
 
 COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "selection")
-"""The columns of the table of strategies. `calls` has the number of model calls in the best and the worst case, with
-the paper's t.
-"""
+"""The columns of the table of strategies. `calls` are model calls in the best and worst case, with the paper's t."""
 
 
 def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:

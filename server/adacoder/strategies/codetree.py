@@ -100,7 +100,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class CodeTree:
-    """The tree search, in `:bfs` and `:dfs` without a critic (section 4.3). Table 4 ablates the critic's tasks."""
+    """The tree search. `:bfs` and `:dfs` have no critic (section 4.3). Table 4 removes single tasks of the critic."""
 
     programs: int = 20
     """The budget: the number of programs that run (section 4.1)."""
@@ -157,7 +157,7 @@ class CodeTree:
     async def _judged(self, request: Request, node: _Node, attempt: Attempt) -> tuple[bool, float | None, str]:
         """Decide whether a program is accepted. Return the decision, the critic's mark, and the reason.
 
-        A program that passes its examples has the best mark. If the critic gave no mark, it is None.
+        A program that passes its examples has the best mark. The mark is None if the critic gave none.
         """
         if attempt.verdict.passed:
             accepts, reason = True, ""

@@ -1,8 +1,8 @@
 """LPW: Planning-Driven Programming (Lei et al., 2025).
 
-LPW verifies a plan first. Then it writes code and compares the code's run with the plan. If no plan can be verified,
-the released code writes nothing, and this module follows the last plan. No model has to add prints, because the trace
-is recorded at run time.
+LPW verifies a plan first. Then it writes code, and compares a run of the code with the plan. If no plan can be
+verified, the released code writes nothing, but this module follows the last plan. No model has to add prints, because
+the trace is recorded at run time.
 """
 
 from __future__ import annotations

@@ -133,12 +133,9 @@ class Semag:
     debugs: int = 4
     """M_debug: number of debugging steps in a pass (section 4.3)."""
     verifications: int = 1
-    """M_plan: number of verifications. The paper does not state a number. One is enough, because a small model seldom
-    improves a plan twice.
-    """
+    """M_plan: number of verifications. The paper does not state it. A small model seldom improves a plan twice."""
     debaters: int = 3
-    """N_debater: number of debaters. The paper does not state a number. Three is the smallest number with a
-    majority."""
+    """N_debater: number of debaters. The paper does not state it. Three is the smallest number with a majority."""
     temper: float = 1.0
     """τ_w of the debaters' weights. The paper does not state a value. With 1, a debater that gained all examples has e
     times the weight of a debater that gained none.
@@ -166,7 +163,7 @@ class Semag:
         return self.delta * math.exp(-self.decay * (step / self.debugs) * complexity)
 
     async def run(self, request: Request) -> None:
-        """Climb the levels."""
+        """Run the levels in order, while examples fail."""
         await _Climb(self, request, request.rounds(), Discussion(self.debaters, self.temper)).run()
 
 

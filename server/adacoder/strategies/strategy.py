@@ -20,7 +20,6 @@ class Strategy:
     summary: str
     """One-line description for users."""
     paper: str
-    """The publication."""
     roles: tuple[Role[Any], ...]
     """All Roles of the workflow. Their `system` parts form the system text of its prompts."""
     budget: Callable[[int], Budget]
