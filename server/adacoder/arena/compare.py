@@ -47,7 +47,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def first_samples(rows: Iterable[Row]) -> Mapping[Task, Row]:
-    """Map each task to its first sample that counts. Only one is used, because samples of a task are not independent."""
+    """Map each task to its first sample that counts. Only one is used, because a task's samples are not independent."""
     found: dict[Task, Row] = {}
     for row in rows:
         task = task_of(row)
@@ -85,7 +85,7 @@ def paired(one: Mapping[Task, Row], other: Mapping[Task, Row]) -> Pairs:
 
 
 def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
-    """For each set of columns, count the tasks that only these columns solve. Tasks that a column lacks do not count."""
+    """For each set of columns, count the tasks that only this set solves, among the tasks that all columns have."""
     solved = {name: first_samples(rows) for name, rows in columns.items()}
     common = set.intersection(*(set(each) for each in solved.values())) if solved else set()
     return Counter(frozenset(name for name, each in solved.items() if each[task].right) for task in common)

@@ -1,8 +1,9 @@
 """Run hidden tests on candidates, in the sandbox.
 
-The judge never reveals the text of a test. Agents, strategies and journals cannot use the judge, because they belong to
-lower floors, and a candidate is judged after its request has ended. The expected results of calls and examples stay in
-this process. Tests in Python run in the candidate's own process, after the candidate was imported.
+The arena learns only whether and how a candidate failed, never the text of a test. Agents, strategies and journals
+cannot use the judge, because they belong to lower floors, and a candidate is judged after its request has ended. The
+expected results of calls and examples stay in this process. Tests in Python run in the candidate's own process, after
+the candidate was imported.
 """
 
 from __future__ import annotations
