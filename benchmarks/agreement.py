@@ -2,13 +2,13 @@
 
     agreement.py --replies FILE --data FOLDER [--pairs N | --triples N] [--benchmark NAME]
 
-FILE and FOLDER are as for `rescue.py`. For each task, up to N pairs of programs are drawn, with a fixed seed. The two
-are of different models, have different texts, and pass the examples that the task shows. `behaviour.compare` then runs
-both on the same inputs. The hidden tests say if the first program is right.
+FILE and FOLDER are as for `rescue.py`. For each task, up to N pairs of programs are drawn, with a fixed seed. The
+programs of a pair are of different models, have different texts, and pass the examples that the task shows.
+`behaviour.compare` runs both on the same inputs. The hidden tests decide if the first program is right.
 
 * `right`: share of first programs that are right.
-* `right_if_agreed`: the same, if both agree on all inputs.
-* `wrong_flagged`, `right_flagged`: share of wrong and of right programs for which two values differ.
+* `right_if_agreed`: the same, among pairs that agree on all inputs.
+* `wrong_flagged`, `right_flagged`: share of the wrong and of the right first programs whose pair differs.
 
 A difference counts only if both programs return a value. Pairs without inputs count as `not_compared`. Each task weighs
 the same.
@@ -17,8 +17,8 @@ With `--triples N`, up to N triples of such programs are drawn for each task ins
 
 * `wrong`: share of first programs that are wrong.
 * `wrong_by_majority`: the same for the program that agrees with most of the other two, or the first in a tie.
-* `wrong_after_answers`: the same for the first program, or the second if the canonical solution's answers to at most
-  two questions prefer it.
+* `wrong_after_answers`: the same after at most two questions, which the canonical solution answers. The answers select
+  the first or the second program.
 * `questions`: mean number of these questions.
 
 The last line is one JSON object. `interval` is Wilson's for 95 %, computed from the number of tasks.
@@ -82,7 +82,7 @@ class Chosen:
 
 
 class Agreement:
-    """Compares pairs of recorded programs."""
+    """Compares recorded programs in pairs or triples."""
 
     def __init__(self, folder: Path) -> None:
         self._settings = Settings(timeout=SECONDS, isolation=Level.LSM)

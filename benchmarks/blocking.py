@@ -3,9 +3,9 @@
 The setup is a real language server over stdio, a stand-in Ollama over real HTTP, and a generated module of many
 imports, functions and classes. Each case measures two times, from its request to its answer:
 
-* `stall`: a task in the server's event loop is due every millisecond. This is how late it is.
-* `wait`: a cheap message (a command that only reads state, or a request for code actions) is sent every few
-  milliseconds. This is the time until its answer.
+* `stall`: the delay of a task in the server's event loop that is due every millisecond;
+* `wait`: the time to answer a cheap message (a command that only reads state, or a request for code actions). One is
+  sent every few milliseconds.
 
 The cases are:
 
@@ -54,7 +54,7 @@ PAUSE = 0.005
 TYPING = 0.05
 """Seconds between two changes of the text."""
 TYPED = 12
-"""Number of changes. Afterwards the text stays the same, so that an edit can be made in it."""
+"""Number of changes. Afterwards the text stays the same, so that the result can be inserted."""
 FOLDER, NAME = "parcels", "tracked.py"
 
 HEAD = '''"""Orders, parcels and their way: as large as modules become that many people work on."""
@@ -214,7 +214,7 @@ def module(body: str = "") -> str:
 
 
 def serve(told: str) -> None:
-    """Run the language server. Whenever its event loop is late, this is recorded in the file `told`."""
+    """Run the language server, and record each delay of its event loop in the file `told`."""
     from adacoder.__main__ import main
 
     run = asyncio.run

@@ -5,8 +5,8 @@
 There are three cases: a whole package, a part of a large package, and one file with one docstring. The output is one
 JSON line for each. Both programs run as commands, with this Python, in turns. Then each docstring's verdict is compared
 with the verdict of `doctest`'s runner in a separate process. Each difference is listed with its reason.
-`check_to_pytest_limit` is the ratio that a program would reach that only forks a process for each docstring, without
-isolation or observation. The packages come from PyPI, in the versions of `PACKAGES`.
+`check_to_pytest_limit` is the same ratio for a program that only forks a process for each docstring, without isolation
+or observation. The packages come from PyPI, in the versions of `PACKAGES`.
 """
 
 from __future__ import annotations

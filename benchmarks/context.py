@@ -1,9 +1,9 @@
 """Measure the time to gather a model's context in small and large modules.
 
-The modules are from the standard library. Its folder serves as the project in which their imports are followed. The
-output is one JSON line. For each module it has the number of lines, the number of context pieces and their characters,
-and the milliseconds of the first call in a new process (`cold`, with the import of jedi) and of later calls (`warm`).
-`warm_by_parsing` is the ratio of a later call to `ast.parse` of the module's text in the same run.
+The modules are from the standard library, and its folder serves as the project. The output is one JSON line. For each
+module it has the number of lines, the number of context pieces and their characters, and the milliseconds of the first
+call in a new process (`cold`, with the import of jedi) and of later calls (`warm`). `warm_by_parsing` is the ratio of a
+later call to `ast.parse` of the module's text in the same run.
 """
 
 from __future__ import annotations

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 TEMPLATE = Path(adacoder.sandbox.__file__).with_name("child") / "template.py"
 TWIN = Path(__file__).with_name("fork_twin.py")
 SECONDS = 10.0
-"""Timeout of the other evaluations, in seconds. They end long before it."""
+"""Timeout in seconds of evaluations that end by themselves, long before it."""
 TIMEOUT = 0.2
 """Timeout of an endless loop, in seconds."""
 REPLY_SECONDS = 1.0
-"""Seconds between two evaluations, at least. A model's reply takes longer. A template imports during this time."""
+"""Minimum seconds between two evaluations. A template imports during this time. A model's reply takes even longer."""
 
 WORDS = '''"""Words and how often they occur."""
 
@@ -85,7 +85,7 @@ class Flow:
     def ran(self, source, code, **observed): return True
 """,
 }
-"""Files that replace the observing parts of a worker. They claim that every example ran its target."""
+"""Files that replace the observing parts of a worker. They report that every example ran its target."""
 
 ENDLESS = '''def spin():
     """Never returns.
@@ -155,12 +155,12 @@ async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> Async
 async def requests(rounds: int) -> Report:
     """Measure a warm evaluation of three examples, against a bare fork and a fresh `python -m doctest`.
 
-    The cases are `hit`, in which a child was forked ahead and is ready, and `miss`, in which no child was forked ahead.
-    `unobserved` is the same without the observer.
+    In a `hit`, a child was forked ahead and is ready. In a `miss`, no child was forked ahead. `unobserved` is the same
+    without the observer.
 
     A bare fork takes 64 page faults and does no work. A child imports a module and runs three examples, each on
-    request. It takes 570 to 680 page faults, mostly copies on write. So a hit cannot be as fast as one fork, nor a miss
-    as fast as two. The targets are 2.0 and 4.0 times a fork.
+    request. It takes 570 to 680 page faults, mostly copies on write. So a hit cannot be as fast as one fork, and a miss
+    cannot be as fast as two. The targets are 2.0 and 4.0 times a fork.
     """
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
@@ -299,8 +299,7 @@ async def timeout(rounds: int) -> Report:
 async def imports(rounds: int) -> Report:
     """Measure how much longer the second evaluation of a new host takes if the module imports numpy or pandas.
 
-    The second evaluation follows the first after `REPLY_SECONDS`. In the case `hit`, a child is ready, and in the case
-    `miss`, no child was forked ahead.
+    The second evaluation follows the first after `REPLY_SECONDS`. The kinds `hit` and `miss` are as in `requests`.
     """
     plain = "plain"
     headers = {plain: "", "numpy": "import numpy as np\n", "pandas": "import pandas as pd\n"}

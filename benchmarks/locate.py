@@ -97,7 +97,7 @@ def timed(work: Callable[[Text], T], text: Text) -> tuple[float, T]:
 
 
 def measure(calls: int, seed: int) -> dict[str, JSON]:
-    """Return the output line. It is about `calls` calls of each method at each place of a file."""
+    """Call each method `calls` times at each place of a file, and return the output line."""
     chance = random.Random(seed)
     files = sources(MODULES, LINES)
     samples: dict[str, dict[str, list[float]]] = {place: {} for place in PLACES}

@@ -1,4 +1,4 @@
-"""Measure how many planted faults a comparison of behaviour finds, as `adacoder compare` makes it.
+"""Measure how many planted faults are found by the comparison that `adacoder compare` makes.
 
     planted.py [--only NAME]
 

@@ -1,6 +1,6 @@
 """Read recorded replies of models to the tasks of HumanEval and MBPP, and the programs in them.
 
-The labels of the replies come from hidden tests. No task shows any of these tests.
+Each reply has a label, which is its result in hidden tests. No task shows any of these tests.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ COLUMNS = {"direct": "extraction", "adacoder": "rules", "resample": "loop"}
 
 
 class NoMore(OnlyThought):
-    """The model has given all of its replies."""
+    """The model has no recorded reply left. As an OnlyThought, this counts as the model's failure."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ in turns. The output is one JSON line:
 * `server`: a request to a warm language server (`adacoder/run`, not applied), from sending it to its answer;
 * `cli`: a whole `adacoder generate --json` process.
 
-The ratio of each is its median, divided by the sum of the medians of `python -m doctest FILE` and `python -c pass`.
+Each ratio is the median of the case, divided by the sum of the medians of `python -m doctest FILE` and
+`python -c pass`.
 """
 
 from __future__ import annotations

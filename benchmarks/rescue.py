@@ -8,12 +8,11 @@ tests only decide if a program passes. No rule sees them.
 
 * First every reply runs unmodified. Its plain program is the first fenced block, or the whole reply if there is none.
   The tests are appended. If the result contradicts the reply's label, the reply is dropped.
-* Our rules (`ours`): the reply goes through `apply` in the task's module, as in the arena. `apply` knows only the
-  docstring and static errors, but also the function's name and parameters, as for any user. A plain program may ignore
-  these.
+* Our rules (`ours`): the reply goes through `apply` in the task's module, as in the arena. `apply` knows the docstring,
+  static errors, and the function's name and parameters. A plain program may have another name or other parameters.
 * The paper's rules (`paper`): Algorithm 3 changes each plain program that failed with a superficial error, and changes
-  it once more after another superficial error. In the paper's system, the hidden tests decide when to stop, so its
-  rules know the error. So they never change a passing program, and `paper_broken` is always 0.
+  it once more after another superficial error. As in the paper's system, the error comes from the hidden tests. So a
+  passing program is never changed, and `paper_broken` is always 0.
 * Two parts of our result: in `extraction`, the reply is extracted and put in its place, without any rule. In
   `paper_in_our_loop`, the paper's rules run in our loop (strategy `adacoder:paper-rules`), with our table of names.
 

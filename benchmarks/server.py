@@ -1,10 +1,10 @@
 """Compare the language server with others: start-up, keystrokes and memory.
 
-Each round starts AdaCoder, jedi-language-server and ruff's server in a new order. The client is the same, over stdio,
-and the project has an empty pyproject.toml. All servers open the same module of 5,000 lines. It is this Python's
-decimal arithmetic without some methods, because generated code of many similar small functions would demand little of a
-server. Two functions are added at its end. The cursor is at a call in the body of the second one. There the client
-types, and requests code actions.
+Each round starts AdaCoder, jedi-language-server and ruff's server in a new order. All servers have the same client over
+stdio, the same project with an empty pyproject.toml, and the same open module of 5,000 lines. The module is this
+Python's decimal arithmetic without some methods, because generated code of many similar small functions would demand
+little of a server. Two functions are added at the module's end. The cursor is at a call in the body of the second
+function. There the client types, and requests code actions.
 
 The output is one JSON line for each figure. A figure is the ratio of AdaCoder's median to that of another server:
 
@@ -14,7 +14,7 @@ The output is one JSON line for each figure. A figure is the ratio of AdaCoder's
   ruff's. `keystroke_p95` is the ratio of the 95th percentiles;
 * `keystroke_generating` and `keystroke_generating_p95`: the same while AdaCoder generates a function;
 * `memory`: the resident memory of the server and its children after the first code actions, over
-  jedi-language-server's. Earlier, no server has done any work, and jedi has read no file.
+  jedi-language-server's. Before these actions, no server has done any work, and jedi has read no file.
 
 In AdaCoder, the function with the cursor has a failed example, so each key removes or restores a diagnostic. The client
 also requests code lenses, as an editor does that shows them.

@@ -2,16 +2,16 @@
 
     strategies.py [--only NAME …] [--tasks N] [--chance P …] [--seeds N]
 
-When the model has to write a function, it writes the right function with probability P, and else a recorded reply to
-that task that fails the hidden tests. In all other roles it writes something of the right form. So the figures do not
-describe real models. They show that feedback loops, budgets and selection work, that the best candidate is returned,
-and how much each strategy costs. For each task, every strategy gets the same random numbers. There are several seeds of
-random numbers. Tasks and replies come from the folder that ADACODER_DATA names.
+When the model has to write a function, it writes the right function with probability P. Otherwise, it writes a recorded
+reply to the same task that fails the hidden tests. In all other roles it writes something of the right form. So the
+figures do not describe real models. They show that feedback loops, budgets and selection work, that the best candidate
+is returned, and how much each strategy costs. Every strategy gets the same random numbers for a task and a seed. Tasks
+and replies come from the folder that ADACODER_DATA names.
 
 The output is one JSON line for each strategy and P:
 
-* `verified` and `right`: shares of the requests, with Wilson's intervals for the number of tasks. Hidden tests decide
-  if a result is right, and are used for nothing more;
+* `verified` and `right`: shares of the requests, with Wilson's intervals for the number of tasks. Hidden tests are used
+  only to decide if a result is right;
 * `calls`, `programs` and `rounds`: means over the requests;
 * `most_calls`: the maximum for a request, including retries;
 * `worse`: the number of requests that returned less than the best candidate that they evaluated. It must be 0.
@@ -134,7 +134,7 @@ models: dict[str, Actor] = {}
 
 
 async def opened(model_id: str | None, *_: object) -> Actor:
-    """Return the model of a task."""
+    """Return the model of a running request."""
     return models[str(model_id)]
 
 

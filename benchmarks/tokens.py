@@ -1,10 +1,10 @@
 """Measure the cost of a request in tokens: savings by early stops, reusable prompt prefixes, and the loop's own cost.
 
 A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval. Each task gets two replies that fail in the
-loop, and then one that passes. Raw chat replies come first, but most tasks have too few. The other replies are code
+loop, and then one that passes. Raw chat replies are preferred, but most tasks have too few. The other replies are code
 that was already extracted, so an early stop cannot shorten them. Replies to a prompt for several blocks of code are
 left out, because a server would end them at the first block, and AdaCoder would ask again. The plans are numbered steps
-from other real replies to the same task. These replies answered another question.
+from real replies to another prompt for the same task.
 
 Everything goes through the service, with real evaluations. The stand-in writes without pauses. So before a connection
 closes, it sends a few more tokens than a model would write. Replies and tasks come from the folder that ADACODER_DATA
@@ -14,9 +14,9 @@ names. Hidden tests are used only to choose replies. The output is one JSON line
   replies. The counts are also given by role. A reply that ended too early is requested again, and both replies count. A
   token is four characters. `verified` is the number of verified tasks with early stops, as a share of that without. It
   must be 1.
-* `prefix`: for every request except a task's first, the share of its tokens in the prefix that it has in common with
-  the previous request. The model's own text in between does not count, although most servers cache it. Tokens are
-  estimated as everywhere in AdaCoder.
+* `prefix`: for every request except a task's first, the share of the request's tokens in the prefix that the previous
+  request also has. The model's own text in between does not count, although most servers cache it. Tokens are estimated
+  as everywhere in AdaCoder.
 * `loop`: calls, tokens and verified tasks of `adacoder` and of `direct`, which gets the first of the same replies. This
   shows the cost of rounds. It does not compare the strategies, because the tasks are chosen so that the first reply
   fails and the third passes. `uncached_prompt_tokens` are the tokens outside the prefix that a request has in common
@@ -167,7 +167,7 @@ class Model:
 
 
 class Desk:
-    """Runs the tasks, with a folder, a service and the stand-in."""
+    """Runs the tasks with a service and the stand-in."""
 
     def __init__(self, folder: Path, model: Model, server: StandIn) -> None:
         self._settings = Settings(models=(MODEL,), host=server.host, max_iterations=FAILING)

@@ -1,4 +1,4 @@
-"""Measure how many replies are lost or delayed if AdaCoder closes streams early, and this sometimes wedges the server.
+"""Measure how many replies are lost or delayed if closed streams sometimes wedge the model server.
 
 The server is a stand-in Ollama over real HTTP. About one in fifty closed streams, at random, holds the model's only
 slot until the model is unloaded. Replies are requested one after the other, and AdaCoder ends each of them after a
