@@ -41,8 +41,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from integration.lsp.client import Client  # It is found by the path above.
-from support.standins.ollama import StandIn  # It is found in the same way.
+from integration.lsp.client import Client  # in the folder that is added to the path above
+from support.standins.ollama import StandIn
 
 LINES = 5000
 TARGET_MS = 20

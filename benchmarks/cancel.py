@@ -30,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from integration.lsp.client import Client, ResponseError  # It is found by the path above.
+from integration.lsp.client import Client, ResponseError  # in the folder that is added to the path above
 from integration.lsp.texts import STUB, UNENDING, told_of
-from support.commandline import HEEDING  # It is found in the same way.
+from support.commandline import HEEDING
 from support.standins.ollama import Model, Script, StandIn
 
 CODER, OTHER = "qwen2.5-coder:7b", "other:7b"

@@ -24,8 +24,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from integration.lsp.client import Client  # It is found by the path above.
-from support.standins.ollama import StandIn  # It is found in the same way.
+from integration.lsp.client import Client  # in the folder that is added to the path above
+from support.standins.ollama import StandIn
 
 MODULE = '''"""Words and how often they occur."""
 

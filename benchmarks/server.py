@@ -52,8 +52,8 @@ import psutil
 from measuring import Figure
 
 import adacoder
-from integration.lsp.client import FULL, SERVER, Client, ResponseError  # It is found by the path above.
-from support.standins.ollama import Script, StandIn  # It is found in the same way.
+from integration.lsp.client import FULL, SERVER, Client, ResponseError  # in the folder that is added to the path above
+from support.standins.ollama import Script, StandIn
 
 Place: TypeAlias = dict[str, int]
 """A position in a text, as the protocol has it."""

@@ -59,8 +59,8 @@ from adacoder.service import Service, from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
 from adacoder.task import Task as ServiceTask
-from support.standins.ollama import StandIn  # It is found by the path above.
-from support.standins.server import Body, Script, Stream  # It is found in the same way.
+from support.standins.ollama import StandIn  # in the folder that is added to the path above
+from support.standins.server import Body, Script, Stream
 
 if TYPE_CHECKING:
     from adacoder.domain import JSON
@@ -285,7 +285,6 @@ async def measure(folder: Path, data: Path, count: int) -> dict[str, JSON]:
 
 
 async def _chosen(desk: Desk, data: Path, count: int) -> list[Task]:
-    """Return the first tasks with enough replies."""
     replies: dict[str, list[Row]] = {}
     for row in _read(data / "model_replies.jsonl.gz"):
         replies.setdefault(row["task_id"], []).append(row)
@@ -323,7 +322,6 @@ def _verified(runs: Sequence[Run]) -> int:
 
 
 def _by_role(runs: Sequence[Run]) -> Counter[str]:
-    """Return the number of tokens that were sent to each role."""
     counts: Counter[str] = Counter()
     for run in runs:
         agents = [step.agent for step in run.outcome.steps if isinstance(step.details, Asked)]

@@ -112,7 +112,6 @@ class Conversation:
                 return found  # type: ignore[return-value]  # only a Role with a default reads None
 
     async def _was_stopped_short(self, role: Role[T], call: RoleCall, reply: Reply) -> bool:
-        """Return whether a stop sequence ended a reply before it was complete."""
         if role.was_stopped_short is None or self._never_stops or not call.stop or reply.ended is not Ended.STOP:
             return False
         return await aside(role.was_stopped_short, reply.text, self._target)

@@ -46,7 +46,6 @@ class DebugSpecialist:
 
 
 def _in_order(candidate: Candidate, target: Target, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
-    """Apply the rules of `repairs.py` to the candidate."""
 
     @cache  # the judgement of each rule needs the names, and so does the rule for imports
     def undefined(changed: Candidate) -> tuple[str, ...]:

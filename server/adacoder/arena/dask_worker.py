@@ -62,7 +62,6 @@ class _Open:
 
     bench: Bench
     folder: Path
-    """A temporary folder."""
     under_way: set[asyncio.Task[Row]] = field(default_factory=set)
     ending: asyncio.TimerHandle | None = None
 

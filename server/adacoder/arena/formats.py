@@ -90,8 +90,6 @@ class _Raw:
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """A format of tasks."""
-
     dataset: str
     members: frozenset[str]
     """Members that objects of this format have."""

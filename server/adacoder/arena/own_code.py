@@ -47,8 +47,6 @@ _QUOTES = re.compile(r"[A-Za-z]*(\"\"\"|'''|\"|')")
 
 @dataclass(frozen=True, slots=True)
 class _PassingFunction:
-    """A function whose examples pass."""
-
     target: Target
     proving: tuple[Example, ...]
     """Examples that were seen to run the function."""
@@ -154,7 +152,6 @@ def _holds(path: Path, sources: set[str]) -> bool:
 
 
 async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Settings) -> list[_PassingFunction]:
-    """Return those functions of a file whose examples all pass."""
     if not may_have_examples(file.text):
         return []
     try:

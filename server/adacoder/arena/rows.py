@@ -309,7 +309,7 @@ def _decompressed(file: IO[bytes]) -> IO[bytes]:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file. A line that is too long is cut to `_LONGEST_LINE` and one byte, so it is noticed."""
+    """Yield the lines of a file. A line that is too long is cut one byte above `_LONGEST_LINE`, so callers notice."""
     while line := file.readline(_LONGEST_LINE + 1):
         yield line
         while len(line) > _LONGEST_LINE and not line.endswith(b"\n"):

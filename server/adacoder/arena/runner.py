@@ -148,7 +148,6 @@ class Runner:
         return progress
 
     def _servers(self) -> dict[str, list[str]]:
-        """Return the models by server."""
         found: dict[str, list[str]] = {}
         for model in self.plan.models:
             found.setdefault(self.carrier.server_of(model), []).append(model)

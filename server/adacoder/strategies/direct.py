@@ -81,7 +81,6 @@ BY_PLAN = coder("programming_assistant", "writing the function by the plan", "wr
 
 
 async def _by_plan(request: Request) -> None:
-    """Plan, write by the plan, and evaluate."""
     await request.try_start()
     for _ in request.rounds():
         plan = await request.ask(FIRST_PLANNER)
