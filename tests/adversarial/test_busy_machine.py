@@ -40,6 +40,7 @@ thread.start()
 thread.join()
 return 'wanted'
 """
+AFTER_A_THREAD = IN_A_THREAD.replace("return", "time.sleep({seconds} / 3)\nreturn")
 CROWDED = """
 import hashlib, threading
 block = bytes(8 << 20)
@@ -52,6 +53,7 @@ for _ in range(100):
 time.sleep(20)
 return 'wanted'
 """
+BODIES = {"computes": COMPUTE, "computes in a thread": IN_A_THREAD, "after a thread": AFTER_A_THREAD}
 SLOW = {
     "sleeps": "time.sleep(20)\nreturn 'wanted'",
     "waits for a thread": "import threading\nthreading.Thread(target=time.sleep, args=(20,)).run()\nreturn 'wanted'",
@@ -75,7 +77,7 @@ def busy() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("busy")
-@pytest.mark.parametrize("body", [COMPUTE, IN_A_THREAD], ids=["computes", "computes in a thread"])
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 async def test_time_spent_waiting_for_a_processor_does_not_count(body: str, level: Level, tmp_path: Path) -> None:
     async with neighbours(tmp_path, level) as beside:
         verdict = await beside.evaluate(body.format(seconds=0.3), SECONDS)

@@ -8,14 +8,24 @@ from __future__ import annotations
 import ast
 import asyncio
 import shutil
+import stat
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from adacoder.domain import Level
+from adacoder.sandbox.environment.interpreter import describe
 from adacoder.sandbox.environment.real_paths import real
+from adacoder.sandbox.environment.visible_paths import VisiblePaths
+from adacoder.sandbox.isolation.bubblewrap import Bubblewrap
+from adacoder.sandbox.probe import PROBER
+from adacoder.sandbox.process import Recipe, TemplateProcess
+from adacoder.sandbox.unavailable import SandboxError
 from support.evaluating import Workspace, processes_in, until_called, workspace
+from support.levels import needs_full
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -184,6 +194,30 @@ async def test_what_comes_to_light_while_code_runs_is_not_believed(ws: Workspace
     assert await waited_for("sub/.netrc") == "denied"
     if level is Level.FULL:
         assert await waited_for("sub/later.txt") == "new"
+
+
+@needs_full
+@pytest.mark.parametrize("is_replaced", [True, False])
+async def test_a_start_that_a_saved_file_disturbs_is_repeated(tmp_path: Path, is_replaced: bool) -> None:
+    proven = (await PROBER.probe()).mechanism
+    assert isinstance(proven, Bubblewrap)
+    folder = real(tmp_path)
+    hidden, saved, fails_once = folder / ".env", folder / "saved", folder / "fails-once"
+    for file in hidden, saved, fails_once:
+        file.touch()
+    save = f"mv {saved} {hidden};" if is_replaced else ""
+    fail = f"if rm {fails_once}; then {save} echo cannot mount; exit 1; fi >&2 2>/dev/null"
+    program = folder / "bwrap"
+    program.write_text(f'#!/bin/sh\n{fail}\nexec {proven.program} "$@"\n', encoding="utf-8")
+    program.chmod(stat.S_IRWXU)
+    shown = VisiblePaths(describe(Path(sys.executable)), (folder,), (hidden,))
+    booting = TemplateProcess.boot(Recipe(replace(proven, program=str(program)), shown, folder, folder), 1)
+    if is_replaced:
+        await (await booting).end()
+    else:
+        with pytest.raises(SandboxError, match="does not start"):
+            await booting
+    assert not fails_once.exists()
 
 
 async def test_no_process_inside_tells_the_names_of_what_is_hidden(ws: Workspace, level: Level) -> None:

@@ -12,8 +12,6 @@ from adacoder.sandbox.isolation import LIMITS
 _SHARED = re.compile(rb"^\S+ ...s (?:\S+ +){2}\d+\b(?! +/(?:usr|lib)/)", re.MULTILINE)
 """Matches a shared mapping, but not of a system file: the C library maps one, and confined code cannot write it."""
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
-_MOST_WAITING = 2
-"""The waits of this many threads count. Often one thread waits for another, and both have waited for a processor."""
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 
 
@@ -41,18 +39,14 @@ def threads(pid: int) -> int:
         return 0
 
 
-def waited(pid: int) -> float:
-    """Return the seconds that a process waited for a processor; 0 if unknown.
-
-    Only the two threads that waited longest count. If all threads counted, code could wait for itself: 100 threads that
-    share a processor for a second wait 99 seconds.
-    """
-    nanoseconds = []
+def waits(pid: int) -> dict[str, float]:
+    """Return how many seconds each thread of a process has waited for a processor, by the thread's number."""
+    seconds = {}
     with suppress(OSError):  # the process has ended, or this kernel does not count waits
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):  # the thread has ended
-                nanoseconds.append(int((thread / "schedstat").read_bytes().split()[1]))
-    return sum(sorted(nanoseconds)[-_MOST_WAITING:]) / 1e9
+                seconds[thread.name] = int((thread / "schedstat").read_bytes().split()[1]) / 1e9
+    return seconds
 
 
 def computed(pid: int) -> float:

@@ -57,8 +57,8 @@ _MOST_TIMES = 20
 """An evaluation that has to wait for a processor may take this multiple of its timeout."""
 _UNFINISHED = 1.25
 """Factor for the measured wait for a processor. The kernel counts a wait only when it ends."""
-_EXPIRING_SECONDS = 0.1
-"""Seconds between two checks of an evaluation whose timeout has passed."""
+_COUNTED_SECONDS = 0.1
+"""Seconds between two looks at the time that an evaluation has used and waited."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
 """At least `_LOOKED_SECONDS` between two searches for private files. They take at most 1 / `_SHARE` of the time."""
@@ -411,17 +411,17 @@ async def _timeout(evaluation: Evaluation, seconds: float, most_times: int = _MO
     began = loop.time()
     timer: asyncio.TimerHandle
 
-    def expire() -> None:
+    def look() -> None:
         nonlocal timer
         now = loop.time()
         end = began + min(seconds + _UNFINISHED * evaluation.waited(), most_times * seconds)
-        if now < end and evaluation.computed() < seconds:
-            timer = loop.call_at(min(end, now + _EXPIRING_SECONDS), expire)
+        if now < began + seconds or (now < end and evaluation.computed() < seconds):
+            timer = loop.call_at(min(end, now + _COUNTED_SECONDS), look)
         else:
             limit.reschedule(now)
 
     async with asyncio.timeout(None) as limit:
-        timer = loop.call_at(began + seconds, expire)
+        timer = loop.call_later(min(seconds, _COUNTED_SECONDS), look)
         try:
             yield
         finally:

@@ -8,7 +8,9 @@ import signal
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from heapq import nlargest
 from io import FileIO
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,7 +18,7 @@ from adacoder.programs import starting
 from adacoder.sandbox.child.launcher import children
 from adacoder.sandbox.environment.imports_ahead import Ahead
 from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
-from adacoder.sandbox.held import computed, memory, shares_memory, threads, waited
+from adacoder.sandbox.held import computed, memory, shares_memory, threads, waits
 from adacoder.sandbox.isolation import LIMITS, MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.isolation.seccomp import OWN_PID
@@ -36,6 +38,8 @@ Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
 """Timeout for the start of an interpreter. It is generous, because a slow machine is not the candidate's fault."""
+_MOST_STARTS = 3
+"""Maximum number of starts of an interpreter while hidden files are replaced."""
 WARM_SECONDS = 10.0
 """Timeout for one import in a template."""
 FORK_SECONDS = 5.0
@@ -48,6 +52,8 @@ _DYING_SECONDS = 1.0
 """A process that closed its connection must end within this many seconds."""
 _WATCHED_SECONDS = 0.03
 """Seconds between two checks of a template during an import."""
+_MOST_WAITING = 2
+"""The waits of this many threads count. Often one thread waits for another, and both have waited for a processor."""
 _LOOKING_SECONDS = 0.001
 """Seconds between two checks for remaining processes."""
 _COMPLAINT_LENGTH = 200
@@ -100,6 +106,8 @@ class Evaluation:
     _connection: socket.socket
     _handle: int | None
     """The pidfd of the process; None if the system has no pidfds."""
+    _waits: dict[str, float] = field(default_factory=dict)
+    """The longest waits of threads for a processor, in seconds, by the thread's number."""
 
     @property
     def alive(self) -> bool:
@@ -126,8 +134,17 @@ class Evaluation:
         return 0 if self.pid is None else threads(self.pid)
 
     def waited(self) -> float:
-        """Return the seconds that the process spent waiting for a processor; 0 if unknown."""
-        return 0.0 if self.pid is None else waited(self.pid)
+        """Return the seconds that the process has been seen to wait for a processor; 0 if unknown.
+
+        Only the threads that waited longest count. If all threads counted, code could wait for itself: 100 threads that
+        share a processor for a second wait 99 seconds. The wait of a thread that has ended counts as far as an earlier
+        call saw it.
+        """
+        if self.pid is not None:
+            for thread, seconds in waits(self.pid).items():
+                self._waits[thread] = max(seconds, self._waits.get(thread, 0.0))
+            self._waits = dict(nlargest(_MOST_WAITING, self._waits.items(), key=itemgetter(1)))
+        return sum(self._waits.values())
 
     def computed(self) -> float:
         """Return the processor time in seconds that the process used; 0 if unknown."""
@@ -198,35 +215,54 @@ class TemplateProcess:
     async def boot(cls, recipe: Recipe, slots: int) -> TemplateProcess:
         """Start an interpreter, without any imports yet. `slots` is the maximum number of concurrent evaluations.
 
+        If a hidden file is replaced meanwhile, bubblewrap may fail to cover it. The start is then repeated.
+
         Raises:
             SandboxError: the interpreter does not start.
         """
+        for left in reversed(range(_MOST_STARTS)):
+            template, far_end = cls._staged(recipe, slots)
+            try:
+                await template._begin(far_end)  # noqa: SLF001  # an instance of this class
+            except SandboxError:
+                disturbed = not template.holds
+                await template.end()
+                if not (left and disturbed):
+                    raise
+            except BaseException:
+                await template.end()
+                raise
+            else:
+                return template
+        raise AssertionError  # the last start returns or raises
+
+    @classmethod
+    def _staged(cls, recipe: Recipe, slots: int) -> tuple[TemplateProcess, socket.socket]:
         try:
             with ExitStack() as staging, ExitStack() as cleanup:
                 stage = staging.enter_context(recipe.mechanism.stage(recipe.visible, slots))
                 connection, far_end = channel_pair()
                 cleanup.enter_context(connection)
                 cleanup.enter_context(far_end)
-                template = cls(recipe, stage, slots, staging.pop_all(), cleanup.pop_all(), connection)
+                return cls(recipe, stage, slots, staging.pop_all(), cleanup.pop_all(), connection), far_end
         except OSError as error:
             raise SandboxError(f"The sandbox cannot be created: {error}.") from error
+
+    async def _begin(self, far_end: socket.socket) -> None:
+        """Start the interpreter. If this raises an error, the caller must call `end`."""
+        permitted = self.recipe.permitted
         try:
-            await template._start(far_end)
-            if recipe.permitted is not None and not await asyncio.shield(recipe.permitted):
+            await self._start(far_end)
+            if permitted is not None and not await asyncio.shield(permitted):
                 raise ProtocolError("it is not isolated")
             async with asyncio.timeout(BOOT_SECONDS):
-                await template._set_up()
+                await self._set_up()
         except (OSError, HungUpError, ProtocolError) as error:  # TimeoutError is an OSError
             late = f"it took longer than {BOOT_SECONDS:g} s"
-            reason = template._complaint() or (late if isinstance(error, TimeoutError) else str(error))
-            await template.end()
+            reason = self._complaint() or (late if isinstance(error, TimeoutError) else str(error))
             raise SandboxError(
-                f"The interpreter {recipe.visible.interpreter.path} does not start: {reason}."
+                f"The interpreter {self.recipe.visible.interpreter.path} does not start: {reason}."
             ) from error
-        except BaseException:
-            await template.end()
-            raise
-        return template
 
     @property
     def gone(self) -> bool:

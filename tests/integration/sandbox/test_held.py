@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from adacoder.sandbox import held
+from adacoder.sandbox.process import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from adacoder.sandbox.wire import WorkerLine
 
 CROWD = """
 import hashlib, threading
@@ -30,12 +35,16 @@ for _ in range(30):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's counts are those of Linux")
-def test_the_waits_of_two_threads_count() -> None:
-    with _crowd() as pid:
+def test_the_longest_waits_of_two_threads_count_even_when_the_threads_have_ended() -> None:
+    with _crowd() as pid, socket.socket() as connection:
+        line = SimpleNamespace(channel=SimpleNamespace(sender=pid))
+        evaluation = Evaluation(0, cast("WorkerLine", line), connection, None)
         waits = sorted(_waits(pid))
-        assert held.waited(pid) == pytest.approx(sum(waits[-2:]))
-        assert sum(waits) > 2 * held.waited(pid)
-        assert held.computed(pid) > 0
+        assert evaluation.waited() == pytest.approx(sum(waits[-2:]))
+        assert sum(waits) > 2 * evaluation.waited()
+        assert evaluation.computed() > 0
+    assert not held.waits(pid)
+    assert evaluation.waited() == pytest.approx(sum(waits[-2:]))
 
 
 @contextmanager
