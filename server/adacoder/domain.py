@@ -540,6 +540,8 @@ class CrossCheck:
     """One sentence on why the two programs were not compared; None if they were."""
     candidate: Candidate | None = None
     """The second program."""
+    trouble: AdaCoderError | None = None
+    """The error that ended the request for the second program, as in `Outcome.trouble`."""
 
 
 def _refuses(output: str) -> bool:

@@ -139,7 +139,7 @@ class Service(Checks):
                     found, reason = None, "One of the programs refuses every input, so nothing was compared."
             except AdaCoderError as error:
                 reason = str(error)
-        checked = CrossCheck(other.model, found, reason, other.candidate)
+        checked = CrossCheck(other.model, found, reason, other.candidate, other.trouble)
         return replace(outcome, cross_check=checked, steps=task.journal.steps, seconds=task.journal.seconds)
 
     async def suggest(self, task: Task) -> Outcome:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
 
 from adacoder.agents.code_evaluator import Seen
 from adacoder.aside import aside
@@ -34,8 +34,14 @@ CUT = "do not end in either version"
 NOT_RUN = "were not run, because too many others did not end"
 
 
-Observe = Callable[[Sequence[Input]], Awaitable[Sequence[Seen | None]]]
-"""Runs inputs on one version, as `CodeEvaluator.observe` does."""
+class Observe(Protocol):
+    """Runs inputs on one version, as `CodeEvaluator.observe` does."""
+
+    async def __call__(self, inputs: Sequence[Input], *, by_line: bool = False) -> Sequence[Seen | None]:
+        """Return the outputs of each input. With `by_line`, return the lines that it reaches as well."""
+        ...
+
+
 Apart: TypeAlias = tuple[Input, Seen, Seen]
 """An input with the different outputs of the two versions."""
 
@@ -58,7 +64,7 @@ async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 
     if not own:
         raise NoInputs(f"'{target.qualname}' has no examples to make inputs from: write a short one in its docstring.")
     made = [*own, *await aside(varied, target, _MADE - len(own), seed)]
-    chosen, known = _chosen(await here(made), len(own))
+    chosen, known = _chosen(await here(made, by_line=True), len(own))
     inputs, ours = [made[number] for number, _ in chosen], [seen for _, seen in chosen]
     again, theirs = await here(inputs), await there(inputs)
     left_out = Counter[str]()
@@ -112,6 +118,8 @@ async def _steady(apart: list[Apart], here: Observe, there: Observe) -> list[Apa
     steady = [each for each in apart if ENDLESS not in (each[1].outputs[-1], each[2].outputs[-1])]
     endless = {each[0] for each in apart} - {each[0] for each in steady}
     for _ in range(_AGAIN):
+        if not steady:
+            break
         inputs = [each[0] for each in steady]
         ours, theirs = await here(inputs), await there(inputs)
         steady = [

@@ -170,7 +170,7 @@ class Bench:
             settings.record.unlink(missing_ok=True)  # the file is left from a failed try
         task = Task(cell.task.target, settings, cell.task.project)
         outcome = await self.service.run(task)
-        failure_of = _failure_of(outcome)
+        failure_of = _failure_of(outcome.trouble)
         candidate = None if outcome.status is Status.ERROR else outcome.candidate
         judged = None if candidate is None else await self.judge.judge(cell.task, candidate)
         attempts = await self._attempts(cell.task, outcome, judged)
@@ -179,7 +179,9 @@ class Bench:
         second = None
         if settings.cross_check and outcome.status is Status.VERIFIED:
             outcome = await self.service.cross_checked(task, outcome)
-            second = await self._second(cell.task, outcome.cross_check, judged == PASSED)
+            checked = outcome.cross_check
+            _failure_of(None if checked is None else checked.trouble)
+            second = await self._second(cell.task, checked, judged == PASSED)
         name = None if self.journals is None else self._keep_journal(cell, outcome, self.journals)
         row = _row(cell, outcome, judged, attempts, tests, failure_of, name, values_of(self.settings))
         return replace(row, second=second)
@@ -231,18 +233,18 @@ def keep(path: Path, text: str) -> None:
         raise RowsError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def _failure_of(outcome: Outcome) -> str | None:
-    """Return `model` if the request failed and the model is to blame; None if the request did not fail.
+def _failure_of(trouble: AdaCoderError | None) -> str | None:
+    """Return `model` if a request ended with `trouble` and the model is to blame; None if there was no trouble.
 
     Raises:
-        ServerTrouble: the request failed, and the model is not to blame.
+        ServerTrouble: the model is not to blame.
     """
-    if outcome.trouble is None:
+    if trouble is None:
         return None
-    whose = blame(outcome.trouble)
+    whose = blame(trouble)
     if whose is Blame.MODEL:
         return "model"
-    raise ServerTrouble(outcome.trouble, passes=whose is Blame.PASSING)
+    raise ServerTrouble(trouble, passes=whose is Blame.PASSING)
 
 
 def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
@@ -316,7 +318,7 @@ def _row(
 ) -> Row:
     dataset, checksum, task, model, strategy, sample, settings, seed = cell.key
     times = [step.time for step in outcome.steps if step.time is not None]
-    levels = [int(name.removeprefix(_LEVEL)) for step in outcome.steps for name in step.branch[:1] if _is_level(name)]
+    levels = [int(name.removeprefix(_LEVEL)) for step in outcome.steps for name in step.branch if _is_level(name)]
     return Row(
         task=task,
         dataset=dataset,

@@ -251,17 +251,17 @@ def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
     return Estimate(value, len(rows), *wilson(value * tasks, tasks))
 
 
-def mean(of: Callable[[Row], float], form: FigureFormat = FigureFormat.NUMBER) -> Measure:
-    """Return the measure that computes the mean over the cells that count."""
+def mean(of: Callable[[Row], float | None], form: FigureFormat = FigureFormat.NUMBER) -> Measure:
+    """Return the measure that computes the mean over the cells that count. Cells without a value are left out."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
-        values = [of(row) for row in rows if counts(row)]
+        values = [value for row in rows if counts(row) and (value := of(row)) is not None]
         return Estimate(fmean(values), len(values)) if values else None
 
     return Measure(measure, form)
 
 
-questions = mean(lambda row: row.second.questions if row.second else 0)
+questions = mean(lambda row: row.second.questions if row.second else None)
 calls = mean(lambda row: row.calls)
 rounds = mean(lambda row: row.rounds)
 programs = mean(lambda row: row.programs)

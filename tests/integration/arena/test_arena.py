@@ -139,6 +139,18 @@ async def test_the_canonical_solution_answers_the_questions_about_a_second_progr
     assert float(told["wrong after answers, %"].split()[0]) == 0
 
 
+async def test_a_server_that_is_gone_before_the_second_program_costs_no_row(tmp_path: Path) -> None:
+    def says(asked: int) -> str | ModelError:
+        *earlier, text = (ask.text for ask in hall.model.asked[:asked])
+        return NotRunning("x") if text in earlier else RIGHT
+
+    hall = Hall(tmp_path, says)
+    hall.settings, hall.patience = Settings(max_iterations=1, cross_check=True), 0.1
+    standing = await hall.run()
+    assert list(RowsReader().rows(hall.rows)) == []
+    assert sum(standing.troubles.values()) == 2
+
+
 async def test_without_a_second_program_rows_have_no_table_about_it(tmp_path: Path) -> None:
     hall = Hall(tmp_path)
     await hall.run()
@@ -237,3 +249,10 @@ async def test_attempts_tell_what_a_refinement_changed(tmp_path: Path) -> None:
     assert [row.programs for row in rows] == [1, 1]
     assert all(each.is_empty and each.code and each.message for row in rows for each in row.attempts)
     assert refinements(rows) == {INVARIANCE: 2}
+
+
+@pytest.mark.parametrize(("code", "level"), [("return", 1), ("return {} +", 4)])
+async def test_a_row_has_the_highest_level_that_its_strategy_reached(code: str, level: int, tmp_path: Path) -> None:
+    hall = Hall(tmp_path, lambda asked: RIGHT.replace("return", code.format(asked)))
+    await hall.run("semag")
+    assert {row.level for row in RowsReader().rows(hall.rows)} == {level}

@@ -23,6 +23,7 @@ from support.forking import Forked
 
 PATIENCE = 30.0
 """Seconds after which a waiting test gives up."""
+_CASES = itertools.count(1)
 SERVER = (sys.executable, "-m", "adacoder", "serve")
 
 FULL: dict[str, Any] = {
@@ -466,6 +467,21 @@ class Client:
         """Return the parameters of `adacoder/run`."""
         document = {"uri": self.uri(path)}
         return {"textDocument": document, "qualifiedName": qualname, "mode": mode, "apply": apply, **more}
+
+    @asynccontextmanager
+    async def case(self) -> AsyncIterator[Self]:
+        """Work in a new folder of the workspace. At the end, no job runs, and no document is open."""
+        workspace = self.folder
+        self.folder = workspace / f"case{next(_CASES)}"
+        self.folder.mkdir()
+        self.received.clear()
+        self.answers.clear()
+        yield self
+        await self.execute("cancel")
+        await self.idle()
+        for uri in list(self.documents):
+            await self.close(uri)
+        self.folder = workspace
 
     async def idle(self) -> None:
         """Wait until no job runs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ SHOWING: dict[str, Any] = {
     **FULL,
     "textDocument": {**FULL["textDocument"], "publishDiagnostics": {}, "hover": {"contentFormat": ["plaintext"]}},
 }
-CASES = itertools.count(1)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -37,17 +35,8 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clie
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def editor(server: Client) -> AsyncIterator[Client]:
-    workspace: Path = server.folder
-    server.folder = workspace / f"case{next(CASES)}"
-    server.folder.mkdir()
-    server.received.clear()
-    server.answers.clear()
-    yield server
-    await server.execute("cancel")
-    await server.idle()
-    for uri in list(server.documents):
-        await server.close(uri)
-    server.folder = workspace
+    async with server.case():
+        yield server
 
 
 async def compared(editor: Client, standin: StandIn, text: str = STUB, **settings: Any) -> str:
@@ -307,10 +296,16 @@ async def test_a_fix_is_compared_with_the_function_before(editor: Client) -> Non
 
 
 async def test_without_the_setting_nothing_is_compared(editor: Client) -> None:
-    async with StandIn([GOOD, OTHER]) as standin:
-        editor.settings = told_of(standin)
-        uri = await editor.write("names.py", STUB)
-        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+    def settings(params: dict[str, Any]) -> list[dict[str, Any]]:
+        return [told_of(standin, crossCheck=not each["scopeUri"].endswith("first.py")) for each in params["items"]]
+
+    async with StandIn([GOOD, GOOD, OTHER]) as standin:
+        editor.answers["workspace/configuration"] = settings
+        first = await editor.write("first.py", STUB)
+        await editor.execute("generate", {"uri": first, "qualifiedName": "initials"})
         await editor.told()
-        await asyncio.sleep(1)
-        assert len(standin.requests) == 1
+        editor.received.clear()
+        second = await compared(editor, standin)  # comparisons run in the order of their jobs
+        await asked(editor, second)
+        assert len(standin.requests) == 3
+        assert not questions(editor, first)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,6 @@ SHOWING: dict[str, Any] = {
     },
 }
 WRONG_BODY = "    return name\n"
-CASES = itertools.count(1)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -45,17 +43,9 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clie
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def editor(server: Client) -> AsyncIterator[Client]:
-    workspace: Path = server.folder
-    server.folder = workspace / f"case{next(CASES)}"
-    server.folder.mkdir()
-    await configure(server)
-    server.received.clear()
-    yield server
-    await server.execute("cancel")
-    await server.idle()
-    for uri in list(server.documents):
-        await server.close(uri)
-    server.folder = workspace
+    async with server.case():
+        await configure(server)
+        yield server
 
 
 async def configure(editor: Client, **settings: Any) -> None:

@@ -23,7 +23,7 @@ INPUTS = {3, 4, 2, 5, 0, 1, 6, 7}
 def version(outputs: Callable[[int], str | Seen | None]) -> Callable[[Sequence[Input]], object]:
     """Return a version of `f`. `outputs` gives the output for an argument."""
 
-    async def observe(inputs: Sequence[Input]) -> Sequence[Seen | None]:
+    async def observe(inputs: Sequence[Input], *, by_line: bool = False) -> Sequence[Seen | None]:
         found = [outputs(int(one.text[2:-1])) for one in inputs]
         return [Seen((each,)) if isinstance(each, str) else each for each in found]
 
@@ -59,7 +59,7 @@ async def test_of_many_inputs_those_that_reach_further_lines_are_compared() -> N
     target = locate(TEXT.replace("    >>> f(3)\n    3\n", shown), Path("/w/m.py"), Path("/w"), qualname="f")
     runs: list[list[Input]] = []
 
-    async def observe(inputs: Sequence[Input]) -> Sequence[Seen | None]:
+    async def observe(inputs: Sequence[Input], *, by_line: bool = False) -> Sequence[Seen | None]:
         runs.append([*inputs])
         return [Seen(("0",), lines=frozenset({int(one == runs[0][-1])})) for one in inputs]
 

@@ -287,7 +287,7 @@ class CrossChecks:
         except NotInsertedError as why:
             why_not = str(why)
         if why_not is not None:
-            raise AdaCoderError(f"Not added: the example of '{target.name}': {why_not}.")
+            raise AdaCoderError(f"Not added: the example of '{target.name}': {why_not}. Answer the question again.")
         now = await after_edit(self._client, snapshot)
         target = await asyncio.to_thread(now.find, qualname=name)
         is_right = ruling is Ruling.HERE
