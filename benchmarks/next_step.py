@@ -79,7 +79,7 @@ STEPS: Mapping[str, Callable[[Request, Attempt], Awaitable[Candidate]]] = {
 
 async def every_step(request: Request) -> None:
     """Write the function. If it fails, try each step from there, in a branch of its own."""
-    for _ in request.rounds(past_a_pass=True):
+    for _ in request.rounds():
         first = await request.repaired(await request.evaluate(await request.ask(WRITER)))
         if not first.verdict.passed and not first.verdict.final:
             for name, step in STEPS.items():

@@ -13,14 +13,24 @@ PLAN = "1. Look at the arguments.\n2. Work out the result.\n3. Return it."
 class Actor(ScriptedModel):
     """A model that writes the given functions, and answers in the right form in all other roles."""
 
-    def __init__(self, writes: Callable[[int], str], *, tests: str = "", accepts: bool = True, score: int = 4) -> None:
+    def __init__(
+        self,
+        writes: Callable[[int], str],
+        *,
+        tests: str = "",
+        other_tests: str | None = None,
+        accepts: bool = True,
+        score: int = 4,
+    ) -> None:
         """`writes(n)` returns the reply to the n-th request for the function, counted from 1.
 
-        `tests` is the reply to a request for tests. `accepts` and `score` are the answers to requests to judge code.
+        `tests` is the reply to a request for tests, and `other_tests` to each later one; with None, it is the same.
+        `accepts` and `score` are the answers to requests to judge code.
         """
         super().__init__(then=lambda ask: Reply(self._answer(ask.messages[-1].content), Tokens(10, 5)))
         self._writes = writes
         self._tests = tests
+        self._other_tests = tests if other_tests is None else other_tests
         self._accepts = accepts
         self._score = score
         self.written = 0
@@ -28,9 +38,9 @@ class Actor(ScriptedModel):
     def _answer(self, asked: str) -> str:
         task = asked.rstrip().splitlines()[-1]
         if "two Python code blocks" in task:
-            return f"{self._written()}\n\n{self._tests}"
+            return f"{self._written()}\n\n{self._designed()}"
         if "`assert " in task:
-            return self._tests
+            return self._designed()
         if "WRITE" in task:
             return self._written()
         for sign, answer in (
@@ -43,6 +53,10 @@ class Actor(ScriptedModel):
             if sign in task:
                 return answer
         return PLAN
+
+    def _designed(self) -> str:
+        tests, self._tests = self._tests, self._other_tests
+        return tests
 
     def _written(self) -> str:
         self.written += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -48,6 +48,8 @@ def matching(*passed: int) -> Verdict:
 
 
 PASSED = matching(1, 2, 3)
+UNPROVED = replace(PASSED, results=tuple(replace(each, entered=False) for each in PASSED.results))
+"""A verdict in which all examples match, but none runs the function."""
 BROKEN = Verdict(Failure(FailureKind.BROKEN_EXAMPLE, "The example is broken."), parses=True)
 UNREADABLE = Verdict(Failure(FailureKind.SYNTAX_ERROR, "It does not parse."))
 MEMORISED = Verdict(

@@ -1,43 +1,68 @@
 """Run designed tests on candidates during a request.
 
 A designed test is a model's opinion, so it never verifies a candidate. Tests that contradict the docstring's Examples
-are not used. A candidate that fails any other test is sent back. If two designs contain the same test, the test also
-ranks candidates that no Example proves. A test can be right even if several candidates fail it, because the candidates
-of a request are revisions of one another.
+are not used. Only a test that two designs contain ranks candidates that no Example proves, and sends back a candidate
+that passed the Examples. A test can be right even if several candidates fail it, because the candidates of a request
+are revisions of one another.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from adacoder.agents.code_evaluator import Feedback
 from adacoder.agents.request import Request
-from adacoder.domain import Attempt, Example
+from adacoder.domain import Attempt, Example, Failure
+from adacoder.models.base import Sampling
 from adacoder.pytext import parsed
 
 _AGREEING = 2
 """Minimum number of designs that must agree on a test before it ranks candidates."""
+_ANOTHER = Sampling(temperature=0.8)
+"""Sampling of another design, which should differ from the first."""
+
+Design = Callable[[Attempt, Sampling | None], Awaitable[Sequence[Example]]]
+"""Asks a model to design tests for an attempt."""
 
 
 class Probes:
     """The designed tests of one request."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, design: Design, first: Sequence[Example] | None = None) -> None:
+        """`design` is called for each design, except for the first one if it is given as `first`."""
         self._request = request
+        self._design = design
+        self._first = first
         self._shown = {_call(each.source): _result(each.want) for each in request.target.examples if each.has_want}
         self._votes: dict[str, dict[Example, int]] = {}
         """For each call, the tests that no Example contradicts. Each test has the number of designs that contain it."""
         self._seen: list[Attempt] = []
 
-    async def run(self, attempt: Attempt, tests: Sequence[Example] = ()) -> Feedback:
+    async def failure(self, attempt: Attempt) -> Failure | None:
+        """Run the designed tests on an attempt. Return the failure for which it is sent back, if any.
+
+        If a test fails, another design is made, because it is a second opinion.
+
+        Raises:
+            BudgetSpent, ModelError, SandboxError: as `Request.ask` and `Request.evaluate`.
+        """
+        tests, self._first = self._first, ()
+        if tests is None:
+            tests = await self._design(attempt, None) if self._request.goes_on_until_proved else ()
+        feedback = await self._run(attempt, tests)
+        if any(not each.matched for each in feedback.results) and self._request.goes_on_until_proved:
+            feedback = await self._run(attempt, await self._design(attempt, _ANOTHER))
+        failure = feedback.failure
+        if failure is None or failure.example is None or not attempt.verdict.passed:
+            return failure
+        return failure if self._believed().get(failure.example, 0) >= _AGREEING else None
+
+    async def _run(self, attempt: Attempt, tests: Sequence[Example]) -> Feedback:
         """Add `tests` as a new design, and run the tests that `_believed` selects from all designs on `attempt`.
 
         After a new design, the selected tests also run on earlier attempts.
-
-        Raises:
-            SandboxError: nothing can run.
         """
         self._count(tests)
         earlier = [each for each in self._seen if each != attempt]
@@ -58,7 +83,7 @@ class Probes:
         return feedback
 
     def _believed(self) -> dict[Example, int]:
-        """Return the tests to run, each with the number of designs that contain it.
+        """Return the tests to run, each with the number of designs that contain it, those of most designs first.
 
         Designs may expect different results of the same call. Then only the result with the most designs is tested. In
         a tie, the call is not tested.
@@ -69,7 +94,7 @@ class Probes:
             first, *others = [test for test, count in votes.items() if count == most]
             if not others:
                 found[first] = most
-        return found
+        return dict(sorted(found.items(), key=lambda each: -each[1]))
 
     def _count(self, tests: Sequence[Example]) -> None:
         found: dict[tuple[str, Example], None] = {}

@@ -91,18 +91,21 @@ class Request:
         """True if there may be another round. The budget must allow it, and no verdict may be final."""
         return self.has_rounds and not any(each.verdict.final for each in self._attempts.values())
 
-    def rounds(self, *, past_a_pass: bool = False) -> Iterator[int]:
-        """Count the rounds from 1 while the request `goes_on`; with `past_a_pass`, even after a pass."""
-        while self.goes_on_past_a_pass if past_a_pass else self.goes_on:
+    def rounds(self, *, until_proved: bool = False) -> Iterator[int]:
+        """Count the rounds from 1 while the request `goes_on`; with `until_proved`, while it `goes_on_until_proved`."""
+        while self.goes_on_until_proved if until_proved else self.goes_on:
             self._rounds += 1
             self._journal.begin_round()
             yield self._rounds
 
     @property
-    def goes_on_past_a_pass(self) -> bool:
-        """True if there may be another round, even after a pass. A failure with an outside cause prevents it."""
-        outside = (each.verdict.final and not each.verdict.passed for each in self._attempts.values())
-        return self.has_rounds and not any(outside)
+    def goes_on_until_proved(self) -> bool:
+        """True if there may be another round, even after a pass that no Example proves.
+
+        After a pass that an Example proves, there is none, because nothing outranks it.
+        """
+        verdicts = [each.verdict for each in self._attempts.values() if each.verdict.final]
+        return self.has_rounds and not any(verdict.is_proved or not verdict.passed for verdict in verdicts)
 
     def branch(self, *names: str) -> AbstractContextManager[None]:
         """Record the steps inside the `with` block as a branch of a search. Several names make a branch of a branch."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 
 from adacoder.agents.advisor import code_of, coder, told
@@ -12,6 +13,7 @@ from adacoder.agents.probes import Probes
 from adacoder.agents.request import Request
 from adacoder.agents.role import Limits, Role
 from adacoder.domain import Attempt, Candidate, Example, Reply, Target
+from adacoder.models.base import Sampling
 from adacoder.replies.extract import extract
 from adacoder.strategies.direct import Direct
 from adacoder.strategies.strategy import Strategy
@@ -96,22 +98,23 @@ class AgentCoder:
         opinion on the earlier ones.
         """
         started = await request.try_start()
-        if not request.goes_on_past_a_pass:
+        if not request.goes_on_until_proved:
             return
         candidate, tests = await self._first(request, started)
-        probes = Probes(request)
-        for _ in request.rounds(past_a_pass=True):
+
+        def design(_: Attempt, sampling: Sampling | None) -> Awaitable[tuple[Example, ...]]:
+            return request.ask(self._designer, sampling=sampling)
+
+        probes = Probes(request, design, tests)
+        for _ in request.rounds(until_proved=True):
             attempt = await request.evaluate(candidate)
-            feedback = await probes.run(attempt, tests)
-            tests = ()
-            if any(not each.matched for each in feedback.results) and request.goes_on_past_a_pass:
-                tests = await request.ask(self._designer)
-                feedback, tests = await probes.run(attempt, tests), ()
-            if attempt.verdict.passed and feedback.failure is None:
+            if attempt.verdict.passed and attempt.verdict.is_proved:
                 return
-            if request.goes_on_past_a_pass:
-                about = told(attempt, reported(feedback.failure))
-                candidate = await request.ask(PROGRAMMER_AGAIN, about, advice="")
+            failure = await probes.failure(attempt)
+            if attempt.verdict.passed and failure is None:
+                return
+            if request.goes_on_until_proved:
+                candidate = await request.ask(PROGRAMMER_AGAIN, told(attempt, reported(failure)), advice="")
 
     async def _first(self, request: Request, started: Attempt | None) -> tuple[Candidate, tuple[Example, ...]]:
         if self.is_one_agent and started is None:

@@ -124,7 +124,7 @@ class CodeTree:
             return
         listed = (await request.ask(THINKER))[: self.strategies]
         pending = deque(_Node((f"strategy {n}",), each) for n, each in enumerate(listed, 1))
-        rounds = request.rounds(past_a_pass=self.verifies)
+        rounds = request.rounds(until_proved=self.verifies)
         while pending and next(rounds, None) is not None:
             node = pending.popleft()
             with request.branch(*node.path):
@@ -161,7 +161,7 @@ class CodeTree:
         """
         if attempt.verdict.passed:
             accepts, reason = True, ""
-            if self.verifies:
+            if self.verifies and not attempt.verdict.is_proved:
                 accepts, reason = await request.ask(VERIFIER, code=code_of(attempt.candidate))
             return accepts, BEST_SCORE, reason
         if not self.scores:
@@ -193,7 +193,7 @@ def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Stra
         paper=_PAPER + section,
         roles=(THINKER, SOLVER, REFLECTOR, DEBUGGER, *judges),
         iterations=search.programs - 1,
-        best_calls=2 + search.verifies,
+        best_calls=2,
         budget=lambda t: Budget(rounds=1 + t, calls=1 + of_a_node * (1 + t), programs=3 + t),
         run=search.run,
         feedback="the error, reflections, and a critic" if judges else "the error, and reflections",

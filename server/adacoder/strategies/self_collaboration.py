@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import replace
 
 from adacoder.agents.advisor import advisor, by_plan, code_of, coder, told
@@ -9,6 +10,8 @@ from adacoder.agents.budget import Budget
 from adacoder.agents.failures import reported
 from adacoder.agents.probes import Probes
 from adacoder.agents.request import Request
+from adacoder.domain import Attempt, Example
+from adacoder.models.base import Sampling
 from adacoder.strategies.agentcoder import DESIGNER
 from adacoder.strategies.strategy import Strategy
 
@@ -31,16 +34,20 @@ async def _run(request: Request) -> None:
     if candidate is None:
         plan = await request.ask(ANALYST)
         candidate = await by_plan(request, CODER, plan)
-    probes = Probes(request)
-    for _ in request.rounds(past_a_pass=True):
+
+    def design(attempt: Attempt, sampling: Sampling | None) -> Awaitable[tuple[Example, ...]]:
+        return request.ask(TESTER, code=code_of(attempt.candidate), sampling=sampling)
+
+    probes = Probes(request, design)
+    for _ in request.rounds(until_proved=True):
         attempt = await request.evaluate(candidate)
-        goes_on = request.goes_on_past_a_pass
-        tests = await request.ask(TESTER, code=code_of(attempt.candidate)) if goes_on else ()
-        feedback = await probes.run(attempt, tests)
-        if attempt.verdict.passed and feedback.failure is None:
+        if attempt.verdict.passed and attempt.verdict.is_proved:
             return
-        if request.goes_on_past_a_pass:
-            candidate = await by_plan(request, CODER_AGAIN, plan, told(attempt, reported(feedback.failure)))
+        failure = await probes.failure(attempt)
+        if attempt.verdict.passed and failure is None:
+            return
+        if request.goes_on_until_proved:
+            candidate = await by_plan(request, CODER_AGAIN, plan, told(attempt, reported(failure)))
 
 
 SELF_COLLABORATION = Strategy(
@@ -49,8 +56,8 @@ SELF_COLLABORATION = Strategy(
     paper="Self-collaboration Code Generation via ChatGPT (Dong et al., TOSEM 2024)",
     roles=(ANALYST, CODER, CODER_AGAIN, TESTER),
     iterations=ROUNDS,
-    best_calls=3,
-    budget=lambda t: Budget(rounds=1 + t, calls=2 + 2 * t),
+    best_calls=2,
+    budget=lambda t: Budget(rounds=1 + t, calls=2 + 3 * t),
     run=_run,
     feedback="the error, of designed tests too",
     tests="designed, as probes",

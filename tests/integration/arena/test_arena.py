@@ -172,7 +172,7 @@ async def test_no_hidden_test_is_sent_or_stored(reply: str, tmp_path: Path) -> N
     assert not [path for path, text in stored.items() if CANARY in text]
 
 
-@pytest.mark.parametrize("strategy", ["agentcoder", "agentcoder:one-agent", "self-collaboration"])
+@pytest.mark.parametrize("strategy", ["agentcoder", "agentcoder:one-agent"])
 async def test_designed_tests_are_tried_on_the_canonical_solution(strategy: str, tmp_path: Path) -> None:
     hall = Hall(tmp_path, lambda _: TESTED)
     await hall.run(strategy, "adacoder")

@@ -6,7 +6,7 @@ import pytest
 
 from adacoder.domain import FailureKind, Reply, Status
 from adacoder.strategies import codetree as roles
-from support.team import BROKEN, MEMORISED, PASSED, TARGET, Says, Team, matching, written
+from support.team import BROKEN, MEMORISED, PASSED, TARGET, UNPROVED, Says, Team, matching, written
 
 ONE, TWO, THREE = ("sort",), ("sort", "count"), ("sort", "count", "search")
 MENDED = ("mend it",)
@@ -14,7 +14,7 @@ MENDED = ("mend it",)
 
 async def test_a_child_that_is_worth_less_is_given_up_for_the_next_strategy() -> None:
     says: Says = {"list": [TWO], "reflect": [MENDED], "score": [(3.0, ""), (1.0, "")]}
-    team = Team([matching(1), matching(1), PASSED], {**says, "verify": [(True, "")]})
+    team = Team([matching(1), matching(1), PASSED], says)
     outcome = await team.run("codetree")
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, written(3))
     assert [each.branch for each in team.asked if each.action == "write"] == [
@@ -22,9 +22,9 @@ async def test_a_child_that_is_worth_less_is_given_up_for_the_next_strategy() ->
         ("strategy 1", "reflection 1"),
         ("strategy 2",),
     ]
-    control = Team([matching(1), matching(1), PASSED], {**says, "verify": [(True, "")]})
+    control = Team([matching(1), matching(1), PASSED], says)
     await control.run("codetree:no-abort")
-    assert control.asked[-2].branch == ("strategy 1", "reflection 1", "reflection 1")
+    assert control.asked[-1].branch == ("strategy 1", "reflection 1", "reflection 1")
 
 
 @pytest.mark.parametrize(("mark", "goes_on"), [(1.0, False), (2.0, True)])
@@ -63,19 +63,25 @@ async def test_the_best_valued_program_is_returned_and_not_the_last() -> None:
     assert outcome.rounds == 3, "a tree that is exhausted takes no round more"
 
 
-async def test_a_program_that_passed_and_was_refused_stays_the_best() -> None:
+async def test_a_critic_verifies_only_what_no_example_proves() -> None:
     says: Says = {"list": [TWO], "reflect": [()], "verify": [(False, "No."), (True, "Yes.")]}
-    team = Team([PASSED, PASSED], says)
-    assert (await team.run("codetree")).candidate == written(1)
-    assert team.actions.count("write") == 2, "the control: an accepted one came later"
-    refused: Says = {**says, "verify": [(False, "No.")]}
-    outcome = await Team([PASSED, matching()], {**refused, "score": [(5.0, "")]}).run("codetree")
-    assert (outcome.status, outcome.candidate) == (Status.VERIFIED, written(1))
+    proved, unproved = Team([PASSED], says), Team([UNPROVED, UNPROVED], says)
+    assert (await proved.run("codetree")).candidate == written(1)
+    assert proved.actions == ["list", "write"]
+    outcome = await unproved.run("codetree")
+    assert (outcome.status, outcome.candidate) == (Status.UNVERIFIED, written(2))
+    assert unproved.actions == ["list", "write", "verify", "reflect", "write", "verify"]
+
+
+async def test_a_program_that_passed_and_was_refused_is_better_than_one_that_fails() -> None:
+    says: Says = {"list": [TWO], "reflect": [()], "verify": [(False, "No.")], "score": [(5.0, "")]}
+    outcome = await Team([UNPROVED, matching()], says).run("codetree")
+    assert (outcome.status, outcome.candidate) == (Status.UNVERIFIED, written(1))
 
 
 async def test_whoever_mends_is_told_the_critics_reason_and_the_strategy() -> None:
     says: Says = {"list": [ONE], "reflect": [MENDED], "verify": [(False, "Zero is left out."), (True, "")]}
-    team = Team([PASSED, PASSED], says)
+    team = Team([UNPROVED, UNPROVED], says)
     await team.run("codetree")
     listed, solved, verified, reflected, mended, _ = team.asked
     assert (listed.action, solved.words["plan"], verified.action) == ("list", "sort", "verify")
@@ -84,7 +90,7 @@ async def test_whoever_mends_is_told_the_critics_reason_and_the_strategy() -> No
     assert mended.words["error"] == reflected.words["error"]
     assert (mended.words["advice"], mended.words["strategy"]) == ("mend it", "sort")
 
-    failed = Team([matching(1), PASSED], {**says, "score": [(3.0, "Off by one.")], "verify": [(True, "")]})
+    failed = Team([matching(1), PASSED], {**says, "score": [(3.0, "Off by one.")]})
     await failed.run("codetree")
     scored, told = failed.asked[2], failed.asked[3]
     assert scored.words["strategy"] == "sort"
@@ -101,7 +107,7 @@ async def test_a_failure_outside_the_program_ends_the_search_at_once() -> None:
 
 async def test_what_passed_from_memory_is_worth_no_example() -> None:
     """A child that honestly passes one example has a higher score and is followed."""
-    says: Says = {"list": [ONE], "reflect": [MENDED], "score": [(2.0, "")], "verify": [(True, "")]}
+    says: Says = {"list": [ONE], "reflect": [MENDED], "score": [(2.0, "")]}
     team = Team([MEMORISED, matching(1), PASSED], says)
     outcome = await team.run("codetree")
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, written(3))
@@ -124,9 +130,7 @@ async def test_breadth_comes_before_depth_and_the_other_way_round() -> None:
 
 
 async def test_where_no_strategy_can_be_read_the_function_is_written_without() -> None:
-    team = Team(
-        [matching(1), PASSED], {"list": [("",)], "reflect": [("",)], "score": [(0.0, "")], "verify": [(True, "")]}
-    )
+    team = Team([matching(1), PASSED], {"list": [("",)], "reflect": [("",)], "score": [(0.0, "")]})
     outcome = await team.run("codetree")
     assert outcome.status is Status.VERIFIED
     assert [each.words.get("plan") for each in team.asked if each.action == "write"] == [None, None]
