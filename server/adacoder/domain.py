@@ -488,7 +488,7 @@ class Status(StrEnum):
         return self in (Status.VERIFIED, Status.UNVERIFIED)
 
 
-RAISES, ENDLESS = "raises ", "does not end"
+RAISES, ENDLESS = "raises ", "does not return"
 """Outputs of statements without a value. `RAISES` begins the output of a statement that raised an exception. `ENDLESS`
 is the output of a statement that ended its process or exceeded its time limit.
 """
@@ -511,15 +511,15 @@ class BehaviourDiff:
     inputs: int
     """Number of inputs that ran the function and whose outputs were compared."""
     differs: tuple[Difference, ...]
-    """The differences, the shortest input first."""
+    """The differences. Inputs that reach lines which no example reaches come first, then the shortest ones."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of inputs that were not compared, by the reason."""
 
     def of_values(self) -> BehaviourDiff:
-        """Leave out inputs for which a version raises or does not end. The function may not be meant for them."""
+        """Leave out inputs for which a version raises or does not return. The function may not be meant for them."""
         differs = tuple(each for each in self.differs if not any(map(_refuses, (each.here, each.there))))
         refused = len(self.differs) - len(differs)
-        left_out = {**self.left_out, "raise or do not end in one version": refused} if refused else self.left_out
+        left_out = {**self.left_out, "raise or do not return in one version": refused} if refused else self.left_out
         return BehaviourDiff(self.inputs - refused, differs, left_out)
 
     @property

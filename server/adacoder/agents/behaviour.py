@@ -26,12 +26,12 @@ _AGAIN = 3
 """Number of times that both versions run a differing input again."""
 _TRIED = 12
 """Maximum number of smaller inputs to try each time."""
-_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+_ADDRESS = re.compile(r"(<[^<>]*) at 0x[0-9A-Fa-f]+(?=>)")
 REFUSED = "raise in both versions"
 UNSTEADY = "give other results when they run again"
 ELSEWHERE = "do not run the function"
-CUT = "do not end in either version"
-NOT_RUN = "were not run, because too many others did not end"
+CUT = "do not return in either version"
+NOT_RUN = "were not run, because too many others did not return"
 
 
 class Observe(Protocol):
@@ -139,7 +139,7 @@ async def _minimised(found: Apart, module: Module, here: Observe, there: Observe
         apart = (
             (one, our, their)
             for one, our, their in zip(inputs, ours, theirs, strict=True)
-            if our is not None and their is not None and not (our.raised or their.raised) and not _agree(our, their)
+            if our is not None and their is not None and _returned(our) and _returned(their) and not _agree(our, their)
         )
         less = next(iter(await _steady(list(apart)[:1], here, there)), None)
         if less is None:
@@ -148,16 +148,26 @@ async def _minimised(found: Apart, module: Module, here: Observe, there: Observe
     return found
 
 
+def _returned(seen: Seen) -> bool:
+    return seen.entered and not seen.raised and seen.outputs[-1] != ENDLESS
+
+
 def _agree(one: Seen, other: Seen) -> bool:
     return len(one.outputs) == len(other.outputs) and all(map(_same, one.outputs, other.outputs))
 
 
 def _same(one: str, other: str) -> bool:
-    """Return whether two outputs are equal, apart from addresses, the order of sets, and the last digits of floats."""
-    if one == other:
-        return True
-    are_close = close_values(one, other)
-    return _ADDRESS.sub("", one) == _ADDRESS.sub("", other) if are_close is None else are_close
+    """Return whether two outputs are equal, apart from addresses, the order of sets, and the last digits of floats.
+
+    Each line can be a literal, or the whole output can.
+    """
+    lines, others = one.split("\n"), other.split("\n")
+    are_same_lines = len(lines) == len(others) and all(map(_is_same_line, lines, others))
+    return are_same_lines or bool(close_values(one, other))
+
+
+def _is_same_line(one: str, other: str) -> bool:
+    return one == other or bool(close_values(one, other)) or _ADDRESS.sub(r"\1", one) == _ADDRESS.sub(r"\1", other)
 
 
 def _told(one: Input, our: Seen, their: Seen) -> Difference:

@@ -46,7 +46,8 @@ def example_of(difference: Difference, answer: Ruling) -> Example:
 
 
 def _can_be_an_example(difference: Difference) -> bool:
-    if max(map(len, (difference.call, difference.here, difference.there))) > _LONGEST:
+    texts = (difference.call, difference.here, difference.there)
+    if max(map(len, texts)) > _LONGEST or not all(map(str.isprintable, texts)):
         return False
     match parsed(difference.call):
         case ast.Module(body=[ast.Expr()]):
@@ -59,4 +60,4 @@ def _is_literal(output: str) -> bool:
         value_of(output)
     except ValueError:
         return False
-    return "\n" not in output and not output.startswith("...")  # doctest reads such a line as source
+    return not output.startswith("...")  # doctest reads such a line as source

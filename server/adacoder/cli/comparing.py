@@ -19,9 +19,9 @@ from adacoder.cli.terminal import complain, console
 from adacoder.domain import AdaCoderError, BehaviourDiff, Target, TargetError
 from adacoder.privacy.access import Access
 from adacoder.project import Project, folder_of
-from adacoder.report.differences import brief, differences_json, same_on
+from adacoder.report.differences import brief, differences_json, outputs, same_on
 from adacoder.settings import Settings
-from adacoder.source.locate import locate
+from adacoder.source.locate import counterpart
 from adacoder.source.text import SourceFile, read
 from adacoder.task import Task
 
@@ -61,8 +61,6 @@ class Comparing:
                 if not places:
                     raise TargetError(f"There is no function with examples in {place.path}.")
             for each in places:
-                if each.number:
-                    continue  # a second function of the same name, such as the setter of a property
                 await self._compare(each.find(file, folder), before, folder, settings, is_named=not place.is_whole_file)
             if self._is_empty and max(self._codes) == 0:
                 raise TargetError(
@@ -94,11 +92,10 @@ class Comparing:
         """
         name = f"{shown_path(target.module.path)}::{target.qualname}"
         try:
-            try:
-                then = locate(before, target.module.path, folder, qualname=target.qualname)
-            except TargetError:
+            then = counterpart(target, before, folder)
+            if then is None:
                 message = f"'{target.qualname}' is not in {self._against}, so there is nothing to compare it with."
-                raise NoInputs(message) from None
+                raise NoInputs(message)
             found = await self._checks.compare(Task(target, settings, Project(folder)), then)
         except AdaCoderError as error:
             complain(str(error))
@@ -117,7 +114,8 @@ class Comparing:
         style = "bold yellow" if found.differs else "bold green"
         self._out.print(f"{name}: same as in {self._against} {same_on(found)}.", style=style)
         for each in found.differs[:_MOST_SHOWN]:
-            for line in (brief(each.call), f"  was {brief(each.there)}", f"  now {brief(each.here)}"):
+            here, there = outputs(each)
+            for line in (brief(each.call), f"  was {there}", f"  now {here}"):
                 self._out.print(f"  {line}")
         if more := len(found.differs[_MOST_SHOWN:]):
             self._out.print(f"  {more} more differ: --json lists all.")

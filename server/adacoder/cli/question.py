@@ -8,7 +8,7 @@ import sys
 from adacoder.agents.questions import Ruling
 from adacoder.cli.terminal import complain
 from adacoder.domain import Difference
-from adacoder.report.differences import brief
+from adacoder.report.differences import brief, outputs
 
 _ANSWERS = {"1": Ruling.HERE, "2": Ruling.THERE, "3": Ruling.RAISES}
 
@@ -20,9 +20,9 @@ def can_ask() -> bool:
 
 def ask(difference: Difference) -> Ruling | None:
     """Ask about a difference. Return None without an answer."""
-    call = brief(difference.call)
-    complain(f"Which is right?\n  1  {call} gives {brief(difference.here)}, as in the written function")
-    complain(f"  2  {call} gives {brief(difference.there)}, as in the second program")
+    call, (here, there) = brief(difference.call), outputs(difference)
+    complain(f"Which is right?\n  1  {call} gives {here}, as in the written function")
+    complain(f"  2  {call} gives {there}, as in the second program")
     complain(f"  3  {call} should raise ValueError")
     print("Type 1, 2 or 3 to add it to the docstring, or press Enter to skip: ", end="", file=sys.stderr, flush=True)
     asked = signal.signal(signal.SIGINT, signal.default_int_handler)  # the event loop would note Ctrl-C only afterwards

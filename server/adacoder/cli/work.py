@@ -21,7 +21,7 @@ from adacoder.service import Service, from_reply
 from adacoder.settings import Settings
 from adacoder.source.dependence import by_dependence
 from adacoder.source.docstring import add_examples
-from adacoder.source.locate import Documented
+from adacoder.source.locate import Documented, counterpart
 from adacoder.source.text import SourceFile, apply_edits, read, write
 from adacoder.task import Mode, Task
 
@@ -137,7 +137,7 @@ class Work:
                 outcome = await self._with_comparisons(outcome, task, service)
             self._output.add(outcome)
             if self._output.writes and outcome.cross_check is not None and question.can_ask():
-                await self._ask(place, outcome.cross_check, service, settings)
+                await self._ask(outcome, outcome.cross_check, file, service, settings)
 
     async def _with_comparisons(self, outcome: Outcome, task: Task, service: Service) -> Outcome:
         outcome = await service.compared(task, outcome)
@@ -146,27 +146,33 @@ class Work:
             outcome = await service.cross_checked(task, outcome)
         return outcome
 
-    async def _ask(self, place: Place, checked: CrossCheck, service: Service, settings: Settings) -> None:
-        """Ask about a difference. Write the answer into the docstring, and fix the function if it is wrong."""
+    async def _ask(
+        self, outcome: Outcome, checked: CrossCheck, before: SourceFile, service: Service, settings: Settings
+    ) -> None:
+        """Ask about a difference. Write the answer into the docstring, and fix the function if it is wrong.
+
+        `before` is the file before the function was written.
+        """
         difference = None if checked.found is None else questions.question(checked.found.differs)
         answer = None if difference is None else question.ask(difference)
         if difference is None or answer is None:
             return
         example = questions.example_of(difference, answer)
         try:
-            file = read(place.path)
+            file = read(before.path)
             folder = folder_of(file.path, file.text)
-            target = place.find(file, folder)
-            text = apply_edits(file.text, [add_examples(target, [example])])
-            write(file, text, folder)
+            target = counterpart(outcome.target, file.text, folder)
+            if target is None or file.text != apply_edits(before.text, outcome.edits):
+                raise TargetError(f"{file.path} has changed since the question: nothing was added.")
+            write(file, apply_edits(file.text, [add_examples(target, [example])]), folder)
+            file = read(before.path)
+            target = counterpart(target, file.text, folder) or target
         except AdaCoderError as error:
             self._could_not_run(str(error))
             return
         self._tell(f"Added `{brief(difference.call)}` to the docstring of {report.label(target, folder)}.")
         if answer is Ruling.HERE:
             return
-        file = read(place.path)
-        target = place.find(file, folder)
         with self._output.watch(target, service.most_rounds(Mode.FIX, settings)) as listener:
             journal = Journal(*([listener] if listener else []))
             start = checked.candidate if answer is Ruling.THERE else None

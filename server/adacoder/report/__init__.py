@@ -6,7 +6,7 @@ from adacoder.report.difference import unified_diff
 from adacoder.report.doctests import as_doctest, failed_example, what_came
 from adacoder.report.markdown import fenced, inline
 from adacoder.report.outcome import exit_code, label, notes, summary
-from adacoder.report.step_words import fixed, progress, score
+from adacoder.report.step_words import doing, fixed, progress, score
 from adacoder.report.unreached import unreached
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "as_doctest",
     "brief_score",
     "brief_unreached",
+    "doing",
     "exit_code",
     "failed_example",
     "fenced",

@@ -19,23 +19,25 @@ def same_on(found: BehaviourDiff) -> str:
 
 
 def since_before(found: BehaviourDiff) -> str:
-    """Return a sentence that compares a function with its previous version, and shows the shortest difference."""
+    """Return a sentence that compares a function with its previous version, and shows the first difference."""
     told = f"Same as before {same_on(found)}"
     for first in found.differs[:1]:
-        told += f"; {brief(first.call)} gave {brief(first.there)}, and now gives {brief(first.here)}"
+        here, there = outputs(first)
+        told += f"; {brief(first.call)} gave {there}, and now gives {here}"
     return f"{told}."
 
 
 def second_program(checked: CrossCheck) -> str:
-    """Return a sentence that compares a second program with the first, and shows the shortest difference."""
+    """Return a sentence that compares a second program with the first, and shows the first difference."""
     found = checked.found
     if found is None:
         return checked.reason or "Nothing was compared."
     if not found.differs:
         return f"A second program agrees {same_on(found)}."
     first = found.differs[0]
-    told = f"A second program agrees only {same_on(found)}: {brief(first.call)} gives {brief(first.here)}"
-    return f"{told}, and the second gives {brief(first.there)}."
+    here, there = outputs(first)
+    told = f"A second program agrees only {same_on(found)}: {brief(first.call)} gives {here}"
+    return f"{told}, and the second gives {there}."
 
 
 def compared(behaviour: BehaviourDiff | None, checked: CrossCheck | None) -> list[str]:
@@ -46,13 +48,13 @@ def compared(behaviour: BehaviourDiff | None, checked: CrossCheck | None) -> lis
 
 def asking(found: Difference) -> str:
     """Return the question about a difference between a function and a second program."""
-    call, here, there = map(brief, (found.call, found.here, found.there))
-    return f"Which is right? {call} gives {here}, and a second program gives {there}."
+    here, there = outputs(found)
+    return f"Which is right? {brief(found.call)} gives {here}, and a second program gives {there}."
 
 
 def answers(found: Difference) -> dict[Ruling, str]:
     """Return the answers to that question, with the titles for actions."""
-    here, there = (brief(output, _SHORT) for output in (found.here, found.there))
+    here, there = outputs(found, _SHORT)
     return {
         Ruling.HERE: f"{here} is right: add it as an example",
         Ruling.THERE: f"{there} is right: add it as an example, and fix",
@@ -63,15 +65,24 @@ def answers(found: Difference) -> dict[Ruling, str]:
 
 def buttons(found: Difference) -> dict[Ruling, str]:
     """Return the same answers with titles that are short enough for buttons."""
-    here, there = (brief(output, _ON_A_BUTTON) for output in (found.here, found.there))
-    there = f"other: {there}" if here == there else there
+    here, there = outputs(found, _ON_A_BUTTON)
     return {Ruling.HERE: here, Ruling.THERE: there, Ruling.RAISES: "ValueError", Ruling.NEVER: "Do not ask"}
 
 
-def brief(text: str, longest: int = _LONGEST) -> str:
-    """Return a call or an output in one line of at most `longest` characters."""
+def brief(text: str, start: int = 0, longest: int = _LONGEST) -> str:
+    """Return `longest` characters of a call or an output, from `start` on, in one line."""
     line = " ".join(text.split("\n"))
-    return line if len(line) <= longest else f"{line[:longest]}…"
+    return f"{'…' if start else ''}{line[start : start + longest]}{'…' if len(line) > start + longest else ''}"
+
+
+def outputs(found: Difference, longest: int = _LONGEST) -> tuple[str, str]:
+    """Return the outputs `here` and `there` in one line each. If they are long, show where they begin to differ."""
+    texts = (found.here, found.there)
+    same = next(
+        (number for number, pair in enumerate(zip(*texts, strict=False)) if len({*pair}) > 1), min(map(len, texts))
+    )
+    start = max(same - longest // 2, 0) if max(map(len, texts)) > longest else 0
+    return brief(found.here, start, longest), brief(found.there, start, longest)
 
 
 def differences_json(found: BehaviourDiff) -> dict[str, JSON]:

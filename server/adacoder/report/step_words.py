@@ -13,17 +13,23 @@ def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
     """Return one line about the progress: the round with the current work or the step's result, or a wait's reason."""
     if isinstance(event, Waiting):
         return event.message
-    where = " · ".join([f"round {event.round}/{most_rounds}", *event.branch])
+    return " · ".join([f"round {event.round}/{most_rounds}", *event.branch, doing(event)])
+
+
+def doing(event: OpenStep | Step | Waiting) -> str:
+    """Return the current work or the step's result, or a wait's reason."""
     match event:
+        case Waiting():
+            return event.message
         case OpenStep():
-            return f"{where} · {event.doing}{_written(event.written)}"
+            return f"{event.doing}{_written(event.written)}"
         case Step(details=Evaluated(has_run=False)):
-            return f"{where} · nothing to run"
+            return "nothing to run"
         case Step(details=Evaluated(total=total) as found) if total:
-            return f"{where} · {score(found.passed, total)}"
+            return score(found.passed, total)
         case Step(details=Repaired(rules=rules)):
-            return f"{where} · {fixed(rules)}"
-    return f"{where} · {event.doing}{_written(event.tokens.completion)}"
+            return fixed(rules)
+    return f"{event.doing}{_written(event.tokens.completion)}"
 
 
 def _written(tokens: int) -> str:

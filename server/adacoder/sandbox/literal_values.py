@@ -19,6 +19,8 @@ _LONGEST = 20_000
 """Maximum length of a text that is parsed."""
 _DEEPEST = 50
 """Maximum nesting of brackets in a text that is parsed."""
+_RELATIVE, _ABSOLUTE, _DIGITS = 1e-9, 1e-12, 9
+"""Greatest differences of close floats, and the number of their digits that are compared in a set or a key."""
 _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?)""")
 """Matches a string literal; if it is not closed, the rest of the line. So no text is searched twice."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
@@ -42,12 +44,55 @@ def same_value(one: str, other: str) -> bool:
 def close_values(one: str, other: str) -> bool | None:
     """Return whether two texts are literals of the same value, apart from the last digits of floats.
 
-    None means that they are not literals.
+    `set()`, `frozenset(…)`, `inf` and `nan` count as literals. None means that the texts are not literals.
     """
     try:
-        return _are_close(value_of(one), value_of(other))
-    except (ValueError, TypeError):
+        return _are_close(_read(one), _read(other))
+    except (ValueError, TypeError, RecursionError):
         return None
+
+
+def _read(written: str) -> object:
+    """Return the value of a literal, which may contain `set()`, `frozenset(…)`, `inf` and `nan`.
+
+    Raises:
+        ValueError: the text is not such a literal, or is too long.
+        TypeError: an element of a set or a key cannot be hashed.
+    """
+    text = written.strip()
+    if len(text) > _LONGEST or not _is_plain(text):
+        raise ValueError("no plain literal")
+    match parsed(text):
+        case ast.Module(body=[ast.Expr(value=value)]):
+            return _evaluated(value)
+    raise ValueError("no literal")
+
+
+def _evaluated(node: ast.expr) -> object:
+    match node:
+        case ast.Constant(value=bool() | int() | float() | complex() | str() | bytes() | None):
+            return node.value
+        case ast.Name(id="inf" | "nan" as name):
+            return float(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            value = _evaluated(operand)
+            if isinstance(value, int | float):
+                return -value
+        case ast.Set(elts=elements):
+            return set(map(_evaluated, elements))
+        case ast.List(elts=elements):
+            return list(map(_evaluated, elements))
+        case ast.Tuple(elts=elements):
+            return tuple(map(_evaluated, elements))
+        case ast.Dict(keys=keys, values=values):
+            return dict(zip(map(_evaluated, _all(keys)), map(_evaluated, values), strict=True))
+        case ast.Call(func=ast.Name(id="set"), args=[], keywords=[]):
+            return set[object]()
+        case ast.Call(func=ast.Name(id="frozenset"), args=[], keywords=[]):
+            return frozenset[object]()
+        case ast.Call(func=ast.Name(id="frozenset"), args=[ast.Set(elts=elements)], keywords=[]):
+            return frozenset(map(_evaluated, elements))
+    raise ValueError("no literal")
 
 
 def _are_close(one: object, other: object) -> bool:
@@ -55,14 +100,32 @@ def _are_close(one: object, other: object) -> bool:
         return False
     match one, other:
         case float(), float():
-            return math.isclose(one, other, rel_tol=1e-9) or (math.isnan(one) and math.isnan(other))
+            are_near = math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+            return are_near or (math.isnan(one) and math.isnan(other))
         case (list() | tuple(), list() | tuple()):
             return len(one) == len(other) and all(map(_are_close, one, other))
         case dict(), dict():
-            has_same_keys = {_form(key) for key in one} == {_form(key) for key in other}
-            return has_same_keys and all(_are_close(one[key], other[key]) for key in one)
+            values, others = ({_rounded(key): value for key, value in each.items()} for each in (one, other))
+            return values.keys() == others.keys() and all(_are_close(values[key], others[key]) for key in values)
         case _:
-            return _form(one) == _form(other)
+            return _rounded(one) == _rounded(other)
+
+
+def _rounded(value: object) -> Hashable:
+    """Return the form of a value in which floats are rounded. Two elements or keys with equal forms are close."""
+    match value:
+        case float() if math.isfinite(value):
+            return float, 0.0 if abs(value) < _ABSOLUTE else float(f"{value:.{_DIGITS}g}")
+        case set() | frozenset():
+            return type(value), frozenset(map(_rounded, value))
+        case tuple():
+            return tuple, tuple(map(_rounded, value))
+        case complex():
+            return complex, _rounded(value.real), _rounded(value.imag)
+        case int() if not isinstance(value, bool):
+            return int, value
+        case _:
+            return _form(value)
 
 
 def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) -> bool:

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adacoder.domain import Edit, Example, Target
+from adacoder.domain import Edit, Example, Target, TargetError
 from adacoder.pytext import line_ending
+from adacoder.source.examples import UnreadableExample, examples
 from adacoder.source.literal import literal_parts
+from adacoder.source.text import apply_edits
 
 
-def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
-    """Append `examples` to the target's docstring, with its indentation and the file's line endings."""
+def add_examples(target: Target, added: Sequence[Example]) -> Edit:
+    """Append examples to the target's docstring, with its indentation and the file's line endings.
+
+    Raises:
+        TargetError: an example cannot be written into this docstring. A raw docstring, for example, has no escapes.
+    """
+    edit = _appended(target, added)
+    span = target.docstring_span
+    literal = apply_edits(target.text, [edit])[span.start : span.end + len(edit.text) - (edit.end - edit.start)]
+    try:
+        found = [(each.source, each.want) for each in examples(literal, 0)]
+    except (ValueError, UnreadableExample):
+        found = []
+    if found[-len(added) :] != [(each.source, each.want) for each in added]:
+        shown = "; ".join(each.source.strip() for each in added)
+        raise TargetError(
+            f"The docstring of '{target.name}' cannot hold this example: {shown}. Write it in another way."
+        )
+    return edit
+
+
+def _appended(target: Target, added: Sequence[Example]) -> Edit:
     literal, start = _last_literal(target)
     prefix = literal[: len(literal) - len(literal.lstrip("rRuU"))]
     quote = literal[-1]
@@ -18,15 +40,15 @@ def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
     content = literal[len(prefix) + (3 if triple else 1) : -3 if triple else -1]
     ending = line_ending(target.text)
     indent = docstring_indent(target)
-    shown = "".join(f"{example.prompted}\n{example.want}" for example in examples).removesuffix("\n")
+    shown = "".join(f"{example.prompted}\n{example.want}" for example in added).removesuffix("\n")
     if "r" not in prefix.lower():
         shown = shown.replace("\\", "\\\\").replace(quote * 3, f"\\{quote}" * 3)
-    added = ending * 2 + ending.join(indent + line if line else "" for line in shown.split("\n")) + ending + indent
+    lines = ending * 2 + ending.join(indent + line if line else "" for line in shown.split("\n")) + ending + indent
     end = start + len(literal)
     if triple:
-        return Edit(start + literal.index(quote) + 3 + len(content.rstrip()), end - 3, added)
+        return Edit(start + literal.index(quote) + 3 + len(content.rstrip()), end - 3, lines)
     opened = prefix + quote * 3
-    return Edit(start, end, opened + content.rstrip() + added + quote * 3)
+    return Edit(start, end, opened + content.rstrip() + lines + quote * 3)
 
 
 def _last_literal(target: Target) -> tuple[str, int]:

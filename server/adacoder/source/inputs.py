@@ -189,7 +189,7 @@ def _with_other_literals(statement: _Parsed, *, may_be_negative: bool) -> Iterat
     """Yield, for each literal that can vary, the texts of the statement with other literals in its place."""
     for node in _literals(statement.tree):
         others = _others(node, may_be_negative=may_be_negative)
-        texts = (f"({text})" if text.startswith("-") else text for text in map(repr, others))
+        texts = (f"({text})" if text.startswith("-") else text for text in map(_literal, others))
         # `ast.unparse` removes parentheses that are not needed.
         yield [ast.unparse(tree) for text in texts if (tree := parsed(statement.with_other(node, text))) is not None]
 
@@ -258,6 +258,20 @@ def _literals(statement: ast.stmt) -> Iterator[ast.expr]:
     yield from search(statement, counts=False, depth=0)
 
 
+def _literal(value: object) -> str:
+    """Return a literal of `value`, always with the same order of the elements of a set."""
+    match value:
+        case set():
+            return f"{{{', '.join(sorted(map(_literal, value)))}}}" if value else "set()"
+        case list():
+            return f"[{', '.join(map(_literal, value))}]"
+        case tuple():
+            return f"({''.join(f'{_literal(each)}, ' for each in value)})"
+        case dict():
+            return f"{{{', '.join(f'{_literal(key)}: {_literal(each)}' for key, each in value.items())}}}"
+    return repr(value)
+
+
 def _has_value(node: ast.expr) -> bool:
     try:
         ast.literal_eval(node)
@@ -304,7 +318,7 @@ def _mutated(value: object) -> Iterable[object]:
             rest = (value[:1], value[:middle], value[middle:], value[1:], value[:-1])
             return ([], *rest, value[::-1], 2 * value, value + value[:1])
         case set():
-            elements = sorted(value, key=repr)
+            elements = sorted(value, key=_literal)
             return ({*elements[1:]}, {*elements[:1]}, set[object]())
         case dict():
             keys = [*value][:_ELEMENTS]

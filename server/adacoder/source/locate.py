@@ -100,6 +100,32 @@ def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
     return locate(text, target.module.path, workspace, line=line_number(text, nearest))
 
 
+def counterpart(target: Target, text: str, workspace: Path) -> Target | None:
+    """Find the version of `target` in another text of its file; None if no documented function has its name.
+
+    Functions of the same name, such as the getter and the setter of a property, are paired in their order.
+
+    Raises:
+        TargetError: the texts have different numbers of such functions, or its examples in `text` are unreadable.
+    """
+    path = target.module.path
+    mine, theirs = (
+        [one for one in functions(each, path, workspace) if one.target.qualname == target.qualname]
+        for each in (target.text, text)
+    )
+    if not theirs:
+        return None
+    number = [one.target.definition.start for one in mine].index(target.definition.start)
+    if len(theirs) != len(mine):
+        raise TargetError(
+            f"'{target.qualname}' has {len(mine)} definitions in {path}, and {len(theirs)} in the other version: "
+            "they cannot be paired."
+        )
+    if (unreadable := theirs[number].unreadable) is not None:
+        raise unreadable
+    return theirs[number].target
+
+
 @dataclass(frozen=True, slots=True)
 class Documented:
     """A documented function, class or module whose examples can be run."""

@@ -147,6 +147,61 @@ def test_what_cannot_be_compared_is_told(text: str, against: str, told: str, des
     assert len(ran.error_lines) == 1
 
 
+DISPATCHING = '''import functools
+
+
+@functools.singledispatch
+def size(x):
+    """The size.
+
+    >>> size(7)
+    7
+    """
+    return x
+
+
+@size.register
+def _(x: list):
+    """Of a list.
+
+    >>> size([1, 2, 3, 4, 5])
+    5
+    """
+    return len(x)
+
+
+@size.register
+def _(x: str):
+    """Of a text.
+
+    >>> size("abcde")
+    5
+    """
+    return len(x)
+'''
+
+
+def test_functions_of_one_name_are_paired_in_their_order(desk: Desk) -> None:
+    desk.write(DISPATCHING, "before.py")
+    desk.write(DISPATCHING.replace("return len(x)", "return min(len(x), 5)", 1), "sizes.py")
+    ran = desk.run("compare", "sizes.py", "--against", "before.py", "--json")
+    assert ran.code == 1
+    assert [(found["function"], bool(found["differs"])) for found in ran.objects] == [
+        ("sizes.py::size", False),
+        ("sizes.py::_", True),
+        ("sizes.py::_", False),
+    ]
+
+
+def test_functions_of_one_name_that_cannot_be_paired_are_told(desk: Desk) -> None:
+    desk.write(DISPATCHING.rpartition("\n\n@size")[0], "before.py")
+    desk.write(DISPATCHING, "sizes.py")
+    ran = desk.run("compare", "sizes.py", "--against", "before.py")
+    assert ran.code == 2
+    assert "'_' has 2 definitions in " in ran.err
+    assert "sizes.py::size: same as in before.py" in ran.out
+
+
 def test_nothing_that_a_repository_names_is_run(repository: Desk) -> None:
     """The control shows that git itself runs the program."""
     folder, ran = repository.folder, repository.folder / "ran"

@@ -78,10 +78,10 @@ def test_why_nothing_was_compared_is_told(
     assert ran.error_lines[-1].startswith(why)
 
 
-def answered(desk: Desk, host: str, answer: str) -> tuple[int, str]:
+def answered(desk: Desk, host: str, answer: str, place: str = "shapes.py::hypotenuse") -> tuple[int, str]:
     """Run `generate` in a terminal, and answer its question. Return the exit code and the output."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "adacoder", "generate", "shapes.py::hypotenuse", "--write", "--cross-check"]
+    command = [sys.executable, "-m", "adacoder", "generate", place, "--write", "--cross-check"]
     ran = subprocess.Popen(
         [*command, "--model", MODEL, "--host", host],
         cwd=desk.folder,
@@ -125,6 +125,18 @@ def test_an_answer_that_the_function_does_not_give_is_fixed_from_the_second_prog
     assert "Verified 'hypotenuse': 3/3 examples passed" in shown
     assert BODY in path.read_text("utf-8")
     assert desk.run("check", "shapes.py").code == 0
+
+
+def test_the_answer_is_about_the_function_on_the_line_although_lines_have_moved(desk: Desk) -> None:
+    path = desk.write(STUB + STUB.partition('"""Shapes."""\n')[2].replace("hypotenuse", "other"))
+    line = path.read_text("utf-8").splitlines().index("def other(a, b):") + 1
+    importing = "```python\nimport math\n\n\ndef other(a, b):\n    return math.hypot(a, b)\n```"
+    with StandIn([importing, LUCKY.replace("hypotenuse", "other")]).in_thread() as standin:
+        _, shown = answered(desk, standin.host, "1", f"shapes.py:{line}")
+    assert " to the docstring of shapes.py::other." in shown
+    first, _, second = path.read_text("utf-8").partition("def other")
+    assert "import math" in first
+    assert (first.count(">>>"), second.count(">>>")) == (2, 3)
 
 
 def test_without_an_answer_nothing_changes(desk: Desk) -> None:

@@ -260,10 +260,43 @@ async def test_a_new_job_interrupts_the_comparison_which_begins_again_later(edit
             (running,) = (await editor.execute("status"))["jobs"]
             other = await editor.write("other.py", STUB + BODY)
             checked = await editor.run(other, "initials", mode="check")
-        replies[:] = [SAME]
-        await editor.until(lambda: any("second program" in each["message"] for each in editor.all("window/logMessage")))
+        replies[:] = [GOOD, SAME]
+        agrees = "A second program agrees on "
+        await editor.until(lambda: any(agrees in each["message"] for each in editor.all("window/logMessage")))
     assert (running["mode"], running["qualifiedName"]) == ("crossCheck", "initials")
     assert checked["status"] == "verified"
+
+
+async def test_a_check_of_the_same_function_only_delays_the_comparison(editor: Client) -> None:
+    replies: list[str | Script] = [GOOD]
+    async with StandIn(replies) as standin:
+        editor.settings = told_of(standin, crossCheck=True)
+        uri = await editor.write("names.py", STUB)
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        await editor.told()
+        async with thinking(standin):
+            await standin.until("request 2")
+            assert (await editor.run(uri, "initials", mode="check"))["status"] == "verified"
+        replies[:] = [GOOD, OTHER]
+        await asked(editor, uri)
+
+
+async def test_no_answer_is_added_while_a_job_works_on_the_function(editor: Client) -> None:
+    replies: list[str | Script] = [GOOD, OTHER]
+    async with StandIn(replies) as standin:
+        uri = await compared(editor, standin)
+        call = (await asked(editor, uri))["data"]["call"]
+        text = editor.text(uri)
+        async with thinking(standin):
+            await editor.execute("another", {"uri": uri, "qualifiedName": "initials"})
+            await standin.until("request 3")
+            place = {"uri": uri, "qualifiedName": "initials", "call": call}
+            await editor.execute("answer", {**place, "answer": "there"})
+            refused = "AdaCoder is working on 'initials': answer the question again when it has ended."
+            await editor.until(lambda: (WARNING, refused) in editor.messages)
+            await editor.execute("cancel")
+        assert editor.text(uri) == text
+        assert await asked(editor, uri)
 
 
 async def test_a_comparison_can_be_cancelled_and_changes_nothing(editor: Client) -> None:

@@ -103,6 +103,41 @@ async def test_what_cannot_be_compared_is_counted(
     assert await compared(here, there) == BehaviourDiff(1, (), {why: len(INPUTS) - 1})
 
 
+@pytest.mark.parametrize(
+    ("here", "there", "is_same"),
+    [
+        ("frozenset({8, 0})", "frozenset({0, 8})", True),
+        ("frozenset({8, 0})", "{0, 8}", False),
+        ("{8, 0}\n2\n", "{0, 8}\n2\n", True),
+        ("{8, 0}\n2\n", "{0, 8}\n3\n", False),
+        ("{0.3}", "{0.30000000000000004}", True),
+        ("{0.3: 1}", "{0.30000000000000004: 1}", True),
+        ("{0.3: 1}", "{0.30000000000000004: 2}", False),
+        ("{0.3}", "{0.31}", False),
+        ("[inf, 0.3, nan]", "[inf, 0.30000000000000004, nan]", True),
+        ("[inf]", "[-inf]", False),
+        ("0.0", "1e-17", True),
+        ("{1}", "{True}", False),
+        ("[1]", "(1,)", False),
+        ("<A object at 0x7f1>", "<A object at 0x7f2>", True),
+        ("<bound method f of <A object at 0x7f1>>", "<bound method f of <A object at 0x7f2>>", True),
+        ("found at 0x7f1", "found at 0x7f2", False),
+    ],
+)
+async def test_which_outputs_are_the_same(here: str, there: str, is_same: bool) -> None:
+    found = await compared(lambda n: here if n == 7 else "0", lambda n: there if n == 7 else "0")
+    assert (not found.differs) == is_same
+
+
+async def test_a_smaller_input_also_runs_the_function() -> None:
+    """f(2) is smaller than f(20), and would differ, but does not run the function."""
+    target = locate(TEXT.replace("f(3)", "f(20)"), Path("/w/m.py"), Path("/w"), qualname="f")
+    one = version(lambda n: Seen((str(n),), entered=n >= 20))
+    other = version(lambda n: Seen((str(n + 1),), entered=n >= 20))
+    found = await compare(target, one, other)  # type: ignore[arg-type]
+    assert found.differs[0].call == "f(20)"
+
+
 async def test_an_example_that_raises_in_both_counts() -> None:
     assert (await compared(lambda n: "raises E", lambda n: "raises E")).inputs == 1
 

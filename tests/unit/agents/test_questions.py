@@ -32,6 +32,7 @@ LITERALS = st.recursive(
         (Difference("f(1)", "no output", "2"), False),
         (Difference("f(1)", "1\n2", "2"), False),
         (Difference("f(1)", "...", "2"), False),
+        (Difference("f(1)", "[1,\r2]", "2"), False),
         (Difference("s = S(); s.f(1)", "1", "2"), False),
         (Difference("f(1)", f"'{'a' * 200}'", "2"), False),
         (Difference(f"f('{'a' * 200}')", "1", "2"), False),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.domain import Example
+from adacoder.domain import Example, TargetError
 from adacoder.source.docstring import add_examples
 from adacoder.source.locate import locate
 from adacoder.source.text import apply_edits
@@ -48,3 +48,16 @@ def test_examples_are_added_and_read_back(shape: str, docstring: str, ending: st
     assert again.docstring.startswith(target.docstring.rstrip())
     assert again.body.of(changed) == target.body.of(text)
     assert changed.count("\n") == changed.count(ending)
+
+
+@pytest.mark.parametrize("example", [Example('f(\'"""\')\n', "1\n", 0), Example("f(1)\n", "[1,\r2]\n", 0)])
+def test_an_example_that_would_not_read_back_is_refused(example: Example) -> None:
+    text = 'def f(x):\n    r"""Doc."""\n'
+    with pytest.raises(TargetError, match="The docstring of 'f' cannot hold this example"):
+        add_examples(locate(text, PATH, PATH.parent, qualname="f"), [example])
+
+
+def test_a_docstring_with_escapes_holds_a_triple_quote() -> None:
+    text = 'def f(x):\n    """Doc."""\n'
+    target = locate(text, PATH, PATH.parent, qualname="f")
+    assert apply_edits(text, [add_examples(target, [Example('f(\'"""\')\n', "1\n", 0)])])

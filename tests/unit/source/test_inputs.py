@@ -87,6 +87,13 @@ def test_a_number_or_text_is_repeated_in_place_of_another() -> None:
     assert {"gap([1, 7, 4], 7)", "gap([1, 7, 7], 9)", "gap([9, 7, 4], 9)"} <= found
 
 
+def test_the_elements_of_a_set_are_in_order() -> None:
+    texts = {each.text for each in varied(target("f({'b', 'a', 'c'}, [{'e', 'd'}])"), 200)}
+    assert "f({'b', 'a', 'c'}, [{'d', 'e'}, {'d', 'e'}])" in texts
+    assert "f({'b', 'c'}, [{'e', 'd'}])" in texts
+    assert not any("{'c', 'b'}" in text for text in texts)
+
+
 def test_numbers_are_negative_only_if_an_example_has_such_a_number() -> None:
     assert not any("-" in text for text in texts(varied(target("gap([1], 2)"), 100)))
     assert any("-" in text for text in texts(varied(target("gap([-1], 2)"), 100)))

@@ -18,7 +18,7 @@ from pygls.exceptions import JsonRpcException
 from adacoder import report
 from adacoder.agents.questions import MOST_QUESTIONS, Ruling, example_of, question
 from adacoder.aside import aside
-from adacoder.domain import JSON, AdaCoderError, CrossCheck, Outcome, Status, Step
+from adacoder.domain import JSON, AdaCoderError, CrossCheck, Outcome, Status, Step, TargetError
 from adacoder.journal import Journal, OpenStep, Waiting
 from adacoder.lsp.connection.client import announced
 from adacoder.lsp.jobs.job import Activity, Job, NotInsertedError, after_edit, refusal
@@ -59,7 +59,7 @@ class _CrossChecking(Activity):
     show: Callable[[str], None] = lambda message: None
     """Function that shows the progress."""
     is_interrupted: bool = False
-    """True if a job on another function interrupted the comparison. It begins again after that job."""
+    """True if a job interrupted the comparison. It begins again after the job if the function is still the same."""
 
     @property
     def key(self) -> tuple[Uri, str]:
@@ -67,7 +67,7 @@ class _CrossChecking(Activity):
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
         """Show an event of the Journal as progress."""
-        self.message = report.progress(event, 1)
+        self.message = report.doing(event)
         self.show(self.message)
 
 
@@ -127,12 +127,10 @@ class CrossChecks:
 
     # The course of a comparison
 
-    def _job_began(self, job: Job) -> None:
-        """Interrupt the comparison. If the job is on the same function, the comparison is not needed any more."""
-        key = job.snapshot.uri, job.target.qualname
-        self._waiting.pop(key, None)
+    def _job_began(self) -> None:
+        """Interrupt the comparison, because a job is more urgent."""
         if (running := self._running) is not None:
-            running.is_interrupted = running.key != key
+            running.is_interrupted = True
             running.task.cancel()
 
     def _job_ended(self, job: Job) -> None:
@@ -165,7 +163,9 @@ class CrossChecks:
             while self._waiting:
                 await self._jobs.idle(_PAUSE)
                 if self._waiting:
-                    await self._work_on(self._waiting.pop(next(iter(self._waiting))))
+                    comparison = self._waiting.pop(next(iter(self._waiting)))
+                    if self._shown.evidence.same(comparison.evidence) is not None:
+                        await self._work_on(comparison)
         finally:
             self._worker = None
 
@@ -178,7 +178,7 @@ class CrossChecks:
             comparison.task.cancel()
             await asyncio.wait({comparison.task})
             self._running = None
-        if comparison.is_interrupted and not comparison.is_cancelled:
+        if comparison.is_interrupted and not comparison.is_cancelled and comparison.key not in self._waiting:
             self._begin(replace(comparison, is_interrupted=False))
 
     async def _compare(self, comparison: _CrossChecking) -> None:
@@ -278,6 +278,8 @@ class CrossChecks:
         target = await asyncio.to_thread(snapshot.find, qualname=name)
         if not evidence.is_about(target.source):
             raise AdaCoderError(f"'{target.name}' has changed since the question: check it again.")
+        if any(job.target.qualname == name for job in self._jobs.of(uri)):
+            raise AdaCoderError(f"AdaCoder is working on '{target.name}': answer the question again when it has ended.")
         edit = await aside(add_examples, target, [example_of(found, ruling)])
         await self._client.protocol.rested()
         if not take(self._client.workspace, uri).same_as(snapshot):
@@ -293,6 +295,9 @@ class CrossChecks:
         is_right = ruling is Ruling.HERE
         job = Job(Mode.CHECK if is_right else Mode.FIX, now, target, apply=not is_right, announced=not is_right)
         job.start = checked.candidate if ruling is Ruling.THERE else None
-        self._jobs.start(job).begin()
+        try:
+            self._jobs.start(job).begin()
+        except TargetError as error:
+            raise AdaCoderError(f"The example was added to '{target.name}', but nothing was run: {error}") from error
         if is_right:
             self._more[job.id] = checked

@@ -50,8 +50,8 @@ class Jobs:
         self._running: dict[str, Job] = {}
         self._is_idle = asyncio.Event()
         self._is_idle.set()
-        self.on_start: Callable[[Job], None] = lambda job: None
-        """Function that is called with each job that starts."""
+        self.on_start: Callable[[], None] = lambda: None
+        """Function that is called when a job starts."""
         self.on_end: Callable[[Job], None] = lambda job: None
         """Function that is called with each job that has ended, after its evidence was recorded."""
         self._closing = False
@@ -72,7 +72,7 @@ class Jobs:
             raise TargetError(f"AdaCoder is already working on '{job.target.name}': wait for it, or cancel it.")
         self._running[job.id] = job
         self._is_idle.clear()
-        self.on_start(job)
+        self.on_start()
         job.moved = self._refresh
         job.task = asyncio.create_task(JobWork(job, self._client, self._results).run(), name=f"adacoder {job.label}")
         job.task.add_done_callback(lambda _: self._ended(job))

@@ -275,14 +275,20 @@ class EvidenceRoom:
         self._changed(evidence.uri)
 
     def revise(self, evidence: Evidence, **changes: Any) -> Evidence | None:
-        """Change fields of the evidence for a function's text. Return None if the function has another text now."""
-        placed = self.at(evidence.uri, evidence.qualname)
-        if placed is None or not placed.evidence.is_of_text or placed.evidence.lines != evidence.lines:
+        """Change fields of the evidence for a function's text. Return None if the evidence is of another text now."""
+        placed = self.same(evidence)
+        if placed is None:
             return None
         revised = replace(placed.evidence, **changes)
         self._put(replace(placed, evidence=revised))
         self._changed(evidence.uri)
         return revised
+
+    def same(self, evidence: Evidence) -> Placed | None:
+        """Return the latest evidence of a function; None if it is of another text than `evidence`."""
+        placed = self.at(evidence.uri, evidence.qualname)
+        is_same = placed is not None and placed.evidence.is_of_text and placed.evidence.lines == evidence.lines
+        return placed if is_same else None
 
     def asking(self, uri: Uri) -> dict[str, Evidence]:
         """Return the evidence with open questions about the current text, by qualified name."""

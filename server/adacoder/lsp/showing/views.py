@@ -24,7 +24,7 @@ from adacoder.lsp.showing.diagnostics import place_of
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
 from adacoder.pytext import Lines
-from adacoder.report.differences import brief, compared
+from adacoder.report.differences import brief, compared, outputs
 
 if TYPE_CHECKING:
     from adacoder.lsp.jobs.job import Job
@@ -249,7 +249,8 @@ def _of_question(
 ) -> Iterator[types.CodeLens]:
     """Yield the lens of the question about a function."""
     if placed is not None and (found := placed.evidence.question) is not None and function.line < len(lines):
-        title = f"{brief(found.call, _LONGEST)}: {brief(found.here, _SHORT)} or {brief(found.there, _SHORT)}?"
+        here, there = outputs(found, _SHORT)
+        title = f"{brief(found.call, longest=_LONGEST)}: {here} or {there}?"
         place: dict[str, JSON] = {"uri": placed.evidence.uri, "qualifiedName": function.qualname, "call": found.call}
         yield _at(function, title, "answer", place, lines, encoding)
 
