@@ -5,6 +5,7 @@ A difference is shown, but never decides anything, because only the user knows w
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -66,7 +67,7 @@ async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 
     made = [*own, *await aside(varied, target, _MADE - len(own), seed)]
     chosen, known = _chosen(await here(made, by_line=True), len(own))
     inputs, ours = [made[number] for number, _ in chosen], [seen for _, seen in chosen]
-    again, theirs = await here(inputs), await there(inputs)
+    again, theirs = await asyncio.gather(here(inputs), there(inputs))
     left_out = Counter[str]()
     compared = 0
     apart: list[Apart] = []
@@ -121,7 +122,7 @@ async def _steady(apart: list[Apart], here: Observe, there: Observe) -> list[Apa
         if not steady:
             break
         inputs = [each[0] for each in steady]
-        ours, theirs = await here(inputs), await there(inputs)
+        ours, theirs = await asyncio.gather(here(inputs), there(inputs))
         steady = [
             (one, our, their)
             for (one, our, their), again, other in zip(steady, ours, theirs, strict=True)
@@ -135,7 +136,7 @@ async def _minimised(found: Apart, module: Module, here: Observe, there: Observe
     """Return a smaller input for which the versions still differ, or `found`."""
     for _ in range(_ROUNDS):
         inputs = smaller(found[0], module)[:_TRIED]
-        ours, theirs = await here(inputs), await there(inputs)
+        ours, theirs = await asyncio.gather(here(inputs), there(inputs))
         apart = (
             (one, our, their)
             for one, our, their in zip(inputs, ours, theirs, strict=True)
