@@ -269,7 +269,7 @@ class Service(Checks):
             running = (result for result in feedback.results if result.entered and (result.matched or target.is_stub))
             suggested = tuple(result.example for result in running)
         if not suggested:
-            reason = f"The model suggested no example for '{target.name}' that could be used: ask again, or write one."
+            reason = f"The model suggested no usable example for '{target.name}': ask again, or write one."
             return Outcome(Status.FAILED, target, reason)
         shown = "; ".join(f"{example.source.strip()} → {example.want.strip()}" for example in suggested)
         reason = f"A model reads the docstring like this: {shown}. Check it before you keep it."

@@ -125,9 +125,9 @@ async def observed(
     if silent:
         failure = verdicts[silent[0]].failure
         others = f" and {len(silent) - 1} more" if silent[1:] else ""
-        why = failure.message if failure else "they told nothing"
+        why = failure.message if failure else "they gave no result"
         name = below(folder, paths[silent[0]]).as_posix() + others
-        troubles.append(f"{name}: these tests could not run here, and judge nothing: {why}")
+        troubles.append(f"{name}: these tests could not run here, so they judge nothing: {why}")
     return [_fewest(tuple(each[number]) for each in told if number < len(each)) for number in range(len(targets))]
 
 

@@ -355,7 +355,7 @@ class RowsFile:
         self._file.seek(0)
         begin = self._file.read(len(_BEGIN))
         if not _BEGIN.startswith(begin):
-            raise RowsError(f"{self.path} holds something else than rows, and is left as it is: name another file.")
+            raise RowsError(f"{self.path} is not a file of rows, and was not changed: name another file.")
         end, step = length, 1 << 16
         while end:
             start = max(0, end - step)

@@ -156,4 +156,4 @@ def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelEr
         return OutOfMemory(model, said)
     if 300 <= status < 400:
         return BadReply(url, "it redirects to another address: name that address instead")
-    return BadReply(url, said.strip() or (f"HTTP {status}" if status > 0 else "it reported an error without a word"))
+    return BadReply(url, said.strip() or (f"HTTP {status}" if status > 0 else "it reported an error without a message"))

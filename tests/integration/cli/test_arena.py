@@ -74,7 +74,7 @@ def test_a_table_is_made_again_from_recordings_without_a_model(desk: Desk) -> No
         (["nothing"], "There are no tasks at nothing"),
         (["tasks.jsonl", "--strategy", "x"], "There is no strategy 'x'"),
         (["tasks.jsonl", "--only", "MBPP/*"], "No task in tasks.jsonl is named 'MBPP/*'"),
-        ([".", "--rows", "tasks.jsonl"], "holds something else than rows"),
+        ([".", "--rows", "tasks.jsonl"], "is not a file of rows"),
     ],
 )
 def test_what_cannot_run(options: list[str], told: str, desk: Desk) -> None:

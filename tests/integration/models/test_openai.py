@@ -565,4 +565,4 @@ async def test_events_without_data_and_a_last_event_without_an_empty_line(ending
 async def test_an_error_in_a_stream_that_says_nothing() -> None:
     async with chatting(lambda _: _streamed('data: {"error": {"message": ""}}\n\n')) as (_, model):
         error = await trouble(model)
-    assert "(it reported an error without a word)" in str(error)
+    assert "(it reported an error without a message)" in str(error)

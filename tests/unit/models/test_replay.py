@@ -209,9 +209,9 @@ HUGE = "[" * 100_000
     [
         ("", "it is empty"),
         (" \n", "it is empty"),
-        ("def f(): ...", "it holds something else"),
-        ('"""A module."""', "it holds something else"),
-        (f"[]\n{HEADER}", "it holds something else"),
+        ("def f(): ...", "it is not a recording"),
+        ('"""A module."""', "it is not a recording"),
+        (f"[]\n{HEADER}", "it is not a recording"),
         ("{1: 2}", "the part from line 1 on is not understood"),
         (EXCHANGE, "the part from line 1 on is not understood"),
         (END, "the part from line 1 on is not understood"),

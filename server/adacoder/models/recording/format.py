@@ -157,7 +157,7 @@ def read(path: Path) -> RecordedConversation:
         raise BadRecording(path, getattr(error, "strerror", None) or str(error)) from None
     before, *values = _VALUE.split(text)
     if before.strip() or not values:
-        raise BadRecording(path, "it holds something else" if text.strip() else "it is empty")
+        raise BadRecording(path, "it is not a recording" if text.strip() else "it is empty")
     line = before.count("\n") + 1
     try:
         header = _checked(dict, read_json(values[0]))
