@@ -31,7 +31,7 @@ _IMPORT = re.compile(r"^[ \t\f]*(?:from|import)\b[^\n(;#]*(?:\([^)]{0,4000}\))?"
 _RELATIVE = re.compile(r"^[ \t\f]*from[ \t]*\.", re.MULTILINE)
 _LIBRARY = re.compile(r"^[ \t\f]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
 _HEAD = 8192
-"""Characters at the start of a file that contain most of its imports."""
+"""Maximum characters to search at the start of a file for its libraries. Most imports are there."""
 _TYPE_CHECKING = re.compile(r"[ \t\f]*if[ \t(]+(?:\w+\.)?TYPE_CHECKING\b")
 _DEFINES = r"^(?:class|(?:async[ \t]+)?def)[ \t]+{name}\b"
 _SETS = r"|^{name}[ \t]*(?::[^=\n]+)?=(?!=)"
@@ -45,7 +45,7 @@ class _ProjectImport:
 
     imported: ImportedName
     for_typing: bool
-    """True if only type checkers import it."""
+    """True if the import runs only in type checkers."""
 
 
 class ProjectImports:
@@ -59,7 +59,7 @@ class ProjectImports:
     def import_of(self, name: str) -> ImportedName | None:
         """Return the import of `name` in the target's module, else the most common import in the nearest files.
 
-        Imports for type checkers are a last resort. Imports from the target's own module never count.
+        An import for type checkers is used only if there is no other. Imports from the target's own module never count.
         """
         own = [found for found in _imports_of(name, self._target.text) if self._can_be_imported(found.imported)]
         if own:
@@ -68,7 +68,10 @@ class ProjectImports:
         return None if found is None else self._as_here(found)
 
     def definition_of(self, name: str) -> ImportedName | None:
-        """Return the import of `name` from the module near the target that defines it, if there is exactly one."""
+        """Return the import of `name` from the only module near the target that defines `name`.
+
+        Return None if no module or several modules define it.
+        """
         if name.startswith("_"):
             return None
         found = list(itertools.islice(self._definitions(name), 2))
@@ -97,7 +100,7 @@ class ProjectImports:
         return next((found for found in by_use if self._can_be_imported(found)), None)
 
     def _seen_from_target(self, path: Path, found: ImportedName) -> ImportedName | None:
-        """Make a relative import absolute; None if it leads out of the root."""
+        """Make a relative import absolute; None if it leads out of the folder that modules are imported from."""
         if not found.module.startswith("."):
             return found
         module = self._module(path)
@@ -179,7 +182,7 @@ def _imports_of(name: str, text: str) -> Iterator[_ProjectImport]:
 
 
 def _is_in_string(text: str, offset: int) -> bool:
-    # It is slow to read the whole text. This is not needed if the triple quotes before the offset are in pairs.
+    # Reading the whole text is slow, and not necessary if the triple quotes before the offset are in pairs.
     if not any(text.count(quotes, 0, offset) % 2 for quotes in ('"""', "'''")):
         return False
     return Lines(text).line_at(offset) in string_interiors(text)
