@@ -169,4 +169,4 @@ WITH_EFFECT = frozenset({"antigravity", "this", "test", "idlelib", "lib2to3", "t
 
 _NEWER_BUILTINS = words("BaseExceptionGroup EncodingWarning ExceptionGroup PythonFinalizationError aiter anext")
 BUILTINS = _NEWER_BUILTINS.union(dir(builtins))
-"""The builtins of every Python since 3.8, because the user's Python may be newer than ours."""
+"""The builtins of every Python since 3.8, because the user's Python may be newer than AdaCoder's."""
