@@ -59,15 +59,15 @@ class Definition:
     def span(self) -> Span:
         """The span from the first decorator or the header to the end of the body.
 
-        It starts at the start of a line. Comments below the body belong to it if they have the body's indentation. The
-        last line terminator does not.
+        The span starts at the start of a line. It includes comments below the body that have the body's indentation,
+        but not the last line terminator.
         """
         first = self.lines[0]
         return Span(first.start - len(first.indent), self._end())
 
     @property
     def header(self) -> Span:
-        """The span from `def` or `class` to the colon, inclusive. Without a colon, it ends with the line."""
+        """The span from `def` or `class` to the colon, inclusive. Without a colon, the span ends with the line."""
         line = self.header_line
         return Span(line.start, line.code_end if line.colon is None else line.colon + 1)
 

@@ -51,7 +51,7 @@ def _head(text: str, header_start: int) -> list[LogicalLine]:
 
 
 class _Above:
-    """The line whose functions are searched ("the line"), and the lines above it."""
+    """The current line, whose enclosing functions are searched, and the lines above it."""
 
     def __init__(self, text: str, offset: int) -> None:
         self._text = text
@@ -62,22 +62,22 @@ class _Above:
         self._strings = long_strings(text, self._line_end)
 
     def is_in(self, definition: Definition) -> bool:
-        """Return whether the line belongs to `definition`."""
+        """Return whether the current line belongs to `definition`."""
         return definition.span.start <= self._line <= definition.span.end
 
     def is_start(self, offset: int) -> bool:
-        """Return whether a logical line starts at `offset`. The offset must be on the line."""
+        """Return whether a logical line starts at `offset`. The offset must be on the current line."""
         is_outside = next(self._upward(self._line)) == self._line
         return is_outside and self._content(self._line) == offset and self._is_logical(self._line)
 
     def headers(self) -> Iterator[int]:
-        """Yield the starts of the headers around the line, innermost first.
+        """Yield the starts of the headers around the current line, innermost first.
 
-        The line itself can be a header or a decorator. On the way up, only lines with less indentation than all logical
-        lines below them matter. If such a line is a header, its body contains "the line".
+        The current line itself can be a header or a decorator. On the way up, only lines with less indentation than all
+        logical lines below them matter. If such a line is a header, its body contains the current line.
 
         A line that is not certain does not hide the headers above it. Instead, the body of such a header is read to see
-        whether it reaches "the line".
+        whether it reaches the current line.
         """
         text = self._text
         bound = lowest = _BEYOND
@@ -162,7 +162,7 @@ class _Above:
         return next(filter(self._is_certain, self._upward(start)), 0)
 
     def _is_open_below(self, header_start: int, width: int, doubtful: int) -> bool:
-        """Return whether the body of a definition reaches the start of the line.
+        """Return whether the body of a definition reaches the start of the current line.
 
         Args:
             header_start: the start of the definition's header.
@@ -175,7 +175,7 @@ class _Above:
         return all(line.width > width for line in body)
 
     def _decorated(self) -> LogicalLine | None:
-        """Return the header below the line's decorator; None if the line is not part of a decorator."""
+        """Return the header below the current line's decorator; None if this line is not part of a decorator."""
         begin, has_decorator = self._line, False
         for begin in self._upward(self._line):
             has_decorator |= self._is_decorator(begin)

@@ -161,7 +161,10 @@ def _closings(text: str, closing: str) -> tuple[int, ...]:
 
 
 def _short_stop(text: str, quote_at: int, limit: int = sys.maxsize) -> int:
-    """Return the offset of the closing quote of a string that is not triple-quoted; if unclosed, its line's end."""
+    """Return the offset of the closing quote of a string that is not triple-quoted.
+
+    If the string is unclosed, return the end of its line.
+    """
     match = _SHORT[text[quote_at]].match(text, quote_at, limit)
     return match.end() if match else quote_at + 1
 
@@ -177,9 +180,9 @@ def _is_even(text: str, least: int, end: int) -> bool:
 def _opens_another(text: str, start: int, end: int) -> bool:
     """Return whether the string at `start` is unclosed, and the quotes that end at `end` open another string.
 
-    The result is never True for valid Python. It depends on the text after the quotes: on the same line, this text must
-    be impossible after a string, or on the next lines, it must be impossible as code. The next lines count only if the
-    line above the quotes opens a block, because a line further down may be half typed.
+    In valid Python, the result is always False. The text after the quotes decides: there must be text on the same line
+    that cannot follow a string, or text on the next lines that cannot be code. The next lines count only if the line
+    above the quotes opens a block, because a line further down may be half typed.
     """
     if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
         return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0

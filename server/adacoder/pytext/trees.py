@@ -72,7 +72,7 @@ def unmarked(text: str) -> str:
 
 @contextmanager
 def _reading(text: str) -> Iterator[None]:
-    """Suppress Python's warnings while the user's text is parsed. It may have invalid escapes, for example.
+    """Suppress Python's warnings while the user's text is parsed. For example, the text may have invalid escapes.
 
     Raises:
         ValueError: `text`, or a dotted name in it, is too long to parse quickly.

@@ -1,4 +1,4 @@
-"""Find the body of a function from its lines, even if it does not parse."""
+"""Find the body of a function from its lines, even if the text does not parse."""
 
 from __future__ import annotations
 

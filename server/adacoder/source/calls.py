@@ -30,7 +30,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "sequence": _SEQUENCES,
     "iterable": (*_SEQUENCES, dict, set),
     "collection": (*_SEQUENCES, dict, set),
-    # No literal has one of these types.
+    # No literal has any of these types.
     **dict.fromkeys(("iterator", "generator", "asynciterator", "asyncgenerator", "coroutine", "awaitable"), ()),
 }
 """The types of literals that an annotation allows, by the annotation's lower-case name. Others allow any literal."""

@@ -16,7 +16,7 @@ _DEEPEST = 40
 """Maximum levels of a syntax tree."""
 _STRING = r"""[rRbBuU]{0,2}(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 _BRACKET = re.compile(rf"{_STRING}|[\[({{]|[\])}}]|\n[ \t]*\n")
-"""Strings, brackets and blank lines. In prose, a blank line ends a bracket's search for its closing bracket."""
+"""Strings, brackets and blank lines. A bracket is never closed after a blank line."""
 _NUMBER = r"[-+]?(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)"
 """A number as in Python, except `1.`: in prose, this point ends a sentence."""
 _ATOM = re.compile(rf"""(?:{_NUMBER}|[Tt]rue|[Ff]alse|None|{_STRING})(?![\w'"])""")
@@ -54,7 +54,7 @@ class Constant:
 
 
 def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | None:
-    """Read the literal or arithmetic expression that begins at `start`; None if there is none or it is ambiguous.
+    """Read the literal or arithmetic expression that begins at `start`; None if it is missing or ambiguous.
 
     For example, outside code `("one")` may be meant as a tuple, `[1, ...]` as a longer list, and `"one..."` as a longer
     string.

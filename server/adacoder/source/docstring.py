@@ -12,7 +12,7 @@ from adacoder.source.text import apply_edits
 
 
 def add_examples(target: Target, added: Sequence[Example]) -> Edit:
-    """Append examples to the target's docstring, with its indentation and the file's line endings.
+    """Append examples to the target's docstring, with the docstring's indentation and the file's line endings.
 
     Raises:
         TargetError: an example cannot be written into this docstring. For example, a raw docstring cannot escape

@@ -46,7 +46,7 @@ def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]
     return _undefined(text, (within,) if isinstance(within, Span) else tuple(within))
 
 
-@lru_cache(maxsize=8)  # a repair starts from evaluated code, and its result is evaluated again
+@lru_cache(maxsize=8)  # a repair and an evaluation often ask about the same code
 def _undefined(text: str, spans: tuple[Span, ...]) -> tuple[str, ...]:
     tree = readable(text, spans)
     if tree is None:

@@ -23,7 +23,7 @@ _FIRST_IN_BLOCK = re.compile(r"^([ \t]*)[^\s#][^\n]*:[ \t]*(?:#[^\n]*)?\n\1([ \t
 
 
 def unit_of(text: str) -> str:
-    """Return the most frequent indentation unit in `text`; four spaces if it has no block."""
+    """Return the most frequent indentation unit in `text`; four spaces if the text has no block."""
     counts = Counter(match[2] for match in _FIRST_IN_BLOCK.finditer(normalize(text)))
     return max(counts, key=counts.__getitem__) if counts else DEFAULT_UNIT
 

@@ -88,7 +88,7 @@ _LEAVES_OPEN = re.compile(
     r"|^[ \t]*\.\.[ \t]+(?:deprecated|version\w+|warning|todo)::[^\n]*)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The end of the text above a line. It shows that the line is a condition, a mistake, or part of something else."""
+"""Text directly above a line. Below such text, the line is a condition, a mistake, or part of something else."""
 _CONDITION = r"\b(?:if|when|where|unless|until|provided|assuming|depending|only[ \t]+(?:for|in|with|on))\b"
 _DOUBT = (
     r"\b(?:or|except|otherwise|else|not|etc|mod|modulo|approx\w*|about|roughly|around|nearly|almost)\b|[~≈]"
@@ -336,8 +336,8 @@ def _given(text: str, start: int) -> tuple[Arguments, int]:
 def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
     """Return the call with the `given` arguments; None unless it is clear which parameter each argument is for.
 
-    If there is only one argument and only one parameter, the argument may have any name. With `by_name`, the names must
-    be equal.
+    If there is only one argument and only one parameter, the argument may have any name. With `by_name`, it must have
+    the parameter's name.
     """
     if calls.signature is None:
         return None

@@ -1,4 +1,4 @@
-"""Find the function at a position or with a name. Only its lines matter, so the rest of the file may be broken."""
+"""Find the function at a position or with a name. It is found without parsing, so the file may be broken elsewhere."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from adacoder.source.stubs import is_stub
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
 _CONTENT = re.compile(r"[^\r\n]*")
 _PROSE = re.compile(r"[(=]")
-"""Characters in an example in prose. Each example has one, because it calls the function or gives its arguments."""
+"""A bracket or equals sign. An example in prose needs it to call the function or to give the arguments."""
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
@@ -47,7 +47,9 @@ def locate(
     line: int | None = None,
     qualname: str | None = None,
 ) -> Target:
-    """Find the function named `qualname`, or the innermost reachable one around the 0-based `line`.
+    """Find the function named `qualname`, or the innermost reachable function around the 0-based `line`.
+
+    A function is reachable if it is not inside another function.
 
     If several functions have the name, the last documented function is chosen. For a property, this is the getter. A
     blank line directly below a function belongs to the function. Further blank lines belong to the function if they are
@@ -101,7 +103,7 @@ def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
 
 
 def counterpart(target: Target, text: str, workspace: Path) -> Target | None:
-    """Find the version of `target` in another text of its file; None if no documented function has its name.
+    """Find the version of `target` in another text of its file; None if no documented function has the target's name.
 
     Functions of the same name, such as the getter and the setter of a property, are paired in their order.
 

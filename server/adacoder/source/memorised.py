@@ -62,7 +62,7 @@ class _AnswerConstant(NamedTuple):
 
 
 class _Code:
-    """The constants of a candidate, except those in arithmetic, thresholds and errors."""
+    """The constants of a candidate, except constants in arithmetic, thresholds and errors."""
 
     def __init__(self, placed: Splice) -> None:
         self.constants: list[_AnswerConstant] = []
@@ -263,7 +263,7 @@ def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
 
 
 def _answer(want: str) -> tuple[str, ...]:
-    """Return the words of the constants in an expected output. If it has no constants, return all its words."""
+    """Return the words of the constants in an expected output. If there are no constants, return all words."""
     tree = parsed(want[:_LONGEST])
     return tuple(_words_in([tree])) if tree is not None and len(tree.body) == 1 and _words_in([tree]) else _words(want)
 

@@ -1,6 +1,7 @@
 """Find the names that a piece of Python code binds, and the names that it uses from outside.
 
-If AdaCoder's Python cannot parse the code, its words are read instead. This finds too many names rather than too few.
+If AdaCoder's Python cannot parse the code, statements or words are read one by one. The result then has too many names
+rather than too few.
 """
 
 from __future__ import annotations

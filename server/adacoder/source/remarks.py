@@ -1,4 +1,4 @@
-"""Find the comments in the body of a stub. They are notes on how to write it, so they stay above the new body."""
+"""Find the comments in a stub's body. They are notes on how to write the function, so they stay above the new body."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMMENT = re.compile(r"#[^\r\n]*")
 
 
 def remarks(target: Target) -> tuple[str, ...]:
-    """Return the comments in the body of `target`; empty if it is not a stub."""
+    """Return the comments in the body of `target`; empty if `target` is not a stub."""
     return tuple(text.rstrip(WHITE) for text in _comments(target).values())
 
 

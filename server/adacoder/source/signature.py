@@ -18,7 +18,7 @@ _OWNERS = ("self", "cls")
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Changes that make the body of one function work in another."""
+    """Changes that make the body of the candidate's function work in the target."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     """The candidate's parameter names, mapped to the target's names, where the two differ."""
@@ -61,7 +61,7 @@ def fit(signature: str, own: str, *, method: bool) -> Fit:
 
 @lru_cache(maxsize=32)
 def arguments(signature: str) -> ast.arguments | None:
-    """Parse the parameters of a header that ends with its colon; None if it does not parse or repeats a name."""
+    """Parse the parameters of a header that ends with its colon; None if it is invalid or repeats a parameter."""
     tree = parsed(f"{signature} pass")
     if tree is None or len(tree.body) != 1:
         return None
@@ -106,7 +106,7 @@ def _paired(
     if len(by_position[0]) == len(by_position[1]):
         pair(zip(*by_position, strict=True))
     pair((one, other) for one in left for other in missing if one.name == other.name)
-    # The candidate for a method may lack `self`, and the candidate for a function may have it.
+    # The candidate for a method may lack `self`, and the candidate for a function may have `self`.
     spare = (missing if method else left) if len(left) != len(missing) else []
     lost = spare[:1] if spare and spare[0].name in _OWNERS else []
     pair(zip(*([each for each in side if each not in lost] for side in (left, missing)), strict=False))

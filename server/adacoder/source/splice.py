@@ -36,7 +36,7 @@ _ON_HEADER_LINE = re.compile(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
 _WORD = re.compile(r"\w+")
 
 
-@lru_cache(maxsize=16)  # each step that checks a candidate splices it
+@lru_cache(maxsize=16)  # each step that checks a candidate splices the candidate again
 def splice(target: Target, candidate: Candidate) -> Splice:
     """Replace `target` by `candidate`.
 

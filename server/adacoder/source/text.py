@@ -1,7 +1,7 @@
 """Read and write a user's file without losing a byte, apply edits, and convert positions.
 
 AdaCoder counts offsets in code points. Editors count UTF-8, UTF-16 or UTF-32 units within a line. Only this module
-converts between them.
+converts between these units.
 """
 
 from __future__ import annotations

@@ -31,8 +31,9 @@ _RECORD_BYTES = 128 * 1024
 def undeclared(
     target: Target, edits: Sequence[Edit], workspace: Path, folders: Sequence[Path], wishes: Wishes
 ) -> tuple[str, ...]:
-    """Return a note for each installed third-party module that only `edits` import, undeclared in pyproject.toml.
+    """Return a note for each third-party module that `edits` import without a declared dependency.
 
+    The module must be installed, nothing else in the project may import it, and pyproject.toml must not declare it.
     `folders` are the folders of the user's interpreter. The result is empty if the declared dependencies are unknown.
     """
     if not any("import" in edit.text for edit in edits) or _SCRIPT.search(target.text):

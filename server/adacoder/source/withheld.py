@@ -27,7 +27,7 @@ _READS = re.compile(
 )
 """Code that reads docstrings or source. The named libraries turn docstrings into a program's help."""
 _FOR_PROGRAMS = re.compile(r"if[ \t(]+__name__\b")
-"""The start of a statement such as `if __name__ == "__main__":`. It does nothing in an imported module."""
+"""The start of a statement such as `if __name__ == "__main__":`, which does nothing in an imported module."""
 _MOST_EXAMPLES = 100
 """Maximum number of examples to search for in the module's code."""
 _SETS_TESTS = re.compile(r"[ \t]*__test__\b")

@@ -1,4 +1,4 @@
-"""Find how the project's own files import names, and where they define them.
+"""Find how the project's own files import names, and which of these files define a name.
 
 The project's code is not run. Its files are read as text, when a name is looked up for the first time.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adacoder.privacy.access import Access
 
 _ENOUGH = 20
-"""The search for a name stops once this many files import it."""
+"""The search for a name stops once this many files import the name."""
 _IMPORT = re.compile(r"^[ \t\f]*(?:from|import)\b[^\n(;#]*(?:\([^)]{0,4000}\))?", re.MULTILINE)
 _RELATIVE = re.compile(r"^[ \t\f]*from[ \t]*\.", re.MULTILINE)
 _LIBRARY = re.compile(r"^[ \t\f]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
@@ -100,7 +100,7 @@ class ProjectImports:
         return next((found for found in by_use if self._can_be_imported(found)), None)
 
     def _seen_from_target(self, path: Path, found: ImportedName) -> ImportedName | None:
-        """Make a relative import absolute; None if it leads out of the folder that modules are imported from."""
+        """Make a relative import absolute; None if it leads out of the root folder for imports."""
         if not found.module.startswith("."):
             return found
         module = self._module(path)
@@ -133,7 +133,7 @@ class ProjectImports:
                 yield module, text
 
     def _is_near(self, module: Module) -> bool:
-        """Return whether a module is in the target's top-level package or, if it has none, in its folder."""
+        """Return whether a module is in the target's top-level package. Without a package, the same folder counts."""
         own = self._target.module
         if "." in own.name or own.is_package:
             return module.name.partition(".")[0] == own.name.partition(".")[0]
@@ -153,7 +153,7 @@ class ProjectImports:
 
 
 def relative(name: str, module: Module) -> str:
-    """Return `name` relative to `module`, with dots. Return it unchanged if the two share no package."""
+    """Return `name` relative to `module`, with dots. Return `name` unchanged if the two share no package."""
     package = module.name.split(".") if module.is_package else module.name.split(".")[:-1]
     parts = name.split(".")
     common = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(package, parts, strict=False)))

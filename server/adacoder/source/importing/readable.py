@@ -31,8 +31,8 @@ _CONTINUED = (
     (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
     (re.compile(r"case\b"), "match 0:\n "),
 )
-"""Patterns of lines that continue a statement, each with a beginning of such a statement. With this beginning above it,
-the line can be parsed."""
+"""Patterns of lines that continue a statement, each with a beginning of such a statement. If this beginning is put
+before the line, the line can be parsed alone."""
 
 
 _MOST = 200

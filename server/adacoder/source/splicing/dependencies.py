@@ -237,8 +237,8 @@ def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 def _narrowed(star: ImportedName, unknown: frozenset[str], *, only: bool) -> list[ImportedName]:
     """Replace an `import *`, which could mask any name, by imports of the `unknown` names that it provides.
 
-    `only` is True if it is the candidate's only `import *`. If its exports are not known, it is then assumed to provide
-    all unknown names.
+    `only` is True if the candidate has no other `import *`. In this case, an `import *` whose exports are unknown is
+    assumed to provide all unknown names.
     """
     known = surely_exported(star.module)
     if known is None:

@@ -1,7 +1,7 @@
 """Add imports to the imports at the head of a module, in the module's groups and the project's style.
 
-If the existing imports of a group are sorted, a new import goes to its place in this order. Otherwise it goes to the
-end of the group.
+If the existing imports of a group are sorted, a new import goes to its place in this order. Otherwise, the new import
+goes to the end of the group.
 """
 
 from __future__ import annotations

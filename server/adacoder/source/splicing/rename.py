@@ -1,7 +1,7 @@
 """Rename the parameters of a function, and the function itself, throughout its text.
 
 Every variable with an old name is renamed, regardless of its scope. This is safe because the new names are not in use.
-`with_names` verifies the result: only these names may differ in the syntax tree. If anything else differs, it returns
+The result is verified: only these names may differ in the syntax tree. If anything else differs, `with_names` returns
 None, so nothing is renamed.
 """
 

@@ -192,7 +192,7 @@ def _header(definition: Definition) -> list[str]:
 def docstring(literal: str, characters: int, *, examples: bool = False) -> list[str]:
     """Return the lines of a docstring that are shown.
 
-    These are the first paragraph, or all prose if `characters` is more than `SUMMARY`. With `examples`, the examples
+    The lines are the first paragraph, or all prose if `characters` is more than `SUMMARY`. With `examples`, examples
     count as prose. The list is empty if `literal` is not a string.
     """
     try:
