@@ -1,9 +1,9 @@
 """Find the line structure of Python text without parsing it.
 
-Code is often broken while the user types. Only the user's own interpreter can report a syntax error, which may be
-older or newer than the Python that runs AdaCoder. So this package finds statements, functions and bodies from lines: it
-looks at strings, comments, brackets and indentation. A text that is broken in one place stays readable in other places.
-An open bracket ends where a statement keyword starts a line, and an unclosed string ends with its line.
+Code is often broken while the user types. Only the user's own interpreter can report a syntax error, because this
+interpreter may be older or newer than the Python that runs AdaCoder. So this package finds statements, functions and
+bodies from lines, by strings, comments, brackets and indentation. A text that is broken in one place stays readable in
+other places. An open bracket ends where a statement keyword starts a line, and an unclosed string ends with its line.
 
 Only `\\r\\n`, `\\r` and `\\n` end a line, as in the Language Server Protocol and in Python's tokenizer. A form feed
 does not end a line. Offsets are code points.

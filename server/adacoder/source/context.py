@@ -331,8 +331,8 @@ _ONE_AT_A_TIME = threading.Lock()
 _BUILTINS = "builtins.pyi"
 _STAR = re.compile(r"^([ \t]*)from[ \t]+[.\w]+[ \t]+import[ \t]*\*", re.MULTILINE)
 _MOST_STARS = 12
-"""Maximum number of `import *` that jedi sees in other files. From each, jedi follows all others, without a limit of
-memory."""
+"""Maximum number of `import *` that jedi sees in other files. From each `import *`, jedi follows all others, and has no
+memory limit."""
 
 
 class _Following:

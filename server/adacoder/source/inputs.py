@@ -3,8 +3,9 @@
 Two programs that give the same outputs for the examples may still differ. New inputs show where. An input is a sequence
 of statements, because an example may need others before it: `s.push(3)` needs `s = Stack([1, 2])`.
 
-Each input makes one small change to the examples: it changes one literal, repeats another literal in its place, takes
-one argument from another example, or exchanges two arguments. So most inputs are plausible to the docstring's author.
+Each input makes one small change to the examples: it changes one literal, replaces one literal by another of the same
+statement, takes one argument from another example, or exchanges two arguments. So the docstring's author would accept
+most inputs.
 
 In PGS (arXiv 2506.18315) and S* (arXiv 2502.14382), a model writes the inputs. This module asks no model.
 """
@@ -131,7 +132,7 @@ def varied(target: Target, most: int, seed: int = 0) -> tuple[Input, ...]:
 
 
 def smaller(one: Input, module: Module) -> tuple[Input, ...]:
-    """Return variants of `one` that are shorter, the shortest first. In each, one literal has another value."""
+    """Return shorter variants of `one`, the shortest first. In each, one literal is smaller, or empty."""
     found: dict[Input, None] = {}
     for at, text in enumerate(one.statements):
         statement = _statement(text, module)

@@ -111,8 +111,8 @@ class InstalledModules:
     def import_for(self, name: str, taken: frozenset[str] | None) -> str | None:
         """Return the statement that imports `name`: an installed module, a common alias or a well-known member.
 
-        Return None if `name` is none of these. `taken` are the dotted attributes of `name` that the code uses. They
-        are None if unknown.
+        Return None if `name` is none of these. `taken` are the dotted attributes of `name` that the code uses, or None
+        if they are unknown.
         """
         found = [each for each in ALIASES.get(name, ()) if self._is_alias(each, taken)]
         if len(found) == 1:
