@@ -27,7 +27,7 @@ class Definition:
 
     text: str
     name: str
-    """The name as in `__name__`. It is NFKC-normalised."""
+    """The name as in `__name__`, which Python normalises to NFKC."""
     is_class: bool
     parents: tuple[Definition, ...]
     """The enclosing definitions, outermost first."""
@@ -57,16 +57,17 @@ class Definition:
 
     @cached_property
     def span(self) -> Span:
-        """The span from the first decorator or the header to the end of the body. It starts at the start of a line.
+        """The span from the first decorator or the header to the end of the body.
 
-        It includes comments below the body at the body's indentation, but not the last line terminator.
+        The span starts at the start of a line. It includes comments below the body that have the body's indentation,
+        but not the last line terminator.
         """
         first = self.lines[0]
         return Span(first.start - len(first.indent), self._end())
 
     @property
     def header(self) -> Span:
-        """The span from `def` or `class` to the colon, inclusive, or to the line's end if there is no colon."""
+        """The span from `def` or `class` to the colon, inclusive. Without a colon, the span ends with the line."""
         line = self.header_line
         return Span(line.start, line.code_end if line.colon is None else line.colon + 1)
 
@@ -115,7 +116,7 @@ def definitions(text: str) -> list[Definition]:
 
 
 def definitions_in(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition, ...]) -> list[Definition]:
-    """Return all functions and classes among `lines`, the body of the last of `parents`.
+    """Return all functions and classes among `lines`, which are the body of the last definition in `parents`.
 
     Definitions that are nested deeper than Python allows are left out.
     """

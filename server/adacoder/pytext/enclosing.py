@@ -1,9 +1,9 @@
 """Find the functions around a position without reading the whole text.
 
-The functions that enclose a line are found from the lines above it that have less indentation. If a line is outside
-triple-quoted strings and starts with a statement keyword (`def`, `return`, …), it is certainly a logical line. All
-other lines are read exactly, from the nearest certain line on. So the result is the same as with `definitions` on the
-whole text.
+The functions that enclose a line are found from the lines above this line that have less indentation. A line outside
+triple-quoted strings that starts with a statement keyword (`def`, `return`, …) certainly starts a logical line. Such
+lines are called certain. For any other line, the text from the nearest certain line above is read exactly. So the
+result is the same as that of `definitions` for the whole text.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _BEYOND = 1 << 30
 def functions_around(text: str, offset: int) -> list[Definition]:
     """Return the functions that the line at `offset` belongs to, outermost first.
 
-    These are the functions of `definitions(text)` whose span contains the line. Of enclosing classes, only the header
-    and the first line of the body are read.
+    These are the functions of `definitions(text)` whose span contains the line. For the enclosing classes, only the
+    header and the first line of the body are read.
     """
     above = _Above(text, offset)
     parents: tuple[Definition, ...] = ()
@@ -51,7 +51,7 @@ def _head(text: str, header_start: int) -> list[LogicalLine]:
 
 
 class _Above:
-    """A line, and the lines above it."""
+    """The current line, whose enclosing functions are searched, and the lines above it."""
 
     def __init__(self, text: str, offset: int) -> None:
         self._text = text
@@ -62,21 +62,22 @@ class _Above:
         self._strings = long_strings(text, self._line_end)
 
     def is_in(self, definition: Definition) -> bool:
-        """Return whether the line belongs to `definition`."""
+        """Return whether the current line belongs to `definition`."""
         return definition.span.start <= self._line <= definition.span.end
 
     def is_start(self, offset: int) -> bool:
-        """Return whether a logical line starts at `offset`, which is on the line."""
+        """Return whether a logical line starts at `offset`. The offset must be on the current line."""
         is_outside = next(self._upward(self._line)) == self._line
         return is_outside and self._content(self._line) == offset and self._is_logical(self._line)
 
     def headers(self) -> Iterator[int]:
-        """Yield the starts of the headers around the line, innermost first.
+        """Yield the starts of the headers around the current line, innermost first.
 
-        The line itself can be a header or a decorator. On the way up, only lines with less indentation than all logical
-        lines below them matter. If such a line is a header, its body contains the line. If it is not certain that a
-        line below is a logical line, that line does not hide a header. Then the header's body is read to see whether it
-        ends above the line.
+        The current line itself can be a header or a decorator. On the way up, only lines with less indentation than all
+        logical lines below them matter. If such a line is a header, its body contains the current line.
+
+        A line that is not certain does not hide the headers above it. Instead, the body of such a header is read to see
+        whether it reaches the current line.
         """
         text = self._text
         bound = lowest = _BEYOND
@@ -144,7 +145,7 @@ class _Above:
         return None if self._text[content : content + 1] in ("", "\n", "\r", "#") else content
 
     def _is_certain(self, start: int) -> bool:
-        """Return whether a logical line certainly starts at `start`, outside any string."""
+        """Return whether a logical line certainly starts at `start`. The offset must be outside any string."""
         if not start:
             return True
         return STATEMENT_START.match(self._text, start) is not None and not is_continued(self._text, start)
@@ -161,12 +162,12 @@ class _Above:
         return next(filter(self._is_certain, self._upward(start)), 0)
 
     def _is_open_below(self, header_start: int, width: int, doubtful: int) -> bool:
-        """Return whether the body of a definition reaches the start of the line.
+        """Return whether the body of a definition reaches the start of the current line.
 
         Args:
-            header_start: the start of its header.
-            width: the column of its header.
-            doubtful: the start of a line below the header. If it starts a logical line, the body ends above it.
+            header_start: the start of the definition's header.
+            width: the column of this header.
+            doubtful: the start of a line below the header that may start a logical line. If so, the body ends above it.
         """
         if self._is_logical(doubtful):
             return False
@@ -174,7 +175,7 @@ class _Above:
         return all(line.width > width for line in body)
 
     def _decorated(self) -> LogicalLine | None:
-        """Return the header below the line's decorator; None if the line is not part of a decorator."""
+        """Return the header below the current line's decorator; None if this line is not part of a decorator."""
         begin, has_decorator = self._line, False
         for begin in self._upward(self._line):
             has_decorator |= self._is_decorator(begin)
@@ -194,7 +195,7 @@ class _Above:
         return None
 
     def _above_decorators(self, header_start: int) -> int:
-        """Return the start of a logical line at or above a header's decorators, or else of the header itself."""
+        """Return the start of a logical line at or above a header's decorators; without decorators, the header's."""
         above, has_decorator = header_start, False
         for above in islice(self._upward(header_start), 1, None):
             if self._is_decorator(above):
@@ -210,5 +211,5 @@ class _Above:
 
 
 def _start(line: LogicalLine) -> int:
-    """Return the start of the line, including its indentation."""
+    """Return the offset where the line's indentation starts."""
     return line.start - len(line.indent)

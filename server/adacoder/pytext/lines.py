@@ -1,4 +1,4 @@
-"""Compute the offsets and the indentation of physical lines."""
+"""Compute the offsets and the indentation of physical lines. A physical line is the text up to one line terminator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TAB_SIZE = 8
 
 
 class Lines:
-    """The lines of a text, and their offsets. `lines[i]` includes its terminator."""
+    """The lines of a text, and their offsets. `lines[i]` is a line with its terminator."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -73,7 +73,7 @@ def indent_of(line: str) -> str:
 
 
 def indent_width(white_space: str) -> int:
-    """Return the column after leading `white_space`. A form feed resets it to 0. A tab goes to the next stop."""
+    """Return the column after leading `white_space`. A form feed resets it to 0, and a tab goes to the next stop."""
     if not white_space.strip(" "):
         return len(white_space)
     column = 0
@@ -105,6 +105,6 @@ def content_end(text: str, position: int) -> int:
 
 
 def past_terminator(text: str, position: int) -> int:
-    """Return the offset just past the line terminator at `position`. If there is no terminator, return `position`."""
+    """Return the offset just past the line terminator at `position`. Without a terminator, return `position`."""
     match = LINE_END.match(text, position)
     return match.end() if match else position

@@ -21,18 +21,18 @@ _QUOTE_OR_COMMENT = re.compile(r"['\"#]")
 _SHORT = {
     quote: re.compile(rf"{quote}[^{quote}\\\r\n]*(?:\\(?:\r\n|.)[^{quote}\\\r\n]*)*", re.DOTALL) for quote in "'\""
 }
-"""A single-quoted string, up to the closing quote or the end of its line."""
+"""A string that is not triple-quoted, up to the closing quote or the end of its line."""
 _WHITE = re.compile(r"[ \t\f]*")
 _FORMATTED_LAST = frozenset("fFtTrR")
 _FORMATTED_PREFIX = re.compile(r"(?:\A|\W)(?:[fFtT][rR]?|[rR][fFtT])\Z")
 _WORD = rf"(?!(?:{'|'.join(keyword.kwlist)})\b)[^\W\d]\w*"
 """A name that is not a keyword."""
 _TEXT_AFTER = re.compile(rf"[ \t\f]*(?:(?![rbuftRBUFT]{{1,2}}['\"]){_WORD}|>>>)")
-"""Text that never directly follows a string: a name, or a prompt."""
+"""Text that never directly follows a string in code: a name, or doctest's prompt."""
 _TEXT_BELOW = re.compile(
     rf"[ \t\f]*(?:\r\n|\r|\n)\s*(?:>>>|(?!(?:match|case|type|print|exec)\b){_WORD}(?:[ \t]+{_WORD}|\.[ \t\f]*[\r\n]))"
 )
-"""The end of a line and text below it that is not code: a prompt, two names in a row, or a name and a full stop."""
+"""The end of a line, and text below that is not code: a prompt, two names in a row, or a name and a full stop."""
 
 _FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]", re.DOTALL)
 """Escapes, braces, quotes and line ends in a formatted string, outside its fields."""
@@ -43,7 +43,7 @@ _LONGEST_FIELD = 150
 _LONGEST_FORMATTED = 2_000
 """Maximum characters of a formatted string whose fields are read. Longer strings rarely reuse their own quotes."""
 _FEW = 16
-"""Number of escaped quotes that are skipped one by one. After that, the whole text is searched."""
+"""Number of escaped quotes that are skipped one by one. After that, a search of the whole text is faster."""
 _FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
 _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 
@@ -66,7 +66,7 @@ def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
 
 
 def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the string literals between two offsets, without prefixes. `start` must not be in one or a comment."""
+    """Yield the string literals between two offsets, without prefixes. `start` is outside strings and comments."""
     position = start
     while match := _QUOTE_OR_COMMENT.search(text, position, end):
         if match.group() == "#":
@@ -104,12 +104,12 @@ def leaves_string_open(text: str) -> bool:
 
 
 def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
-    """Return the string literal that contains the first three quotes after `start`; None if they are in a comment.
+    """Return the string literal that contains the first three quotes after `start`; None if a comment contains them.
 
     Args:
         text: the text.
         start: an offset outside strings and comments.
-        quotes_at: the offset of the quotes.
+        quotes_at: the offset of the three quotes.
     """
     line_start = begin = _line_start(text, start, quotes_at)
     while begin > start and is_continued(text, begin):
@@ -120,12 +120,12 @@ def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
 
 
 def _line_start(text: str, least: int, offset: int) -> int:
-    """Return the start of the line that contains `offset`, or `least` if the line starts before it."""
+    """Return the start of the line that contains `offset`, or `least` if the line starts before `least`."""
     return max(least, text.rfind("\n", least, offset) + 1, text.rfind("\r", least, offset) + 1)
 
 
 def is_continued(text: str, line_start: int) -> bool:
-    """Return whether the line above ends in a backslash."""
+    """Return whether the line above the line at `line_start` ends in a backslash."""
     return text[max(line_start - 3, 0) : line_start].endswith(("\\\n", "\\\r", "\\\r\n"))
 
 
@@ -161,7 +161,10 @@ def _closings(text: str, closing: str) -> tuple[int, ...]:
 
 
 def _short_stop(text: str, quote_at: int, limit: int = sys.maxsize) -> int:
-    """Return the offset of a single-quoted string's closing quote, or of its line's end if it is unclosed."""
+    """Return the offset of the closing quote of a string that is not triple-quoted.
+
+    If the string is unclosed, return the end of its line.
+    """
     match = _SHORT[text[quote_at]].match(text, quote_at, limit)
     return match.end() if match else quote_at + 1
 
@@ -177,9 +180,9 @@ def _is_even(text: str, least: int, end: int) -> bool:
 def _opens_another(text: str, start: int, end: int) -> bool:
     """Return whether the string at `start` is unclosed, and the quotes that end at `end` open another string.
 
-    This is never so in valid Python. The text after the quotes decides. There must be text on the same line that cannot
-    follow a string, or text on the next lines that cannot be code. The next lines count only if the line above the
-    quotes opens a block, because a line further down may be half typed.
+    In valid Python, the result is always False. The text after the quotes decides: there must be text on the same line
+    that cannot follow a string, or text on the next lines that cannot be code. The next lines count only if the line
+    above the quotes opens a block, because a line further down may be half typed.
     """
     if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
         return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
@@ -212,9 +215,10 @@ def _is_formatted(text: str, quote_at: int) -> bool:
 
 
 def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: int = 0) -> int | None:
-    """Return the offset just past a formatted string. Its fields may contain its own quotes (PEP 701).
+    """Return the offset just past a formatted string. The string's fields may contain its own quotes (PEP 701).
 
-    Return None if such a string is not closed before `limit`. It is then read as a plain string, as in Python 3.11.
+    Return None if the string, read in this way, is not closed before `limit`. The caller then reads it as a plain
+    string, as Python 3.11 does.
     """
     position = quote_at + len(closing)
     while match := _FORMATTED_STOP.search(text, position, limit):
@@ -234,8 +238,9 @@ def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: in
 def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
     """Return the offset just past the closing brace of a replacement field; None if it is not closed before `limit`.
 
-    In a single-quoted formatted string, a field must end on its line. A string in a field must also end on its line if
-    it has the quotes of the formatted string. Otherwise, the field is probably half typed.
+    If the formatted string is not triple-quoted, each field must end on its line. A string in a field must also end on
+    its line if it has the same quotes as the formatted string. If one of these does not end there, the field is
+    probably half typed.
     """
     if depth > _DEEPEST:
         return None

@@ -1,7 +1,7 @@
-"""Parse text with our own Python. Only this module calls Python's parser.
+"""Parse text with the Python that runs AdaCoder. Only this module calls Python's parser.
 
-The user's Python may be newer or older than ours. So a result of None does not mean a syntax error. It only means that
-the text must be read by its lines.
+The user's Python may be newer or older than AdaCoder's. So a result of None does not prove a syntax error. It only
+means that the text must be read by its lines.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ONE_AT_A_TIME = threading.RLock()
 
 
 def parsed(text: str) -> ast.Module | None:
-    """Return the syntax tree of `text`; None if our own Python cannot parse it."""
+    """Return the syntax tree of `text`; None if AdaCoder's Python cannot parse it."""
     try:
         with _reading(text):
             return ast.parse(unmarked(text))
@@ -40,7 +40,10 @@ def parsed(text: str) -> ast.Module | None:
 
 @lru_cache(maxsize=64)  # all repair rules check the same text
 def error_line(text: str) -> int | None:
-    """Return the 1-based line of our own Python's first syntax error in `text`, which is not run; else None."""
+    """Return the 1-based line of the first syntax error that AdaCoder's Python finds in `text`; None without errors.
+
+    The text is not run.
+    """
     try:
         with _reading(text):
             compile(text, "<text>", "exec", dont_inherit=True)
@@ -52,8 +55,8 @@ def error_line(text: str) -> int | None:
 
 
 def symbols(text: str) -> SymbolTable | None:
-    """Return the symbol table of the module `text`; None if our own Python cannot parse it."""
-    import symtable  # not needed before there is a reply or an example
+    """Return the symbol table of the module `text`; None if AdaCoder's Python cannot parse it."""
+    import symtable  # needed only once there is a reply or an example
 
     try:
         with _reading(text):
@@ -69,7 +72,7 @@ def unmarked(text: str) -> str:
 
 @contextmanager
 def _reading(text: str) -> Iterator[None]:
-    """Suppress Python's warnings about a text while it is parsed. The text is not ours, and may have invalid escapes.
+    """Suppress Python's warnings while the user's text is parsed. For example, the text may have invalid escapes.
 
     Raises:
         ValueError: `text`, or a dotted name in it, is too long to parse quickly.

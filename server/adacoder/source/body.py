@@ -1,4 +1,4 @@
-"""Find the body of a function from its lines, even if it does not parse."""
+"""Find the body of a function from its lines, even if the text does not parse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def find_function(text: str, name: str) -> Definition | None:
     """Find the last function called `name` in `text`, since the last definition wins in Python.
 
-    If there is none, return the first function of another name. Functions inside functions are ignored.
+    If no function has this name, return the first function. Functions inside functions are ignored.
     """
     found = [each for each in definitions(text) if not each.is_class and not each.in_function]
     named = [each for each in found if each.name == name]
@@ -28,14 +28,17 @@ def find_function(text: str, name: str) -> Definition | None:
 def body_of(function: Definition) -> str:
     """Return the lines of the function's body, without the docstring and trailing blank lines.
 
-    The indentation stays. A body on the same line as the header has no indentation.
+    The lines keep their indentation. A body on the same line as the header has none.
     """
     start, indent = _body_start(function)
     return indent + function.text[start : function.span.end].rstrip(WHITE + "\n")
 
 
 def _body_start(function: Definition) -> tuple[int, str]:
-    """Return the offset of the body, on its own line or after header or docstring, and the indentation before it."""
+    """Return the offset of the body and the indentation to add before it.
+
+    The body may begin on its own line, or on the same line as the end of the header or docstring.
+    """
     text, docstring, line = function.text, function.docstring, function.header_line
     begin = function.header.end
     if docstring is not None:
@@ -48,7 +51,10 @@ def _body_start(function: Definition) -> tuple[int, str]:
 
 
 def prepended(body: str, statements: Sequence[str]) -> str:
-    """Put `statements` before the first line of `body`, at its indentation. A blank line follows each block."""
+    """Put `statements` before the first line of `body`, at the body's indentation.
+
+    A blank line follows each statement of several lines.
+    """
     first = next(logical_lines(body), None)
     if first is None or not statements:
         return body
@@ -59,7 +65,10 @@ def prepended(body: str, statements: Sequence[str]) -> str:
 
 
 def prepended_in_functions(text: str, statements: Sequence[str]) -> str:
-    """Put `statements` at the start of each function or method of `text` whose body is not on the header's line."""
+    """Put `statements` at the start of the body of each function or method in `text`.
+
+    A function whose body is on the same line as its header stays unchanged.
+    """
     functions = [each for each in definitions(text) if not each.is_class and not each.in_function]
     for function in reversed(functions if statements else []):
         start, end = _body_start(function)[0], function.span.end

@@ -30,10 +30,10 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "sequence": _SEQUENCES,
     "iterable": (*_SEQUENCES, dict, set),
     "collection": (*_SEQUENCES, dict, set),
-    # No literal has one of these types.
+    # No literal has any of these types.
     **dict.fromkeys(("iterator", "generator", "asynciterator", "asyncgenerator", "coroutine", "awaitable"), ()),
 }
-"""Literal types that an annotation allows, by its lower-case name. Other annotations allow anything."""
+"""The types of literals that an annotation allows, by the annotation's lower-case name. Others allow any literal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Calls:
     """A function's name and parameters, as its callers use them."""
 
     name: str
-    """The name that code in the module calls it by, such as `Class.method`."""
+    """The name that callers in the module use, such as `Class.method`."""
     signature: inspect.Signature | None
     """The function's parameters; None if unknown. Annotations are syntax trees."""
 

@@ -1,12 +1,14 @@
 """Find the examples in a class's docstring that run one of its methods.
 
-The method's own examples run first, and the class's examples follow, up to the last one that runs the method. Earlier
-class examples stay even if they do not run the method, because they may prepare later ones. `class_examples` finds
-possible examples in the docstring. After a run, `running` selects the final ones.
+The method's own examples run first. The class's examples follow, up to the last one that runs the method. Earlier class
+examples stay even if they do not run the method, because they may prepare later ones. `class_examples` finds possible
+examples in the docstring. After a run, `running` selects the final ones.
 
-If a class example uses another stub or an undefined name, that example and all later ones are left out, because the
-method cannot make them pass. doctest runs the two docstrings separately, but here they share a namespace. So if a class
-example uses a name that the method's own examples bind, all class examples are left out.
+A class example may use an undefined name or another stub, which is a function without a body yet. The method cannot
+make such an example pass, so this example and all later ones are left out.
+
+doctest runs the two docstrings separately, but here they share a namespace. So if a class example uses a name that the
+method's own examples bind, all class examples are left out.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Exa
 
 
 def running(target: Target, results: Sequence[ExampleResult]) -> tuple[Example, ...]:
-    """Select the class examples that belong to `target`, given the `results` of running all of them."""
+    """Select the class examples that belong to `target`, given the `results` of a run of all possible ones."""
     last = max((at for at, result in enumerate(results, 1) if result.entered), default=0)
     if last == 0:
         return ()

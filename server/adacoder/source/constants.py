@@ -1,4 +1,4 @@
-"""Read literals and calls in prose."""
+"""Read Python literals and calls that appear in the prose of a docstring."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DEEPEST = 40
 """Maximum levels of a syntax tree."""
 _STRING = r"""[rRbBuU]{0,2}(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 _BRACKET = re.compile(rf"{_STRING}|[\[({{]|[\])}}]|\n[ \t]*\n")
-"""Strings, brackets and blank lines. No bracket extends over a blank line."""
+"""Strings, brackets and blank lines. A bracket is never closed after a blank line."""
 _NUMBER = r"[-+]?(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)"
-"""A number as in Python, except `1.`, where the point ends a sentence."""
+"""A number as in Python, except `1.`: in prose, this point ends a sentence."""
 _ATOM = re.compile(rf"""(?:{_NUMBER}|[Tt]rue|[Ff]alse|None|{_STRING})(?![\w'"])""")
 _OPERATOR = re.compile(r"[ \t]*(?://|[-+*/%])[ \t]*(?=[\d.(])")
 _ABBREVIATED = re.compile(r"[\w\s](?:\.\.\.|…)\Z")
@@ -54,7 +54,7 @@ class Constant:
 
 
 def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | None:
-    """Read the literal or arithmetic expression that begins at `start`; None if there is none or it is ambiguous.
+    """Read the literal or arithmetic expression that begins at `start`; None if it is missing or ambiguous.
 
     For example, outside code `("one")` may be meant as a tuple, `[1, ...]` as a longer list, and `"one..."` as a longer
     string.
@@ -77,7 +77,7 @@ def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | N
 
 
 def call_at(text: str, start: int) -> tuple[ast.Call, int] | None:
-    """Read the call at `start` and its end; None unless all arguments are literals or operations on literals."""
+    """Return the call at `start`, and its end; None unless all arguments are literals or operations on literals."""
     end = _closing(text, text.find("(", start))
     node = None if end is None else _expression(text[start:end])
     if end is None or not isinstance(node, ast.Call):
@@ -122,7 +122,7 @@ def _expression(text: str) -> ast.expr | None:
 
 
 def _is_deep(node: ast.expr) -> bool:
-    """Return whether `node` is nested too deeply for recursive functions. Code that people write is not so deep."""
+    """Return whether `node` is nested too deeply for recursive functions. People do not write such deep code."""
     level: list[ast.AST] = [node]
     for _ in range(_DEEPEST):
         level = [inner for each in level for inner in ast.iter_child_nodes(each)]

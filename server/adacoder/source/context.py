@@ -1,4 +1,4 @@
-"""Collect the context of a task for the model: ranked pieces of the module and of the project files that it uses.
+"""Collect the context of a task for the model: ranked pieces of the module and of the project files it uses.
 
 All files are read as text. Nothing is run, started or written to disk. jedi resolves names from other files, and sees
 only the project's own imports and files. This is the only file that imports jedi.
@@ -56,12 +56,19 @@ class Piece:
     """A part of the surroundings: text at column 0 with `\\n` line endings."""
 
     kind: str
-    """The reason to show the piece.
+    """The reason to show the piece. These are the reasons, most important first:
 
-    These are the reasons, most important first: `imports`; `contract` (overloads, or the method that is overridden);
-    `class` (the class around the method); `docstring` (the module's docstring); `signature` (symbols in the signature);
-    `mentioned` (symbols in the docstring); `base` (base classes); `part` (types of the fields of these classes); `call`
-    (calls of the target); `imported` (imports from the project); `module` (the rest of the module, nearest first).
+    * `imports`: the module's imports
+    * `contract`: overloads, or the method that is overridden
+    * `class`: the class around the method
+    * `docstring`: the module's docstring
+    * `signature`: symbols in the signature
+    * `mentioned`: symbols that the docstring mentions
+    * `base`: base classes
+    * `part`: types of the fields of the method's class and of classes in the signature
+    * `call`: calls of the target
+    * `imported`: imports from the project
+    * `module`: the rest of the module, nearest first
     """
     text: str
     position: int = 0
@@ -77,7 +84,7 @@ def pieces(
 
     Args:
         target: the function to write.
-        overlays: texts of open files that `access` allows.
+        overlays: the editor's texts of open files. `access` must allow these files.
         access: the files that may be read; by default, the files around the module.
     """
     access = access or Access.around(target.module, target.module.root)
@@ -108,11 +115,11 @@ class _Entry:
     section: int
     offset: int = 0
     where: tuple[Path, int] | None = None
-    """File and offset of the definition, if the entry shows exactly one."""
+    """File and offset of the definition, if the entry shows exactly one definition."""
 
     @property
     def what(self) -> object:
-        """A key for the content, so that nothing is shown twice."""
+        """A key for the content. Of several entries with the same key, only the first is shown."""
         return self.where or self.text
 
 
@@ -246,7 +253,7 @@ class _Surroundings:
         return [each.binds for each in self._module.imports if each.name is not None]
 
     def _calls(self) -> Iterator[_Entry]:
-        """Calls of the target in its own module."""
+        """Yield some calls of the target from its own module, in one entry."""
         text = self._module.text
         pattern = self._call_pattern
         own = self._own.span
@@ -324,7 +331,7 @@ _ONE_AT_A_TIME = threading.Lock()
 _BUILTINS = "builtins.pyi"
 _STAR = re.compile(r"^([ \t]*)from[ \t]+[.\w]+[ \t]+import[ \t]*\*", re.MULTILINE)
 _MOST_STARS = 12
-"""Maximum number of `import *` that jedi sees in other files. jedi follows each of them through all others, without a
+"""Maximum number of `import *` that jedi sees in other files. From each `import *`, jedi follows all others, and has no
 memory limit."""
 
 
@@ -343,10 +350,10 @@ class _Following:
         from parso.cache import parser_cache
 
         self._trees = parser_cache
-        # Give jedi only the imports and the names, because it is slow on the whole text of a module.
+        # Give jedi only the imports and the names, because jedi is slow on the whole text of a module.
         code = "\n".join([*imports, *names])
         found: list[tuple[str, DefinedAt]] = []
-        # jedi fails in many ways on odd code. The prompt then has less context.
+        # jedi can fail in many ways on odd code. After a failure, the prompt only has less context.
         with _ONE_AT_A_TIME, suppress(Exception):
             environment = jedi.InterpreterEnvironment()
             ask = environment.get_inference_state_subprocess
@@ -373,7 +380,8 @@ class _Reading:
     """An environment for jedi that only reads the project's files.
 
     By default, jedi reads any file, and caches parsed files on disk. It really imports compiled modules and the modules
-    in `settings.auto_import_modules`. While it looks for a module, it sets `sys.path` of the whole process.
+    in `settings.auto_import_modules`. While jedi looks for a module, it changes `sys.path` for the whole process. This
+    class prevents all of this.
     """
 
     def __init__(self, state: Any, inner: object, project: NearFiles) -> None:
@@ -391,7 +399,7 @@ class _Reading:
         return getattr(self._inner, name)
 
     def load_module(self, **_: object) -> None:
-        """Load no module of our own Python, because loading would import it."""
+        """Load no module of AdaCoder's Python, because jedi would import the module."""
 
     def get_module_info(
         self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
@@ -407,7 +415,7 @@ class _Reading:
         """Parse a file of the project, or jedi's stub of the builtins, which jedi needs.
 
         Raises:
-            OSError: the file is neither of these.
+            OSError: the file is neither in the project nor this stub.
         """
         path = Path(file_io.path)
         if path.name != _BUILTINS or not path.is_relative_to(self._jedi):
@@ -415,7 +423,7 @@ class _Reading:
         return self._parse(file_io=file_io, **{**options, "cache": False})
 
     def _bounded(self, path: Path) -> str:
-        """Return the text of a project file. Beyond the limit, `import *` statements are replaced by `pass`."""
+        """Return the text of a project file. All `import *` after the first `_MOST_STARS` are replaced by `pass`."""
         text = self._near_files.text(path)
         text = _STAR.sub(lambda match: match[0] if self._takes_star() else f"{match[1]}pass", text)
         self._texts[path] = text

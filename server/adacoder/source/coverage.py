@@ -1,6 +1,7 @@
 """Find the lines and branches of a function that no Example reached.
 
-Only lines that the user's interpreter compiled count. Helpers of the candidate and code for type checkers do not count.
+Only lines that the user's interpreter compiled count. Functions that the candidate adds next to the target do not
+count, and neither does code under `if TYPE_CHECKING:`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from adacoder.source.placed import Splice
 
 
 def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
-    """Compute coverage from a run observed by line, with lines of `placed.text`; None if it was not observed."""
+    """Compute the coverage of the function in `placed` from the lines that the run behind `verdict` reached.
+
+    Line numbers refer to `placed.text`. Return None if the run was not observed.
+    """
     lines, function = Lines(placed.text), placed.function
     first = lines.line_at(function.start)
     tree = parsed(dedent(normalize(function.of(placed.text)))) or ast.Module([], [])
@@ -35,7 +39,7 @@ def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
 
     def line_of(number: int) -> SourceLine:
         start = lines.starts[number - 1]
-        code = placed.text[start : ends.get(number - 1, len(placed.text))]  # without a trailing comment
+        code = placed.text[start : ends.get(number - 1, len(placed.text))]  # leaves out a trailing comment
         return SourceLine(number, code.expandtabs().partition("\n")[0].rstrip())
 
     return Coverage(
@@ -57,10 +61,10 @@ class _Test:
         return self.node.lineno
 
     def never(self, there: Reached, reached: Reached) -> Iterator[bool]:
-        """Yield the outcomes of the condition that never occurred.
+        """Yield True if the condition was never true, and False if it was never false.
 
-        A condition that was not evaluated has no such outcome. An outcome is also skipped if an unreached line already
-        shows that it never occurred.
+        A condition that was not evaluated yields neither. An outcome is also skipped if an unreached line already shows
+        that the outcome never occurred.
         """
         for outcome, ways in self._ways(there).items():
             destinations = {to for _, to in ways}
@@ -78,7 +82,7 @@ class _Test:
         return range(self.node.lineno, (self.node.test.end_lineno or self.node.lineno) + 1)
 
     def _ways(self, there: Reached) -> dict[bool, set[tuple[int, int]]]:
-        """Return the branches of each outcome, as far as line numbers show which outcome a branch belongs to."""
+        """Map each outcome to its branches. If line numbers do not show a branch's outcome, leave the branch out."""
         ways = {way for way in there.branches if way[0] in self._own}
         body = self.node.body[0].lineno
         inside = {way for way in ways if way[1] in self._own}

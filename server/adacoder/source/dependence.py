@@ -1,4 +1,4 @@
-"""Order several stubs so that each follows the functions that it will probably use."""
+"""Order several stubs so that each stub follows the functions that it will probably use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def by_dependence(targets: Sequence[Target]) -> list[Target]:
     """Sort `targets` topologically.
 
     A function follows all others that its examples, decorators, signature, docstring or comments mention. Ties keep the
-    given order, and a cycle starts with its first function.
+    given order. A cycle starts with the function that comes first in the given order.
     """
     names, called = [_names(each) for each in targets], [_called(each) for each in targets]
     needed = [{at for at, name in enumerate(called) if name in names[own] and at != own} for own in range(len(targets))]
@@ -34,7 +34,7 @@ def by_dependence(targets: Sequence[Target]) -> list[Target]:
 
 
 def _called(target: Target) -> str:
-    """Return the name that others use `target` by. For a special method, this is the name of its class."""
+    """Return the name by which other code uses `target`. For a special method, this is the name of its class."""
     owner = target.qualname.rpartition(".")[0].rpartition(".")[2]
     is_special = target.name.startswith("__") and target.name.endswith("__")
     return owner if owner and is_special else target.name

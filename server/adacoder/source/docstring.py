@@ -12,10 +12,11 @@ from adacoder.source.text import apply_edits
 
 
 def add_examples(target: Target, added: Sequence[Example]) -> Edit:
-    """Append examples to the target's docstring, with its indentation and the file's line endings.
+    """Append examples to the target's docstring, with the docstring's indentation and the file's line endings.
 
     Raises:
-        TargetError: an example cannot be written into this docstring. A raw docstring, for example, has no escapes.
+        TargetError: an example cannot be written into this docstring. For example, a raw docstring cannot escape
+            quotes.
     """
     edit = _appended(target, added)
     span = target.docstring_span
@@ -59,7 +60,7 @@ def _last_literal(target: Target) -> tuple[str, int]:
 
 
 def docstring_indent(target: Target) -> str:
-    """Return the indentation of the docstring. If it is on the `def` line, return four spaces more than `def` has."""
+    """Return the docstring's indentation. On the `def` line, it is the indentation of `def` plus four spaces."""
     start = target.docstring_span.start
     line_start = max(target.text.rfind("\n", 0, start), target.text.rfind("\r", 0, start)) + 1
     before = target.text[line_start:start]

@@ -14,11 +14,11 @@ from adacoder.source.calls import Calls
 from adacoder.source.literal import Literal, read_literal
 
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
-"""Error message of `DocTestParser`, which counts lines of the docstring from 1."""
+"""Error message of `DocTestParser`. It counts the lines of the docstring from 1."""
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
-"""A line that opens a Markdown fence. It closes the fence if nothing follows the marks."""
+"""A line that opens or closes a Markdown fence. Nothing follows the marks of a closing line."""
 _LONGEST = 40_000
-"""Maximum characters of a docstring with examples. The longest docstring in common packages has half as many."""
+"""Maximum characters of a docstring with examples, twice as many as the longest docstring in common packages has."""
 
 
 class UnreadableExample(TargetError):
@@ -36,8 +36,8 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     Args:
         literal: the docstring's literal, quotes included.
         first_line: the 0-based line of the file where the literal begins.
-        calls: how the function is called. If given, and no doctest example shows an output, informal examples are read
-            as well.
+        calls: the function's name and parameters. If they are given and no doctest example shows an output, examples
+            in prose are read as well.
 
     Raises:
         UnreadableExample: doctest cannot read an example, or the docstring is too long.
@@ -55,7 +55,7 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
 
 
 def _without_closed_fences(docstring: Literal) -> Literal:
-    """Blank out each closing line of a Markdown fence. The blank line ends the output above it.
+    """Blank out each closing line of a Markdown fence, so that the output above this line ends there.
 
     Only a line outside examples opens a fence. A similar line in an output is part of the output.
     """
@@ -86,7 +86,7 @@ def _prose(docstring: Literal) -> Literal:
 
 
 def suggested(reply: str) -> tuple[Example, ...]:
-    """Read the examples in a text with prose and code fences. Unreadable ones are left out."""
+    """Read the examples in a model's reply with prose and code fences. Unreadable examples are left out."""
     lines = [line for line in normalize(reply).split("\n") if not line.lstrip().startswith(("```", "~~~"))]
     found: list[Example] = []
     for paragraph in re.split(r"\n[ \t]*\n", "\n".join(lines)):

@@ -35,15 +35,18 @@ _ATTRIBUTE_OF_MODULES = re.compile(r"__\w+__")
 def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]:
     """Return the undefined names in the lines of `within` in the module `text`, in order of use.
 
-    A name that the module also uses outside `within` is left out, because it must come from somewhere. Names like
-    `__file__` and the builtins of any Python are also left out. Dynamically bound names are included, because only the
-    sandbox sees that they exist. A name that is imported only for type checkers is undefined where it is used at run
-    time. If our own Python cannot parse the code in `within`, the result is empty, and the user's Python decides.
+    A name that the module also uses outside `within` is left out, because the module probably gets it from somewhere.
+    Names like `__file__` and the builtins of any Python are also left out. Dynamically bound names are included,
+    because only a run in the sandbox shows that they exist. A name that is imported only for type checkers is undefined
+    where it is used at run time.
+
+    If AdaCoder's Python cannot parse the code in `within`, the result is empty. Only the user's Python can then find
+    undefined names.
     """
     return _undefined(text, (within,) if isinstance(within, Span) else tuple(within))
 
 
-@lru_cache(maxsize=8)  # a repair starts from evaluated code, and its result is evaluated again
+@lru_cache(maxsize=8)  # a repair and an evaluation often ask about the same code
 def _undefined(text: str, spans: tuple[Span, ...]) -> tuple[str, ...]:
     tree = readable(text, spans)
     if tree is None:
@@ -96,7 +99,7 @@ def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
 
 def _checked(tree: ast.Module) -> list[_Use]:
     """Return the names that pyflakes reports as undefined, unless the module binds them elsewhere, even later."""
-    # pyflakes is imported here because it is not needed before there is a reply.
+    # pyflakes is imported here because it is needed only once a model has replied.
     from pyflakes.checker import Annotation, Checker, ModuleScope  # type: ignore[import-untyped]  # pyflakes has no types
     from pyflakes.messages import ImportStarUsage, UndefinedName  # type: ignore[import-untyped]  # pyflakes has no types
 
@@ -116,7 +119,7 @@ def _checked(tree: ast.Module) -> list[_Use]:
 
 
 def is_in_the_table(name: str) -> bool:
-    """Return whether a rule can import `name` in any module."""
+    """Return whether the table of common standard names has an import of `name`, which is valid in any module."""
     return standard_import(name) is not None
 
 
@@ -130,7 +133,7 @@ class ImportIndex:
         workspace: the folder whose files are read.
         folders: the folders of the user's interpreter. Without them, installed packages are unknown, and few names
             outside the standard library can be imported.
-        wishes: the user's additions to the private files of the workspace, and exceptions from them.
+        wishes: the user's patterns for more private files, and for exceptions. Private files are never read.
     """
 
     def __init__(
@@ -161,7 +164,7 @@ class ImportIndex:
     def _is_certain(self, statement: str) -> bool:
         """Return whether a statement can be used without looking at installed packages.
 
-        It must import from the standard library, or installed packages must be unknown.
+        The statement must import from the standard library, or installed packages must be unknown.
         """
         module = statement.split()[1].partition(".")[0].rstrip(",")
         return module in sys.stdlib_module_names or not self._installed.is_known

@@ -1,7 +1,7 @@
 """Change the indentation of a block of Python code, based on its lines.
 
-Wrong indentation stays wrong, so that the user's interpreter reports it: a dedent that matches no level, an unexpected
-indent, or a missing block.
+Wrong indentation stays wrong, so that the user's interpreter reports it. Examples are a dedent that matches no level,
+an unexpected indent, and a missing block.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from adacoder.pytext import LogicalLine
 
 WHITE = " \t\f"
-"""Python's white space within a line. `str.strip` removes more."""
+"""Python's white space within a line. `str.strip` without arguments removes other characters as well."""
 DEFAULT_UNIT = "    "
 _FIRST_IN_BLOCK = re.compile(r"^([ \t]*)[^\s#][^\n]*:[ \t]*(?:#[^\n]*)?\n\1([ \t]+)[^\s#]", re.MULTILINE)
 
 
 def unit_of(text: str) -> str:
-    """Return the most frequent indentation unit in `text`; four spaces if it has no block."""
+    """Return the most frequent indentation unit in `text`; four spaces if the text has no block."""
     counts = Counter(match[2] for match in _FIRST_IN_BLOCK.finditer(normalize(text)))
     return max(counts, key=counts.__getitem__) if counts else DEFAULT_UNIT
 
@@ -35,7 +35,7 @@ def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
 
     Args:
         text: code with `\\n` line endings.
-        parent: the enclosing indentation. All lines get a deeper indentation.
+        parent: the indentation of the enclosing block. All lines get a deeper one.
         first: the new indentation of the first statement.
         unit: the new indentation of one level.
     """
@@ -104,7 +104,7 @@ class _Levels:
 
 
 def _step(logical: list[LogicalLine]) -> int:
-    """Return the number of columns of one level. It is the smallest indent of a block."""
+    """Return the number of columns of one level: the smallest indent of any block."""
     steps = [after.width - line.width for line, after in pairwise(logical) if after.width > line.width]
     return min(steps, default=len(DEFAULT_UNIT))
 

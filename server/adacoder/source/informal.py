@@ -15,10 +15,10 @@ Examples that could be misread are left out:
 * `("one")`, which may be meant as a tuple
 * `=` if the docstring defines the function by recurrence, as in `f(n) = f(n - 1) + 1`
 * a signature, such as `f() -> None`
-* calls with two different results
+* calls that appear with two different results
 
-Prose is only read if no `>>>` example shows an output, because `>>>` examples are explicit. This loses very little:
-only 1 in 37,000 functions of the standard library and of common packages has both kinds of example.
+Prose is only read if no `>>>` example shows an output, because `>>>` examples are explicit. This rule loses very
+little: only 1 in 37,000 functions of the standard library and of common packages has both kinds of example.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _LONGEST = 20_000
 _LONGEST_LINE = 1_000
 """Maximum characters of a line. Longer lines are skipped."""
 _MOST = 200
-"""Maximum number of places in a docstring that are tried for each form."""
+"""Maximum number of places in a docstring where each form of example is tried."""
 _MOST_ARGUMENTS = 20
-"""Maximum number of arguments in a description."""
+"""Maximum number of arguments in a description, which is an example without a call, such as `for x = 1, …`."""
 
 _ARROW = r"(?:={1,3}>|-{1,3}>|[→⇒⟶⟹➔➙➜➝➞➡⇨↦⟼])"
 _GAP = r"[ \t]*+(?:\n[ \t]*+|(?!\n))"
@@ -77,9 +77,9 @@ _LEADING_WORD = re.compile(
     r"|calling|here|like|note|that|also|similarly|likewise|again|finally|as|in|such)?",
     re.IGNORECASE,
 )
-"""Words allowed before a call on its line. With these words, the call is still an example."""
+"""Words allowed before a call on its line. After any other word, the call is not an example."""
 _FACTOR = re.compile(r"\d[ \t]*\*+[ \t]*\Z|\d\(\Z")
-"""A factor before a call."""
+"""A factor before a call, as in `2 * f(1)`. The call alone then has another result."""
 _LEAVES_OPEN = re.compile(
     r"(?:\b(?:if|when|unless|until|while|whether|not|never|and|or|than|nor|\w+n't)|(?<![-=])[-+*/%=<>(]"
     r"|^[ \t]*(?:if|when|unless|with|after|once|under|assuming|suppose|given|otherwise)\b[^\n]*[,:]"
@@ -88,7 +88,7 @@ _LEAVES_OPEN = re.compile(
     r"|^[ \t]*\.\.[ \t]+(?:deprecated|version\w+|warning|todo)::[^\n]*)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Text above a line. After this text, the line is a condition, a mistake, or part of something else."""
+"""Text directly above a line. Below such text, the line is a condition, a mistake, or part of something else."""
 _CONDITION = r"\b(?:if|when|where|unless|until|provided|assuming|depending|only[ \t]+(?:for|in|with|on))\b"
 _DOUBT = (
     r"\b(?:or|except|otherwise|else|not|etc|mod|modulo|approx\w*|about|roughly|around|nearly|almost)\b|[~≈]"
@@ -118,7 +118,7 @@ _FOR = re.compile(
     r"(?<![\w.])(?<!not )(?<!except )(?:for|given|(?P<named>with|when|if))[ \t]+(?=`?[^\W\d]\w*`?[ \t]*=[^=])",
     re.IGNORECASE,
 )
-"""Text before arguments in a description. After the group `named`, the arguments need the parameters' names."""
+"""Text before arguments in a description. If the group `named` matches, each argument needs a parameter's name."""
 _INPUT = re.compile(r"^[ \t]*+(?:[-*+•][ \t]++)?(?:sample[ \t]++)?inputs?[ \t]*+[:=]\s*+", re.IGNORECASE | re.MULTILINE)
 _OUTPUT = re.compile(
     rf"[ \t]*+[,;.]?\s*+(?:{_ARROW}|[-*+•])?[ \t]*+(?:(?:sample|expected)[ \t]++)?outputs?[ \t]*+[:=]{_GAP}",
@@ -137,9 +137,9 @@ _OUTCOME = re.compile(
 )
 """Text before the result in a description of arguments."""
 _NO_ASIDE = re.compile(rf"[-+*/%^=<>]|[.;!?]\s|\b(?:to|through|plus|minus|times)\b|{_DOUBT}", re.IGNORECASE)
-"""Text between arguments and result that changes their meaning."""
+"""Text between arguments and result that changes their meaning, so they are not an example."""
 _DISTANCE = 200
-"""Maximum characters between arguments and their result. No more characters are checked above a call."""
+"""Maximum characters between arguments and their result, and maximum characters to check above a call."""
 
 
 class _StatementKind(Enum):
@@ -174,8 +174,8 @@ def informal(docstring: Literal, first_line: int, calls: Calls) -> tuple[Example
 
     Args:
         docstring: the value of the docstring, with doctest examples blanked.
-        first_line: the 0-based line of the file where its literal begins.
-        calls: how the function is called.
+        first_line: the 0-based line of the file where the docstring's literal begins.
+        calls: the function's name and parameters.
     """
     lines = docstring.value[:_LONGEST].split("\n")
     text = "\n".join(line if len(line) <= _LONGEST_LINE else "" for line in lines)
@@ -234,9 +234,9 @@ def _arguments(call: ast.Call) -> Arguments:
 
 
 def _stands_alone(above: str, before: str) -> bool:
-    """Return whether a call is an example of its own, and not part of something else.
+    """Return whether a call is a separate example, and not part of something else.
 
-    `before` is the text before the call on its line, and `above` is the text above that line.
+    `before` is the text before the call on its line, and `above` is the text above this line.
     """
     bullets = _BULLETS.match(before)
     rest = before[bullets.end() :] if bullets else before
@@ -249,7 +249,7 @@ def _stands_alone(above: str, before: str) -> bool:
 
 
 def _is_whole(text: str, end: int, before: str) -> bool:
-    """Return whether an outcome ends at `end` and has no condition."""
+    """Return whether an outcome ends at `end`, without a condition after it."""
     if "(" in before and text.startswith(")", end):
         end += 1
     return bool(_ENDS.match(text, end) or (_is_assert(before) and _MESSAGE.match(text, end)))
@@ -284,7 +284,7 @@ def _raised(text: str, start: int) -> _CallResult | None:
 
 
 def _result(text: str, start: int, calls: Calls, *, is_code: bool) -> _CallResult | None:
-    """Return the result after the relation at `start`."""
+    """Return the result after the relation at `start`, such as `==`; None if the result is uncertain."""
     relation = _RELATION.match(text, start)
     result = constant_at(text, relation.end(), is_code=is_code) if relation else None
     last = None if result is None or not calls.gives(result.node) else _last_of_chain(text, result)
@@ -336,7 +336,8 @@ def _given(text: str, start: int) -> tuple[Arguments, int]:
 def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
     """Return the call with the `given` arguments; None unless it is clear which parameter each argument is for.
 
-    A single argument goes to a single parameter, whatever the argument's name. With `by_name`, the names must be equal.
+    If there is only one argument and only one parameter, the argument may have any name. With `by_name`, it must have
+    the parameter's name.
     """
     if calls.signature is None:
         return None
@@ -355,7 +356,7 @@ def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
 
 
 def _by_position(named: Arguments, parameters: list[str]) -> Arguments:
-    """Drop the names of the arguments up to the first parameter that has no argument."""
+    """Make all arguments before the first parameter without an argument positional, by dropping their names."""
     return tuple(
         (None if name == parameter else name, value)
         for (name, value), parameter in zip(named, parameters, strict=False)
@@ -369,7 +370,7 @@ def _written(name: str | None, value: ast.expr) -> str:
 def _result_of_sentence(text: str, start: int) -> Constant | None:
     """Return the only result on the rest of the line after `start`.
 
-    If the line has none, the next line counts as well. Return None if there are several results.
+    If this part has no result, the next line is searched as well. Return None if there are several results.
     """
     rest = text[start : start + _DISTANCE]
     following = _FOR.search(rest)

@@ -1,10 +1,13 @@
-"""Make inputs that nobody wrote: the examples of a docstring, with other literals.
+"""Make new inputs for a function by varying the examples of its docstring.
 
-Two programs that give the same outputs for the examples may still differ. Such inputs show where. Each one is a
-sequence of statements, because an example may need others before it, such as `s = Stack([1, 2])` before `s.push(3)`.
-One literal differs from the docstring or repeats another one, one argument comes from another example, or two arguments
-are exchanged. So the author would accept most of them. (In PGS, arXiv 2506.18315, and S*, arXiv 2502.14382, a model
-writes the inputs. Here, no model is asked.)
+Two programs that give the same outputs for the examples may still differ. New inputs show where. An input is a sequence
+of statements, because an example may need others before it: `s.push(3)` needs `s = Stack([1, 2])`.
+
+Each input makes one small change to the examples: it changes one literal, replaces one literal by another of the same
+statement, takes one argument from another example, or exchanges two arguments. So the docstring's author would accept
+most inputs.
+
+In PGS (arXiv 2506.18315) and S* (arXiv 2502.14382), a model writes the inputs. This module asks no model.
 """
 
 from __future__ import annotations
@@ -22,21 +25,21 @@ from adacoder.pytext import parsed
 from adacoder.source.names import bindings, used_names
 
 _LONGEST = 1_000
-"""Maximum characters of a statement that is varied."""
+"""Maximum characters of a statement. Longer statements are not varied."""
 _NESTED = 50
-"""Maximum depth of the syntax tree of such a statement."""
+"""Maximum depth of a statement's syntax tree. Deeper statements are not varied."""
 _MOST_STATEMENTS = 12
 """Maximum number of statements of an input. Longer sequences of examples are left out."""
 _MOST_GROUPS = 40
-"""Maximum number of inputs from the docstring. Later examples are left out."""
+"""Maximum number of inputs that the docstring's own examples form. Later examples are left out."""
 _ELEMENTS = 4
 """Maximum number of elements of a literal that are varied."""
 _DEEPEST = 3
-"""Maximum nesting of the literals that are varied inside others."""
+"""Maximum nesting of literals in other literals. Literals that are nested deeper are not varied."""
 _CALLS = 8
-"""Maximum number of other calls from which a call gets arguments."""
+"""Maximum number of other statements whose calls provide arguments for a statement's calls."""
 _MARKS = " '1"
-"""Characters that are inserted into a text, each alone."""
+"""Characters to insert into a string. Each input inserts only one of these characters."""
 _Text = TypeVar("_Text", str, bytes)
 
 
@@ -55,7 +58,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class _Parsed:
-    """A statement in the form of `ast.unparse`, with its tree and the names that it binds and uses."""
+    """A statement as `ast.unparse` writes it, with its syntax tree and the names that it binds and uses."""
 
     text: str
     tree: ast.stmt
@@ -81,7 +84,7 @@ class _Parsed:
         return (data[:start] + source.encode() + data[end:]).decode()
 
     def exchanged(self, one: ast.expr, other: ast.expr) -> str:
-        """Return the text with `one` and `other` in each other's place. `other` must be after `one`."""
+        """Return the text with `one` and `other` exchanged. `other` must be after `one`."""
         data, (start, end), (further, last) = self.text.encode(), self._place(one), self._place(other)
         parts = (data[:start], data[further:last], data[end:further], data[start:end], data[last:])
         return b"".join(parts).decode()
@@ -93,7 +96,7 @@ class _Parsed:
 
 
 def written(target: Target) -> tuple[Input, ...]:
-    """Return the examples of `target` as inputs, in their order. Examples that need each other form one input."""
+    """Return the examples of `target` as inputs, in their order. Examples that share names form one input."""
     return tuple(Input(tuple(each.text for each in group)) for group in _groups(target))
 
 
@@ -129,7 +132,7 @@ def varied(target: Target, most: int, seed: int = 0) -> tuple[Input, ...]:
 
 
 def smaller(one: Input, module: Module) -> tuple[Input, ...]:
-    """Return inputs that are shorter than `one`, the shortest first. A literal of each is smaller, or empty."""
+    """Return shorter variants of `one`, the shortest first. In each, one literal is smaller, or empty."""
     found: dict[Input, None] = {}
     for at, text in enumerate(one.statements):
         statement = _statement(text, module)
@@ -141,7 +144,7 @@ def smaller(one: Input, module: Module) -> tuple[Input, ...]:
 
 
 def _groups(target: Target) -> list[list[_Parsed]]:
-    """Return the statements of the examples. Those that use names which others bind are together.
+    """Return the statements of the examples in groups. Statements that share a bound name are in the same group.
 
     Imports and definitions are repeated in each group that uses them.
     """
@@ -166,7 +169,7 @@ def _groups(target: Target) -> list[list[_Parsed]]:
 
 
 def _statement(source: str, module: Module) -> _Parsed | None:
-    """Read one statement. Return None if there are several, or if it is too long or too deeply nested to be varied."""
+    """Read one statement; None if `source` has several, or if it is too long or too deeply nested to be varied."""
     match parsed(source) if len(source) <= _LONGEST else None:
         case ast.Module(body=[tree]) if not _is_deep(tree):
             text = ast.unparse(tree)
@@ -186,16 +189,16 @@ def _is_deep(tree: ast.AST) -> bool:
 
 
 def _with_other_literals(statement: _Parsed, *, may_be_negative: bool) -> Iterator[list[str]]:
-    """Yield, for each literal that can vary, the texts of the statement with other literals in its place."""
+    """Yield a list for each literal that can vary: the statement with other literals in its place."""
     for node in _literals(statement.tree):
         others = _others(node, may_be_negative=may_be_negative)
         texts = (f"({text})" if text.startswith("-") else text for text in map(_literal, others))
-        # `ast.unparse` removes parentheses that are not needed.
+        # `ast.unparse` removes the parentheses where they are not needed.
         yield [ast.unparse(tree) for text in texts if (tree := parsed(statement.with_other(node, text))) is not None]
 
 
 def _with_other_arguments(statement: _Parsed, others: Sequence[_Parsed]) -> Iterator[list[str]]:
-    """Yield, for each call, the texts of the statement with arguments from calls of the same form in `others`."""
+    """Yield a list for each call: the statement with arguments from calls of the same form in `others`."""
     for call in statement.calls:
         yield [
             statement.with_other(argument, source)
@@ -208,7 +211,7 @@ def _with_other_arguments(statement: _Parsed, others: Sequence[_Parsed]) -> Iter
 
 
 def _with_exchanged_arguments(statement: _Parsed) -> Iterator[list[str]]:
-    """Yield, for each call, the texts of the statement with two literals of one type exchanged among its arguments."""
+    """Yield a list for each call: the statement with two arguments exchanged. Both are literals of the same type."""
     for call in statement.calls:
         yield [
             statement.exchanged(one, other)
@@ -219,7 +222,7 @@ def _with_exchanged_arguments(statement: _Parsed) -> Iterator[list[str]]:
 
 
 def _with_repeated_literals(statement: _Parsed) -> Iterator[list[str]]:
-    """Yield, for each number or text, the texts of the statement with another number or text of it in its place."""
+    """Yield a list for each number or string: the statement with another of its numbers or strings in this place."""
     several = ast.List | ast.Tuple | ast.Set | ast.Dict
     single = [node for node in _literals(statement.tree) if not isinstance(node, several)][: 2 * _ELEMENTS]
     for node in single:
@@ -259,7 +262,7 @@ def _literals(statement: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _literal(value: object) -> str:
-    """Return a literal of `value`, always with the same order of the elements of a set."""
+    """Return the literal of `value`. The elements of a set are sorted, so equal sets have equal literals."""
     match value:
         case set():
             return f"{{{', '.join(sorted(map(_literal, value)))}}}" if value else "set()"
@@ -295,7 +298,7 @@ def _cut(value: _Text) -> tuple[_Text, ...]:
 
 
 def _is_infinite(value: object) -> bool:
-    """Return whether a value has no literal."""
+    """Return whether a value is an infinity or NaN, which no literal can represent."""
     return isinstance(value, float) and not math.isfinite(value)
 
 

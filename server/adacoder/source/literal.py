@@ -1,7 +1,7 @@
 """Read the values of string literals, and find the source line of each line of a value.
 
-Our own Python cannot do this. It rejects some escapes, and it does not know from which source line a line of the value
-comes.
+Python's own parser cannot do this. It rejects some escapes, and it does not record the source line of each line of the
+value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Literal:
     """The value of a string literal, and where its lines come from."""
 
     value: str
-    """The value as in Python: lines end with `\\n`, and unknown escapes stay unchanged."""
+    """The value that Python would compute: lines end with `\\n`, and unknown escapes stay unchanged."""
     lines: tuple[int, ...]
     """For each line of the value, its 0-based line in the literal."""
 
@@ -60,7 +60,7 @@ def literal_parts(literal: str) -> list[Span]:
     """Return the places of the literals in a text for `read_literal`, with their prefixes and quotes.
 
     Raises:
-        ValueError: the text contains anything else.
+        ValueError: the text contains anything else, or no literal.
     """
     parts: list[Span] = []
     start = _past_filler(literal, 0)
@@ -91,7 +91,7 @@ def _read(literal: str) -> Literal:
     parts: list[str] = []
     lines = [0]
     line = done = 0
-    is_begun = False  # True once this line of the value has any text
+    is_begun = False  # True once the current line of the value has any text
     for mark in _MARK.finditer(content):
         before, meaning = content[done : mark.start()], _meaning(mark.group())
         parts += [before, meaning]
@@ -103,7 +103,7 @@ def _read(literal: str) -> Literal:
         elif meaning:
             is_begun = True
         elif not is_begun:
-            lines[-1] = line  # this line of the value has no text before the continuation
+            lines[-1] = line  # the current line of the value has no text before the continuation
         done = mark.end()
     return Literal("".join([*parts, content[done:]]), tuple(lines))
 

@@ -1,4 +1,4 @@
-"""Find the function at a position or with a name. It is found by its lines, so the rest of the file may be broken."""
+"""Find the function at a position or with a name. It is found without parsing, so the file may be broken elsewhere."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from adacoder.source.stubs import is_stub
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
 _CONTENT = re.compile(r"[^\r\n]*")
 _PROSE = re.compile(r"[(=]")
-"""Every example in prose contains one of these characters, because it calls the function or gives its arguments."""
+"""A bracket or equals sign. An example in prose needs it to call the function or to give the arguments."""
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
@@ -47,11 +47,13 @@ def locate(
     line: int | None = None,
     qualname: str | None = None,
 ) -> Target:
-    """Find the function named `qualname`, or the innermost reachable one around the 0-based `line`.
+    """Find the function named `qualname`, or the innermost reachable function around the 0-based `line`.
 
-    If several functions have the name, the last documented one is chosen; for a property, it is the getter. A blank
-    line directly below a function belongs to the function. Further blank lines belong to it if they are indented deeper
-    than its `def`.
+    A function is reachable if it is not inside another function.
+
+    If several functions have the name, the last documented function is chosen. For a property, this is the getter. A
+    blank line directly below a function belongs to the function. Further blank lines belong to the function if they are
+    indented deeper than its `def`.
 
     Raises:
         TargetError: the function does not exist or cannot be a target. For example, it has no docstring, is inside
@@ -88,7 +90,7 @@ def undocumented(text: str, path: Path, *, line: int | None = None, qualname: st
 
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
-    """Find `target` in a later text of its file, the nearest of several; None if its source has changed."""
+    """Find `target` in a later text of its file, the nearest if there are several; None if its source has changed."""
     same = [
         each.span.start
         for each in definitions(text)
@@ -101,12 +103,13 @@ def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
 
 
 def counterpart(target: Target, text: str, workspace: Path) -> Target | None:
-    """Find the version of `target` in another text of its file; None if no documented function has its name.
+    """Find the version of `target` in another text of its file; None if no documented function has the target's name.
 
     Functions of the same name, such as the getter and the setter of a property, are paired in their order.
 
     Raises:
-        TargetError: the texts have different numbers of such functions, or its examples in `text` are unreadable.
+        TargetError: the two texts have different numbers of functions with this name, or the examples in `text` are
+            unreadable.
     """
     path = target.module.path
     mine, theirs = (
@@ -131,13 +134,13 @@ class Documented:
     """A documented function, class or module whose examples can be run."""
 
     target: Target
-    """The function, class or module. A module is named `__doc__`, which every module defines."""
+    """The function, class or module. A module gets the name `__doc__`, because every module defines this name."""
     unreadable: UnreadableExample | None = None
     """The error if doctest cannot read the examples. The target then has no examples."""
 
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
-    """Return all functions that can be targets, in file order, without declarations of overloads.
+    """Return all functions that can be targets, in file order. Declarations of overloads are left out.
 
     Raises:
         TargetError: the code in the file never runs.
@@ -180,7 +183,7 @@ def out_of_reach(text: str) -> Iterator[tuple[Definition, str]]:
 
 
 def may_have_examples(text: str) -> bool:
-    """Return whether a docstring may contain an example. This is cheaper than reading examples."""
+    """Return whether a docstring may contain an example. This check is cheaper than reading the examples."""
     if ">>>" in text:
         return True
     tree = parsed(text)
@@ -218,7 +221,7 @@ def _named(found: Sequence[Definition], qualname: str, path: Path) -> Definition
 
 
 def _hint(found: Sequence[Definition], wanted: str) -> str:
-    """Suggest another name for a missing function."""
+    """Return the end of the message about a missing function: a name to use instead, if there is a similar one."""
     if any(each.qualname == wanted for each in found):
         return "it is a class, so name one of its methods."
     known = [each.qualname for each in found if not each.is_class and not each.in_function]

@@ -1,11 +1,11 @@
 """Detect hard-coded answers to the docstring's examples.
 
-An Example is answered from memory if its input and its `want` are constants on the lines that it reached. The constants
-may be in comparisons, tables, strings that are split, or parameter defaults. Code counts as memorised if it answers
-most Examples from memory.
+An Example is answered from memory if its input and its expected output (`want`) are constants on the lines that the
+Example reached. The constants may be in comparisons, tables, strings that are split, or parameter defaults. Code counts
+as memorised if it answers most Examples from memory.
 
-Small inputs, tables with many more entries than the Examples, and rules stated in the docstring are legitimate. So are
-thresholds and arithmetic: `if score >= 90` does not test for the single input 90.
+Constants for small inputs, tables with many more entries than there are Examples, and rules stated in the docstring are
+legitimate. So are thresholds and arithmetic: `if score >= 90` does not test for the single input 90.
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ _BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
 """Words of inputs that a function may legitimately treat as special cases."""
 _ORDERS, _NONE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str]()
 _CHOOSING = (ast.Compare, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.match_case, ast.Attribute)
-"""Nodes whose constants select an answer, or are the answers to select from. An attribute here is a string's method."""
+"""Nodes whose constants select an answer, or are the answers to select from. An attribute is a method of a string."""
 _GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
-    """Explain why passing proves nothing; None if it proves something. Without observed lines, all count."""
+    """Return the reason why passing the examples proves nothing; None if it proves something.
+
+    If the run did not observe lines, all lines count as reached.
+    """
     try:
         count = _from_memory(target, _Code(placed), results)
     except RecursionError:
@@ -59,7 +62,7 @@ class _AnswerConstant(NamedTuple):
 
 
 class _Code:
-    """The constants of a candidate, except those in arithmetic, thresholds and errors."""
+    """The constants of a candidate, except constants in arithmetic, thresholds and errors."""
 
     def __init__(self, placed: Splice) -> None:
         self.constants: list[_AnswerConstant] = []
@@ -124,7 +127,7 @@ def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[as
 
 
 def _computed(tree: ast.AST) -> frozenset[ast.AST]:
-    """Return all nodes with arithmetic, or a name for its result, such as a remainder. They are not the input."""
+    """Return all nodes with arithmetic, or with a name for its result. A test of these does not test for an input."""
     sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
     bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
     names = set[str]().union(*(_names(node, ast.Store) for node in bound))
@@ -132,7 +135,7 @@ def _computed(tree: ast.AST) -> frozenset[ast.AST]:
 
 
 def _asked(tree: ast.AST, computed: frozenset[ast.AST]) -> frozenset[ast.AST]:
-    """Return the tables that are indexed by a computed key."""
+    """Return the tables that are indexed by a computed key. They do not look up an input."""
     found, names = set[ast.AST](), set[str]()
     for node in ast.walk(tree):
         match node:
@@ -159,7 +162,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         chain.from_iterable({want for result, want in answers if _joined(want) in seen[result.reached.lines].text})
     )
     if any(left[word] < 0 for word in left.keys() - _BASE):
-        return 0  # a constant is in more answers than places in the code, so the code computes with it
+        return 0  # a constant is in more answers than places in the code, so the code computes with this constant
     small = [table for table in code.tables if sum(not _BASE.issuperset(entry) for entry in table) <= len(results)]
     placed = {(str(place), entry) for table in small for place, entry in enumerate(table)}
     keys = frozenset(+left)
@@ -172,14 +175,14 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         words = reached.choosing.union(*(each.words for each in reached.longer if answer in _joined(each.words)))
         words = keys & (reached.choosing if want in _TRUTHS else words | reached.others)
         met = given & words
-        # A choice by part of a string, such as its beginning, is legitimate.
+        # A choice by a part of a string, such as its beginning, is legitimate. So most words of the input must match.
         most = len(given) if want in _TRUTHS else (len(given) + 1 + (not all(map(str.isdecimal, met)))) // 2
         met = given if is_placed else met if met and len(met) >= most else derived & words
         if met and not any(Counter([*met, *want]) <= rule for rule in rules):
             found.append((met, want))
         by_default += not met and want not in _TRUTHS
     asked = Counter(found)
-    recalled = [met for met, want in found if asked[met, want] == 1]  # one answer for several inputs is a rule
+    recalled = [met for met, want in found if asked[met, want] == 1]  # the same pair in several Examples is a rule
     telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
     others = int(by_default == 1)  # a single answer without a test is the default after all tests
     is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
@@ -218,18 +221,18 @@ def _prose(target: Target) -> str:
     lines, read = Lines(target.text), set[str]()
     for each in target.examples:
         if each.informal and each.line >= lines.line_at(target.docstring_span.start):
-            is_whole = each.want.strip() in lines[each.line]  # else its result is on the next line
+            is_whole = each.want.strip() in lines[each.line]  # if False, the result is on the next line
             read.update(lines[line].strip() for line in (each.line, each.line + (not is_whole)))
     prose = re.sub(rf"(?m)^[ \t]*>>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring)
     return "\n".join(line for line in prose.split("\n") if line.strip() not in read)
 
 
 def _inputs(target: Target) -> dict[Example, tuple[frozenset[str], frozenset[str]]]:
-    """For each Example, return the words of its input, and words that the function may derive from them.
+    """For each Example, return the words of its input, and words that the function may derive from this input.
 
-    The input consists of the arguments of the target. If there are no arguments, all literals of the Example are the
-    input. A name counts as the words that earlier Examples bound to it. Derived words are the lengths of arguments, and
-    all words joined.
+    The input is the arguments of calls of the target. Without arguments, it is all literals of the Example. A name
+    counts as the words that earlier Examples bound to the name. Derived words are the lengths of arguments, and all
+    words joined.
     """
     found, bound = dict[Example, tuple[frozenset[str], frozenset[str]]](), dict[str, frozenset[str]]()
     for example in target.examples:
@@ -260,7 +263,7 @@ def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
 
 
 def _answer(want: str) -> tuple[str, ...]:
-    """Return the words of the constants in a `want`, or all its words if it is no expression with constants."""
+    """Return the words of the constants in an expected output. If there are no constants, return all words."""
     tree = parsed(want[:_LONGEST])
     return tuple(_words_in([tree])) if tree is not None and len(tree.body) == 1 and _words_in([tree]) else _words(want)
 

@@ -1,6 +1,7 @@
 """Find the names that a piece of Python code binds, and the names that it uses from outside.
 
-If our own Python cannot parse the code, its lines are read. This finds too many names rather than too few.
+If AdaCoder's Python cannot parse the code, statements or words are read one by one. The result then has too many names
+rather than too few.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class ImportedName:
         return f"{self.name or self.module}{f' as {self.alias}' if self.alias else ''}"
 
     def origin(self, module: Module) -> str:
-        """Return the dotted path of the imported object, if `module` imports it."""
+        """Return the dotted path of the object that the import binds when `module` runs it."""
         source = absolute(self.module, module)
         if self.name is not None:
             return f"{source}.{self.name}".removeprefix(".")
@@ -113,10 +114,10 @@ def _imported(node: ast.stmt) -> Iterator[ImportedName]:
 
 @dataclass(slots=True)
 class Bindings:
-    """Names bound at one level, outside functions and classes."""
+    """Names bound at the top level of a text, outside functions and classes."""
 
     origins: dict[str, set[str]] = field(default_factory=dict)
-    """Each name with the origins of its possible values. `OWN` means the module itself."""
+    """Each name with the origins of its possible values. An origin is a dotted path, or `OWN` for the module itself."""
     modules: set[str] = field(default_factory=set)
     """Dotted names of modules loaded by plain imports."""
     stars: set[str] = field(default_factory=set)
@@ -157,7 +158,7 @@ class _Binder(ast.NodeVisitor):
     def read(self, tree: ast.Module) -> None:
         for statement in tree.body:
             self._always = isinstance(statement, _ALWAYS)
-            # an expression is nested too deeply; the visitor saw the bound names before it
+            # If an expression is nested too deeply, the visitor has already seen the names before it.
             with suppress(RecursionError):
                 self.visit(statement)
         self._always = False
@@ -226,7 +227,7 @@ class _Binder(ast.NodeVisitor):
 def used_names(text: str) -> frozenset[str]:
     """Return the names that `text`, a part of a module at column 0, uses from the module or the builtins.
 
-    This includes names that `text` both binds and uses at its own top level.
+    The result includes names that `text` both binds and uses at its own top level.
     """
     table = symbols(text)
     if table is None:
@@ -236,7 +237,7 @@ def used_names(text: str) -> frozenset[str]:
 
 
 def used_when_called(text: str) -> frozenset[str]:
-    """Return the names that functions in `text` use from outside when they run. Names in their headers are left out."""
+    """Return the outside names that functions in `text` use when they run. Names in their headers are left out."""
     table = symbols(text)
     return frozenset(IDENTIFIER.findall(text) if table is None else _globals(table.get_children()))
 
@@ -256,7 +257,8 @@ def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
 def names_at_run_time(node: ast.AST, *, is_lazy: bool, in_function: bool) -> Iterator[str]:
     """Yield the names that are evaluated when `node`, or a function that it defines, runs.
 
-    If `is_lazy`, annotations are never evaluated. Otherwise, all are evaluated except those of local variables.
+    If `is_lazy`, Python never evaluates annotations. Otherwise, it evaluates all but the annotations of local
+    variables.
     """
     if isinstance(node, ast.Name):
         yield node.id
@@ -292,5 +294,5 @@ def _globals(tables: Iterable[SymbolTable]) -> Iterator[str]:
 
 
 def without(text: str, span: Span, indent: str) -> str:
-    """Replace the definition at `span` by `pass`. The names in the result are those used elsewhere."""
+    """Replace the definition at `span` by `pass`, so that only the names used outside this definition are left."""
     return f"{text[: span.start]}{indent}pass{text[span.end :]}"

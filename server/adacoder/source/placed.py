@@ -1,4 +1,4 @@
-"""A module with a Candidate in its Target's place."""
+"""The result of putting a Candidate in the place of its Target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comments in the body of a stub. They are notes on how to write the function, and stay above the new body."""
+"""Find the comments in a stub's body. They are notes on how to write the function, so they stay above the new body."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMMENT = re.compile(r"#[^\r\n]*")
 
 
 def remarks(target: Target) -> tuple[str, ...]:
-    """Return the comments in the body of `target`; empty if it is not a stub."""
+    """Return the comments in the body of `target`; empty if `target` is not a stub."""
     return tuple(text.rstrip(WHITE) for text in _comments(target).values())
 
 
@@ -49,7 +49,7 @@ def without(text: str, comments: Set[str]) -> str:
 
 
 def has_all_but_comments(old: str, new: str) -> bool:
-    """Return whether `new` only differs from the body `old` in missing comments above the code."""
+    """Return whether `new` is the same as the body `old`, except that comments above the code are missing."""
     above = {line.strip() for line in takewhile(_is_no_code, normalize(old).split("\n"))} - {""}
     return bool(above) and _code(old, above) == _code(new, above)
 
@@ -66,7 +66,7 @@ def _code(text: str, comments: Set[str]) -> list[str]:
 
 
 def _comments(target: Target) -> dict[int, str]:
-    """Return the comments in a stub's body, by line number in the body. A line has at most one."""
+    """Return the comments in a stub's body, by line number in the body."""
     region = target.body.of(target.text)
     if not target.is_stub or "#" not in region:
         return {}

@@ -12,7 +12,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def parameters(arguments: ast.arguments) -> list[ast.arg]:
-    """List all parameters. Variadic ones are last."""
+    """List all parameters. `*args` and `**kwargs` are last."""
     variadic = [arg for arg in (arguments.vararg, arguments.kwarg) if arg is not None]
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *variadic]
 
@@ -85,7 +85,8 @@ def all_names(tree: ast.AST) -> Iterator[str]:
 def local_uses(tree: ast.Module) -> frozenset[tuple[int, int]]:
     """Return the lines and columns of names that an enclosing function binds or deletes anywhere.
 
-    These names are local to the function. An import in the module would not define them, even where they have no value.
+    These names are local to the function. An import in the module would not define such a name, even where the name has
+    no value yet.
     """
     return frozenset(_local_uses(tree, frozenset()))
 

@@ -18,12 +18,12 @@ _OWNERS = ("self", "cls")
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Changes that make the body of one function work in another."""
+    """Changes that make the body of the candidate's function work in the target."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """The candidate's parameters that have another name in the target, with this name."""
+    """The candidate's parameter names, mapped to the target's names, where the two differ."""
     defaults: Mapping[str, str] = field(default_factory=dict)
-    """The candidate's parameters that the target lacks, with their default expressions."""
+    """The candidate's parameters that the target lacks, mapped to their default expressions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,11 @@ class _Parameter:
 
 
 def fit(signature: str, own: str, *, method: bool) -> Fit:
-    """Fit the function with `signature` to the header `own`. Both run from `def` to the colon.
+    """Find the changes with which the body of the candidate's `signature` works under the target's header `own`.
 
-    Positional parameters are matched by position if both functions have the same number. The others are matched by
-    name, then in order. A parameter of the candidate without a match needs a default.
+    Both headers run from `def` to the colon. Positional parameters are matched by position if both functions have the
+    same number of them. The others are matched by name, then in order. If a parameter of the candidate has no match,
+    the body gets its default, if any.
     """
     theirs, ours = arguments(signature), arguments(own)
     if theirs is None or ours is None:
@@ -60,7 +61,7 @@ def fit(signature: str, own: str, *, method: bool) -> Fit:
 
 @lru_cache(maxsize=32)
 def arguments(signature: str) -> ast.arguments | None:
-    """Parse the parameters of a header that ends with its colon; None if this fails or a name occurs twice."""
+    """Parse the parameters of a header that ends with its colon; None if it is invalid or repeats a parameter."""
     tree = parsed(f"{signature} pass")
     if tree is None or len(tree.body) != 1:
         return None
@@ -88,7 +89,10 @@ def _kinds(signature: str) -> object:
 def _paired(
     theirs: ast.arguments, ours: ast.arguments, *, method: bool
 ) -> tuple[list[tuple[_Parameter, _Parameter]], list[_Parameter], list[_Parameter]]:
-    """Pair their parameters with ours. Return the pairs and the unpaired parameters of both."""
+    """Pair the candidate's parameters (`theirs`) with the target's (`ours`).
+
+    Return the pairs, the unpaired parameters of the candidate, and the unpaired parameters of the target.
+    """
     left, missing = _parameters(theirs), _parameters(ours)
     pairs: list[tuple[_Parameter, _Parameter]] = []
 
@@ -102,7 +106,7 @@ def _paired(
     if len(by_position[0]) == len(by_position[1]):
         pair(zip(*by_position, strict=True))
     pair((one, other) for one in left for other in missing if one.name == other.name)
-    # The candidate for a method may lack `self`, and the candidate for a function may have it.
+    # The candidate for a method may lack `self`, and the candidate for a function may have `self`.
     spare = (missing if method else left) if len(left) != len(missing) else []
     lost = spare[:1] if spare and spare[0].name in _OWNERS else []
     pair(zip(*([each for each in side if each not in lost] for side in (left, missing)), strict=False))

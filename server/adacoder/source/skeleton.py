@@ -1,6 +1,6 @@
-"""The skeleton of a docstring: a summary line from the function's name, and a call from its signature.
+"""Write the skeleton of a docstring: a summary line from the function's name, and a call from its signature.
 
-The author completes the skeleton. `...` marks values that only the author knows. Outputs are never made up.
+The author completes the skeleton. `...` marks values that only the author knows. The skeleton never invents an output.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _call(definition: Definition) -> str:
 
 
 def _parsed(definition: Definition) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Return the definition without its body; None if our own Python cannot read it."""
+    """Parse the definition without its body; None if AdaCoder's Python cannot parse it."""
     head = dedent(normalize(definition.text[definition.span.start : definition.header.end]))
     match parsed(f"{head} pass\n"):
         case ast.Module(body=[ast.FunctionDef() | ast.AsyncFunctionDef() as node]):

@@ -16,7 +16,7 @@ from adacoder.source.stubs import is_stub
 
 _AT_MARGIN = re.compile(r"^(?:@|(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
 _ABSTRACT = re.compile(r"@[ \t]*(?:\w+\.)*(?:overload|abstract\w+)\b")
-"""Decorators of functions that must stay unwritten."""
+"""Decorators of functions that have no body to write, such as `@overload` and `@abstractmethod`."""
 _PIECES = 4096
 """Maximum number of cached pieces."""
 

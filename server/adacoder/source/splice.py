@@ -1,8 +1,8 @@
 """Replace a Target by a Candidate with the smallest Edits.
 
 The body is replaced, and needed decorators, imports and definitions are added. Every other byte of the file stays,
-including the signature and the docstring. The function is found by its lines. Code that our own Python cannot parse is
-inserted unchanged, and the user's Python checks it.
+including the signature and the docstring. The function is found by its lines. Code that AdaCoder's Python cannot parse
+is inserted unchanged, so that the user's Python can check it.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ _ON_HEADER_LINE = re.compile(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
 _WORD = re.compile(r"\w+")
 
 
-@lru_cache(maxsize=16)  # each step that checks a candidate splices it
+@lru_cache(maxsize=16)  # each step that checks a candidate splices the candidate again
 def splice(target: Target, candidate: Candidate) -> Splice:
     """Replace `target` by `candidate`.
 
     The new body gets the file's indentation and line endings. Comments of a stub stay above the body. The function and
     its parameters keep the target's names. Imports and module-level definitions are added if the body uses them and the
-    module lacks them. They never shadow other names of the module. If the candidate has no function, nothing changes.
+    module lacks them. These additions never shadow other names of the module. If the candidate has no function, nothing
+    changes.
     """
     function = find_function(candidate.function, target.name)
     if function is None:
@@ -111,7 +112,7 @@ def _nested(function: Definition, inner: ast.arguments, theirs: Fit) -> str:
 
 
 def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
-    """Join `additions`, which all come before the function, with the edits of its `body`."""
+    """Join `additions` with the edits of the function's `body`. All additions come before the function."""
     added: list[Span] = []
     shift = 0
     for edit in additions:
@@ -130,7 +131,7 @@ class _BodyPlace:
 
     target: Target
     beside: bool
-    """True if the docstring is on the header's line. It then moves to a line of its own."""
+    """True if the docstring is on the header's line. The docstring then moves to its own line."""
     indent: str
     """The indentation of the body."""
     unit: str
@@ -149,7 +150,7 @@ class _BodyPlace:
         return cls(target, beside, indent, indent.removeprefix(target.indent))
 
     def at_column_zero(self, body: str) -> str:
-        """Return the function with this body as a separate module. The result is only analysed."""
+        """Return the function with this body as a separate module, which is only analysed and never run."""
         head = dedent(normalize(self.target.text[self.target.definition.start : self.target.header.end]))
         if not body[:1].isspace():
             body = reindent(body or "pass", parent="", first=DEFAULT_UNIT, unit=DEFAULT_UNIT)
@@ -173,7 +174,7 @@ class _BodyPlace:
         return [Edit(start, start, self.in_file(text))] if text else []
 
     def edits(self, body: str) -> list[Edit]:
-        """Replace the old body by `body`, below a stub's comments. Return none if the function already has it."""
+        """Replace the old body by `body`, below a stub's comments. If the function already has it, return no edits."""
         if self.has(body):
             return []
         body = without(body, {*remarks(self.target)})

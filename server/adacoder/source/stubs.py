@@ -1,4 +1,4 @@
-"""Find the functions that are still stubs."""
+"""Find stubs: functions whose bodies still have to be written."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def is_stub(definition: Definition) -> bool:
 def unwritten(owner: Definition, name: str) -> frozenset[str]:
     """Return the names that cannot work yet in an example of the class `owner`, whatever its method `name` does.
 
-    These are the names of other stubs: functions, and methods of the class. If a stub is a special method, its class is
-    named instead, because special methods are not called by name. If it is in another class, that class is named
-    instead, because the class may fail anywhere.
+    These are the names of all other stubs. Two kinds of stubs are represented by the name of their class: special
+    methods, because examples do not call them by name, and methods of other classes, because such a class may fail
+    anywhere.
     """
     return frozenset(
         each.parents[-1].name
@@ -45,9 +45,9 @@ def documented_stubs(text: str) -> list[Definition]:
 
 @lru_cache(maxsize=1)
 def _stubs(text: str) -> tuple[Definition, ...]:
-    """Return all functions that are stubs. The result is cached, because the methods of a text are checked in turn.
+    """Return all stubs. The result is cached, because callers check one method of a text after another.
 
-    If several functions have the same name, only the last one counts. The others usually declare overloads.
+    If several functions have the same name, only the last function counts. The others usually declare overloads.
     """
     last = {each.qualname: each for each in definitions(text) if not each.is_class and not each.in_function}
     return tuple(each for each in last.values() if is_stub(each))

@@ -1,7 +1,7 @@
 """Read and write a user's file without losing a byte, apply edits, and convert positions.
 
 AdaCoder counts offsets in code points. Editors count UTF-8, UTF-16 or UTF-32 units within a line. Only this module
-converts between them.
+converts between these units.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 """The unit of a position's character offset (LSP `PositionEncodingKind`)."""
 
 LONGEST = 1_000_000
-"""Maximum characters of a text or bytes of a file. It is small because the whole text is read whenever the cursor
-moves."""
+"""Maximum characters of a text or bytes of a file. The limit is small because the whole text is read whenever the
+cursor moves."""
 
 
 class FileError(AdaCoderError):
-    """A file cannot be written. It is unchanged."""
+    """A file cannot be written. The file is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A Python file as it was read."""
+    """The content of a Python file when it was read."""
 
     path: Path
     text: str
@@ -95,7 +95,7 @@ def decoded(path: Path, data: bytes) -> SourceFile:
     """
     bom = data.startswith(codecs.BOM_UTF8)
     try:
-        # Lines are split as in Python's tokenizer. The coding cookie may be in the first two lines, with any line
+        # Lines are split as in Python's tokenizer: the coding cookie may be in the first two lines, with any line
         # ending.
         encoding, _ = tokenize.detect_encoding(iter(data.splitlines(keepends=True)).__next__)
         encoding = "utf-8" if bom else encoding
@@ -125,7 +125,7 @@ def _undecodable_line(data: bytes, error: Exception) -> int:
 
 
 def must_be_short(path: Path, size: int) -> None:
-    """Check the size of a text in characters or bytes.
+    """Check that a text is short enough to read. `size` counts characters or bytes.
 
     Raises:
         TargetError: the text is too long.
@@ -150,7 +150,7 @@ def write(file: SourceFile, text: str, workspace: Path) -> None:
     try:
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            # From here on, only the open folder is used, because its path may be replaced.
+            # From here on, only the open folder is used, because another program may replace its path.
             if os.path.realpath(path.parent) != str(path.parent) or not os.path.samestat(
                 os.fstat(folder), path.parent.stat()
             ):
@@ -217,7 +217,7 @@ def range_of(edit: Edit, text: str, encoding: PositionEncoding) -> tuple[tuple[i
 
 
 def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
-    """Return the 0-based line and character of `offset`. Inside a line terminator, the line's end counts."""
+    """Return the 0-based line and character of `offset`. An offset inside a terminator counts as the line's end."""
     inside_terminator = text.startswith("\r\n", offset - 1) and offset > 0
     end = offset - inside_terminator
     start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1

@@ -1,4 +1,4 @@
-"""Find imports that a candidate adds, and that its project does not declare as dependencies."""
+"""Find imports that a candidate adds although its project does not declare them as dependencies."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ if TYPE_CHECKING:
     from adacoder.privacy.private_names import Wishes
 
 _SCRIPT = re.compile(r"^# /// script\b", re.MULTILINE)
-"""The start of inline script metadata. In it, a script declares its own dependencies."""
+"""The start of inline script metadata, where a script declares its own dependencies. Such scripts are not checked."""
 _RECORD_BYTES = 128 * 1024
-"""Maximum bytes of a distribution's file list. Longer lists are not searched for a module."""
+"""Maximum bytes of a distribution's file list. Longer lists are not searched."""
 
 
 def undeclared(
     target: Target, edits: Sequence[Edit], workspace: Path, folders: Sequence[Path], wishes: Wishes
 ) -> tuple[str, ...]:
-    """Return a note for each installed third-party module that only `edits` import and pyproject.toml does not declare.
+    """Return a note for each third-party module that `edits` import without a declared dependency.
 
+    The module must be installed, nothing else in the project may import it, and pyproject.toml must not declare it.
     `folders` are the folders of the user's interpreter. The result is empty if the declared dependencies are unknown.
     """
     if not any("import" in edit.text for edit in edits) or _SCRIPT.search(target.text):
@@ -83,7 +84,7 @@ def _family(distribution: str) -> str:
 
 
 def _imported(text: str) -> frozenset[str]:
-    """Return the top-level modules of absolute imports in `text`; empty if our own Python cannot parse it."""
+    """Return the top-level modules of absolute imports in `text`; empty if `text` does not parse."""
     tree = parsed(text)
     names = set[str]()
     for node in () if tree is None else ast.walk(tree):

@@ -1,8 +1,9 @@
 """Blank the docstrings and comments of a module's text before a candidate is evaluated in it.
 
-A candidate that can read the expected output of an Example can return it. So docstrings and comments are blanked, and
-also the strings of `__test__`, where doctest finds more examples. Lines and columns stay. If the module's code reads
-docstrings, it would behave differently without them. Such a module runs unchanged, and the evidence reports this.
+A candidate that can read the expected output of an Example could simply return this output. So docstrings and comments
+are blanked, and also the strings of `__test__`, where doctest finds more examples. Lines and columns stay. A module
+whose code reads docstrings would behave differently without them. Such a module runs unchanged, and AdaCoder
+reports this to the user.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ if TYPE_CHECKING:
 _READS = re.compile(
     r"\b(?:__doc__|getdoc|getsource\w*|pydoc|help[ \t]*\(|(?:import|from)[ \t]+(?:click|docopt|fire|typer)\b)"
 )
-"""Code that reads docstrings or source. The libraries in it turn docstrings into a program's help."""
+"""Code that reads docstrings or source. The named libraries turn docstrings into a program's help."""
 _FOR_PROGRAMS = re.compile(r"if[ \t(]+__name__\b")
-"""The start of a statement that does nothing in an imported module."""
+"""The start of a statement such as `if __name__ == "__main__":`, which does nothing in an imported module."""
 _MOST_EXAMPLES = 100
-"""Maximum number of examples that are searched for in the module's code."""
+"""Maximum number of examples to search for in the module's code."""
 _SETS_TESTS = re.compile(r"[ \t]*__test__\b")
 """The start of a statement that sets `__test__`. doctest finds examples there as well."""
 _COMMENT = re.compile(r"#[^\r\n]*")
 _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
-"""A character that can become a space. Line endings and line continuations must stay."""
+"""A character to replace by a space. Line endings and line continuations must stay."""
 
 
 @lru_cache(maxsize=4)  # the function is called for each candidate of a request
 def withheld(target: Target) -> str | None:
     """Return the text of the target's module with docstrings and comments blanked, at its original length.
 
-    Return None if the module's code or an example reads docstrings. The target's own body does not count, because the
-    candidate replaces it.
+    Return None if the module's code or an example reads docstrings. The target's body does not count, because the
+    candidate replaces the body.
     """
     text = target.text
     if any(_READS.search(example.source) for example in target.examples) or _reads_docstrings(target):
@@ -52,7 +53,10 @@ def withheld(target: Target) -> str | None:
 
 
 def shows_wants(target: Target) -> bool:
-    """Return whether a statement of a `withheld` module still contains both the source and the output of an example."""
+    """Return whether the code that a candidate can read still contains an example with its output.
+
+    The code is the result of `withheld`. A single statement must contain both the source and the output.
+    """
     text = withheld(target)
     if text is None:
         return True
@@ -63,7 +67,10 @@ def shows_wants(target: Target) -> bool:
 
 
 def _shows(line: str, example: Example) -> bool:
-    """Return whether a statement, without white space, has an example's source, and its output elsewhere."""
+    """Return whether the statement `line` contains an example's source and, in another place, its output.
+
+    `line` has no white space.
+    """
     source, want = _condensed(example.source), _condensed(example.want)
     if not want or source not in line:
         return False
@@ -79,7 +86,7 @@ def _logical(text: str) -> Iterator[Span]:
 
 
 def _tests(text: str) -> Iterator[list[Span]]:
-    """Yield the literals of each statement that sets `__test__`. Yield none if other code uses `__test__`."""
+    """Yield the literals of each statement that sets `__test__`; nothing if other code uses `__test__`."""
     if "__test__" not in text:
         return
     setting = [line for line in _logical(text) if _SETS_TESTS.match(text, line.start)]

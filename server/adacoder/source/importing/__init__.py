@@ -2,5 +2,6 @@
 
 `standard_names` and `standard_library` find the imports of names from the standard library. `exports` lists the names
 that `import *` binds, and `installed` finds installed modules. `project_imports` finds the project's own imports, with
-`project_files`. `readable` replaces broken code, because it would hide undefined names in the rest of the file.
+`project_files`. `readable` replaces broken code, because broken code would hide undefined names in the rest of the
+file.
 """

@@ -1,4 +1,4 @@
-"""List the names that `import *` binds, for those modules of the standard library that are often imported like this."""
+"""List the names that `import *` binds, for the modules of the standard library that are often imported in this way."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ def exported(module: str) -> frozenset[str] | None:
 
 
 def surely_exported(module: str) -> frozenset[str] | None:
-    """Return names that `import *` from `module` certainly binds; None if unknown. The list may be incomplete."""
+    """Return names that `import *` from `module` binds in every Python version; None if unknown.
+
+    The list may be incomplete.
+    """
     names = _exports().get(module, NAMES.get(module))
     return None if names is None else frozenset(names).difference(_LEFT_OUT.get(module, ()))
 
 
 def may_come_from(name: str, modules: Iterable[str]) -> bool:
-    """Return whether `import *` from any of `modules` may bind `name`."""
+    """Return whether `import *` from any of `modules` may bind `name`. An unknown module may bind any name."""
     return any(names is None or name in names for names in map(exported, modules))
 
 

@@ -42,7 +42,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "tf": ("import tensorflow as tf",),
     "xr": ("import xarray as xr",),
 }
-"""Common aliases of modules outside the standard library. Some are ambiguous."""
+"""Common aliases of modules outside the standard library. An ambiguous alias has several possible imports."""
 
 MEMBERS = {
     "BaseModel": "pydantic",
@@ -55,23 +55,26 @@ MEMBERS = {
     "linspace": "numpy",
     "ndarray": "numpy",
 }
-"""Names that code often uses without naming their module, and their modules."""
+"""Names that code often uses without their module's name, each with its module."""
 
 _ALL = re.compile(r"^__all__\b[^=\n]*=[ \t]*[\[(]([^\])]*)", re.MULTILINE)
 _QUOTED = re.compile(r"""["'](\w+)["']""")
 _LIBRARIES = ("lib*/python3*/*-packages", "local/lib/python3*/*-packages", "python3*/*-packages")
 _RECORDED = re.compile(r"^([^\W\d]\w*)(?:[/.][^\n,]*)?\.(?:py|so|pyd),", re.MULTILINE)
-"""A module in a distribution's RECORD file."""
+"""A line of a distribution's RECORD file that lists a file of a module."""
 _OF_AN_INSTALLATION = frozenset({"bin", "etc", "include", "lib", "lib64", "share", "Scripts"})
 _ENTRIES = 5000
 _TEXTS = 200
 _TEXT_BYTES = 512 * 1024
 _STARS = 4
-"""Limits: entries of a folder, total files, bytes of a file, and depth of `import *`."""
+"""The four limits: entries of a folder, files in total, bytes of a file, and depth of `import *`."""
 
 
 class InstalledModules:
-    """The modules that can be imported from an interpreter's folders; none without folders. Read on demand."""
+    """The modules that can be imported from an interpreter's folders. Without folders, there are none.
+
+    The folders are read on demand.
+    """
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._folders = folders
@@ -97,15 +100,19 @@ class InstalledModules:
         return {normalised(path.stem.partition("-")[0]): path for path in found}
 
     def modules_of(self, metadata: Path, most: int = _TEXT_BYTES) -> frozenset[str]:
-        """Return a distribution's top-level modules; empty if unlisted, or if RECORD has more than `most` bytes."""
+        """Return the top-level modules that a distribution lists.
+
+        The result is empty if the distribution lists none, or only in a RECORD file of more than `most` bytes.
+        """
         listed = _top_level(metadata, self._access)
         record = None if listed else text_of(metadata / "RECORD", self._access, most=most)
         return frozenset(listed or _RECORDED.findall(record or ""))
 
     def import_for(self, name: str, taken: frozenset[str] | None) -> str | None:
-        """Return the statement that imports `name`, an installed module, a common alias or a well-known member.
+        """Return the statement that imports `name`: an installed module, a common alias or a well-known member.
 
-        `taken` has the dotted attributes of `name` that the code uses; None if they are unknown.
+        Return None if `name` is none of these. `taken` are the dotted attributes of `name` that the code uses, or None
+        if they are unknown.
         """
         found = [each for each in ALIASES.get(name, ()) if self._is_alias(each, taken)]
         if len(found) == 1:
@@ -141,7 +148,10 @@ class InstalledModules:
         return all(name in names or self.has(f"{module}.{name}") for name in first)
 
     def _needed(self, name: str, taken: frozenset[str]) -> list[str]:
-        """Return the submodules in `taken` that the module does not import itself, or else the module."""
+        """Return the submodules in `taken` that the module `name` does not import itself.
+
+        If there are none, return the module.
+        """
         inside = {self._deepest(name, path) for path in taken if not self.offers(name, path.partition(".")[0])}
         inside = {each for each in inside if not any(other.startswith(f"{each}.") for other in inside)}
         return sorted(inside - {name}) or [name]
@@ -155,7 +165,10 @@ class InstalledModules:
         return module
 
     def _names(self, module: str, depth: int = _STARS) -> frozenset[str] | None:
-        """Return the names that a module's text binds; None if unreadable. With `__getattr__`, there may be others."""
+        """Return the names that a module's text binds; None if it is unreadable.
+
+        If `__getattr__` is among the names, the module may have other names as well.
+        """
         if module not in self._read:
             self._read[module] = None  # ends circular imports
             self._read[module] = self._names_in_text(module, depth)
@@ -184,7 +197,7 @@ class InstalledModules:
 
     @cached_property
     def _modules(self) -> dict[str, Path]:
-        """All top-level modules and their folders."""
+        """All top-level modules, each with its folder."""
         found: dict[str, Path] = {}
         for root in self._roots:
             for entry in _entries(root):
@@ -197,7 +210,7 @@ class InstalledModules:
         """The folders that modules are imported from, except the standard library's."""
         own = next((folder.parent for folder in self._folders if folder.name == "pyvenv.cfg"), None)
         alone = own is not None and not _shares_the_systems(own / "pyvenv.cfg", self._access)
-        roots: dict[str, Path] = {}  # by real path: `lib64` is often a link to `lib`
+        roots: dict[str, Path] = {}  # keys are real paths, because `lib64` is often a link to `lib`
         for folder in self._folders:
             libraries = _libraries(folder)
             for root in libraries:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _FILES = 2000
 _FILE_BYTES = 256 * 1024
-"""Maximum bytes of a file. Longer files contain data or generated code, and are skipped."""
+"""Maximum bytes of a file. Longer files usually contain data or generated code, so they are skipped."""
 _ALL_CHARACTERS = 16 * 1024 * 1024
 
 

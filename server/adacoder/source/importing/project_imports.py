@@ -1,4 +1,4 @@
-"""Find how the project's own files import names, and where they define them.
+"""Find how the project's own files import names, and which of these files define a name.
 
 The project's code is not run. Its files are read as text, when a name is looked up for the first time.
 """
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from adacoder.privacy.access import Access
 
 _ENOUGH = 20
-"""The search for a name stops once this many files import it."""
+"""The search for a name stops once this many files import the name."""
 _IMPORT = re.compile(r"^[ \t\f]*(?:from|import)\b[^\n(;#]*(?:\([^)]{0,4000}\))?", re.MULTILINE)
 _RELATIVE = re.compile(r"^[ \t\f]*from[ \t]*\.", re.MULTILINE)
 _LIBRARY = re.compile(r"^[ \t\f]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
 _HEAD = 8192
-"""Characters at the start of a file that contain most of its imports."""
+"""Maximum characters to search at the start of a file for its libraries. Most imports are there."""
 _TYPE_CHECKING = re.compile(r"[ \t\f]*if[ \t(]+(?:\w+\.)?TYPE_CHECKING\b")
 _DEFINES = r"^(?:class|(?:async[ \t]+)?def)[ \t]+{name}\b"
 _SETS = r"|^{name}[ \t]*(?::[^=\n]+)?=(?!=)"
@@ -45,7 +45,7 @@ class _ProjectImport:
 
     imported: ImportedName
     for_typing: bool
-    """True if only type checkers import it."""
+    """True if the import runs only in type checkers."""
 
 
 class ProjectImports:
@@ -59,7 +59,7 @@ class ProjectImports:
     def import_of(self, name: str) -> ImportedName | None:
         """Return the import of `name` in the target's module, else the most common import in the nearest files.
 
-        Imports for type checkers are a last resort. Imports from the target's own module never count.
+        An import for type checkers is used only if there is no other. Imports from the target's own module never count.
         """
         own = [found for found in _imports_of(name, self._target.text) if self._can_be_imported(found.imported)]
         if own:
@@ -68,7 +68,10 @@ class ProjectImports:
         return None if found is None else self._as_here(found)
 
     def definition_of(self, name: str) -> ImportedName | None:
-        """Return the import of `name` from the module near the target that defines it, if there is exactly one."""
+        """Return the import of `name` from the only module near the target that defines `name`.
+
+        Return None if no module or several modules define it.
+        """
         if name.startswith("_"):
             return None
         found = list(itertools.islice(self._definitions(name), 2))
@@ -97,7 +100,7 @@ class ProjectImports:
         return next((found for found in by_use if self._can_be_imported(found)), None)
 
     def _seen_from_target(self, path: Path, found: ImportedName) -> ImportedName | None:
-        """Make a relative import absolute; None if it leads out of the root."""
+        """Make a relative import absolute; None if it leads out of the root folder for imports."""
         if not found.module.startswith("."):
             return found
         module = self._module(path)
@@ -130,7 +133,7 @@ class ProjectImports:
                 yield module, text
 
     def _is_near(self, module: Module) -> bool:
-        """Return whether a module is in the target's top-level package or, if it has none, in its folder."""
+        """Return whether a module is in the target's top-level package. Without a package, the same folder counts."""
         own = self._target.module
         if "." in own.name or own.is_package:
             return module.name.partition(".")[0] == own.name.partition(".")[0]
@@ -150,7 +153,7 @@ class ProjectImports:
 
 
 def relative(name: str, module: Module) -> str:
-    """Return `name` relative to `module`, with dots. Return it unchanged if the two share no package."""
+    """Return `name` relative to `module`, with dots. Return `name` unchanged if the two share no package."""
     package = module.name.split(".") if module.is_package else module.name.split(".")[:-1]
     parts = name.split(".")
     common = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(package, parts, strict=False)))
@@ -179,7 +182,7 @@ def _imports_of(name: str, text: str) -> Iterator[_ProjectImport]:
 
 
 def _is_in_string(text: str, offset: int) -> bool:
-    # It is slow to read the whole text. This is not needed if the triple quotes before the offset are in pairs.
+    # Reading the whole text is slow, and not necessary if the triple quotes before the offset are in pairs.
     if not any(text.count(quotes, 0, offset) % 2 for quotes in ('"""', "'''")):
         return False
     return Lines(text).line_at(offset) in string_interiors(text)

@@ -1,7 +1,8 @@
-"""Replace unreadable code line for line, so that our own Python can parse the rest.
+"""Replace unreadable code line for line, so that AdaCoder's Python can parse the rest.
 
-The user's Python may be newer than ours, and a file may be broken in one place while it is edited. A function in
-another place can still be checked. So unreadable code is replaced by statements that bind the same names.
+Code may be unreadable because the user's Python is newer than AdaCoder's, or because the user is still editing the
+code. A function in another place of the file can still be checked. So unreadable code is replaced by statements that
+bind the same names.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _NO_CODE = re.compile(r"""#[^\n]*|("{3}|'{3})[\s\S]*?\1|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
-"""Comments and strings. The pattern is approximate, because the text is broken."""
+"""Comments and strings. The pattern is only approximate, because the text may be broken in any way."""
 _CONTINUED = (
     (re.compile(r"el(?:if|se)\b"), "if 0: pass\n"),
     (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
     (re.compile(r"case\b"), "match 0:\n "),
 )
-"""Patterns of lines that continue a statement. The text with the pattern goes before the line, so that the line can be
-parsed alone."""
+"""Patterns of lines that continue a statement, each with a beginning of such a statement. If this beginning is put
+before the line, the line can be parsed alone."""
 
 
 _MOST = 200
-"""Maximum number of unreadable parts; a text with more is not Python."""
+"""Maximum number of unreadable parts. A text with more parts is not Python, so it is not parsed."""
 _MOST_LINES = 20_000
 """Maximum number of lines of a statement that are parsed one by one."""
 
 
 def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
-    """Parse `text`. Code outside `within` that our own Python cannot read is replaced.
+    """Parse `text`. Code outside `within` that AdaCoder's Python cannot read is replaced.
 
     Return None if the code inside `within` is unreadable, or if the text does not parse after the replacement.
     """
@@ -54,7 +55,7 @@ def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
 
 
 def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
-    """Replace the unreadable statements of a module. Of a statement that contains `within`, only parts are replaced."""
+    """Replace the unreadable statements of a module. In a statement that overlaps `within`, only parts are replaced."""
     ours: list[Span] = []
     for statement in _unreadable(text, statements(text)):
         if _apart(statement, within):
@@ -116,14 +117,14 @@ def _names(text: str) -> list[str]:
 
 
 def _binding(text: str) -> str:
-    """Return a statement that binds every name in `text`."""
+    """Return an assignment that binds every name in `text`."""
     return "".join(f"{name} = " for name in _names(text)) + "0"
 
 
 def _header(header: re.Match[str], text: str) -> str:
-    """Return a `def` or `class` header of the same name that binds every other name in `text`.
+    """Return a `def` or `class` header with the same name that binds every other name in `text`.
 
-    A function header binds them inside the function. A class header binds them outside the class.
+    A function header binds the other names inside the function. A class header binds them outside the class.
     """
     names = [name for name in _names(text[header.end() - header.start() :]) if name != header["name"]]
     if header["kind"] == "class":

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DEEPEST = 8
-"""Maximum length of a chain of attributes."""
+"""Maximum number of attributes in a chain such as `a.b.c`."""
 
 
 def standard_import(name: str, used_in: str = "") -> str | None:
-    """Return the statement that imports `name` as the code `used_in` uses it; None if there is none.
+    """Return the statement that imports `name` as the code `used_in` uses it; None if no statement is likely.
 
     If `used_in` is empty, `name` has its most common meaning.
     """
@@ -35,7 +35,7 @@ def standard_import(name: str, used_in: str = "") -> str | None:
         return _twin(name, taken)
     if name in MODULE_OF:
         if taken and name[0].islower() and name not in WITH_ATTRIBUTES:
-            return None  # probably a variable, because code rarely uses attributes of functions
+            return None  # the name is probably a variable, because code rarely uses attributes of functions
         return f"from {MODULE_OF[name]} import {name}"
     if taken == frozenset() or name in WITH_EFFECT or name.startswith("_"):
         return None  # without attributes, an undefined name is more likely a variable than a module

@@ -121,7 +121,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "zoneinfo": "ZoneInfo",
     }.items()
 }
-"""Names by their module in the standard library."""
+"""For each module of the standard library, the names that code often uses."""
 
 MODULE_OF = {name: module for module, names in NAMES.items() for name in names}
 """The module of each name."""
@@ -129,10 +129,10 @@ MODULE_OF = {name: module for module, names in NAMES.items() for name in names}
 WITH_ATTRIBUTES = words(
     "chain date datetime defaultdict environ float_info stderr stdin stdout timedelta timezone version_info"
 )
-"""Lower-case names that have attributes. The others are functions."""
+"""Lower-case names whose attributes code often uses. The other lower-case names are functions."""
 
 TWINS = words("bisect copy datetime fnmatch glob pprint random time")
-"""Modules that have a member with the module's own name. The module and the member are equally common."""
+"""Modules that have a member with the module's own name. Code uses the module and the member equally often."""
 
 OF_DATETIME = words(
     "combine fromisocalendar fromisoformat fromordinal fromtimestamp max min now resolution strftime strptime today"
@@ -162,11 +162,11 @@ SUBMODULES = sorted(
         " xml.dom.minidom xml.etree.ElementTree xml.sax.saxutils"
     )
 )
-"""Submodules that their package may not import. They are imported by their full name."""
+"""Submodules that the import of their package may not load. They are imported by their full name."""
 
 WITH_EFFECT = frozenset({"antigravity", "this", "test", "idlelib", "lib2to3", "turtledemo"})
-"""Modules whose import has side effects, or that functions do not need."""
+"""Modules that are never imported for a name, because their import has side effects or functions do not need them."""
 
 _NEWER_BUILTINS = words("BaseExceptionGroup EncodingWarning ExceptionGroup PythonFinalizationError aiter anext")
 BUILTINS = _NEWER_BUILTINS.union(dir(builtins))
-"""The builtins of every Python since 3.8, because the user's Python may be newer than ours."""
+"""The builtins of every Python since 3.8, because the user's Python may be newer than AdaCoder's."""

@@ -1,6 +1,6 @@
-"""Choose the imports and definitions that a function needs, and the place for each of them.
+"""Choose the imports and definitions that a function needs, and the place for each.
 
-All names in the module keep their meaning. If an import or definition would mask one of them, it goes into the
+All names in the module keep their meaning. An import or definition that would mask a name of the module goes into the
 functions that need it.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _FUTURE = "__future__"
 _ANNOTATIONS = ImportedName(_FUTURE, "annotations")
 _QUOTED = re.compile(r"^(?=(?P<annotated>[^\n]*?(?:->|:|\bcast\()))(?P=annotated)[^\n]*['\"]", re.MULTILINE)
-"""A line that may have a string annotation."""
+"""A line that may have an annotation or type in quotes, such as `def f(x: "Name")`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Dependencies:
     futures: tuple[ImportedName, ...] = ()
     imports: tuple[ImportedName, ...] = ()
     definitions: tuple[str, ...] = ()
-    """Statements at column 0."""
+    """Statements for the top level of the module."""
     inside: tuple[str, ...] = ()
     """Statements that go into the function's own body."""
 
@@ -60,7 +60,7 @@ class _Needed:
     bound: Bindings
     uses: frozenset[str]
     statements: Sequence[ast.stmt]
-    """The statements of `text`; empty if our own Python cannot parse it."""
+    """The statements of `text`; empty if AdaCoder's Python cannot parse it."""
 
     @classmethod
     def of(cls, text: str, target: Target, module: ModuleNames) -> _Needed:
@@ -75,7 +75,10 @@ class _Needed:
 
 
 def dependencies(target: Target, candidate: Candidate, function: str) -> Dependencies:
-    """Choose the parts of `candidate` that `function`, the target with its new body at column 0, needs."""
+    """Choose the imports and definitions of `candidate` that the target needs with its new body.
+
+    `function` is the text of the target with this body, at column 0.
+    """
     if not candidate.imports and not candidate.definitions:
         return Dependencies()
     module = module_names(target)
@@ -107,7 +110,7 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
 
 
 def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool:
-    """Return whether the module, or the target, which never depends on itself, already has this definition."""
+    """Return whether the module already has this definition, or the definition is the target itself."""
     names = offered.binds & module.bound.origins.keys()
     return target.qualname in offered.binds or any(
         module.has_same(name, node) for name in names for node in offered.statements
@@ -115,7 +118,10 @@ def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool
 
 
 def _masking(kept: Sequence[_Needed], module: ModuleNames) -> list[_Needed]:
-    """Return the definitions that would mask a name of the module or a builtin, and the definitions that use these."""
+    """Return the definitions that would mask a name of the module or a builtin.
+
+    Definitions that use such a definition are included, because they must be placed in the same function.
+    """
     found: list[_Needed] = []
     while True:
         names = frozenset[str]().union(*(each.binds for each in found))
@@ -136,7 +142,7 @@ def _uses(
     """Return the names that `text` uses.
 
     If the module imports a name only for type checkers, only uses of the name at run time count. `statements` is the
-    parsed `text`. For the target, it is only the body, because the module already has the header.
+    parsed `text`. For the target, `statements` is only the body, because the module already has the header.
     """
     found = used_names(text) | (names_in_annotations(statements) if _QUOTED.search(text) else frozenset())
     for_typing = found & module.bound.for_typing
@@ -150,7 +156,7 @@ def _uses(
 
 
 def _statements_in(function: str) -> list[ast.stmt]:
-    """Return the statements in the body of a function; empty if our own Python cannot parse it."""
+    """Return the statements in the body of a function; empty if AdaCoder's Python cannot parse it."""
     tree = parsed(function)
     nodes = [] if tree is None else tree.body
     return [statement for node in nodes if isinstance(node, DEFINITIONS) for statement in node.body]
@@ -161,7 +167,7 @@ def _statements(names: Iterable[ImportedName], uses: frozenset[str]) -> tuple[st
 
 
 def _needed(offered: Sequence[_Needed], needed: frozenset[str]) -> list[_Needed]:
-    """Return the definitions that the function uses directly or indirectly, in their order."""
+    """Return the definitions that the function uses directly or indirectly, in the given order."""
     kept: set[int] = set()
     while True:
         uses = needed.union(*(offered[index].uses for index in kept))
@@ -218,7 +224,7 @@ def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
     """Return whether an import at module level would mask another meaning of the name, or might itself be masked.
 
-    An `import *` may also provide a name that the import binds to a module. Both are assumed to be the same module.
+    If an `import *` may provide the name of an imported module, both are assumed to be the same module.
     """
     if name.origin(target.module) in module.bound.origins.get(name.binds, ()):
         return False
@@ -229,9 +235,10 @@ def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _narrowed(star: ImportedName, unknown: frozenset[str], *, only: bool) -> list[ImportedName]:
-    """Replace an `import *` by imports of the unknown names that it provides, because it could mask any name.
+    """Replace an `import *`, which could mask any name, by imports of the `unknown` names that it provides.
 
-    If its exports are not known, and it is the only `import *`, it is assumed to provide all unknown names.
+    `only` is True if the candidate has no other `import *`. In this case, an `import *` whose exports are unknown is
+    assumed to provide all unknown names.
     """
     known = surely_exported(star.module)
     if known is None:
@@ -242,9 +249,9 @@ def _narrowed(star: ImportedName, unknown: frozenset[str], *, only: bool) -> lis
 def _futures(
     target: Target, candidate: Candidate, statements: Iterable[ast.stmt], binds: Set[str], module: ModuleNames
 ) -> tuple[ImportedName, ...]:
-    """Return `from __future__ import annotations` if an annotation in the added `statements` may need it.
+    """Return the candidate's `from __future__ import annotations` if an annotation in `statements` may need it.
 
-    Otherwise it is not added, because it changes all annotations of the module at run time.
+    Otherwise return nothing, because this import changes all annotations of the module at run time.
     """
     if _is_there(_ANNOTATIONS, target, module):
         return ()
@@ -255,7 +262,10 @@ def _futures(
 
 
 def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the annotations that running `statement`, or a function that it defines, evaluates; no local ones."""
+    """Yield the annotations that Python evaluates when `statement`, or a function that it defines, runs.
+
+    Python never evaluates the annotations of local variables, so they are left out.
+    """
     for node in ast.walk(statement):
         match node:
             case ast.FunctionDef(args=args, returns=returns) | ast.AsyncFunctionDef(args=args, returns=returns):

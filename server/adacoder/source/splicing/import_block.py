@@ -1,6 +1,7 @@
-"""Add imports to the imports at the head of a module. They follow the module's groups and the project's style.
+"""Add imports to the imports at the head of a module, in the module's groups and the project's style.
 
-New imports are sorted in the style's order if the existing imports are. Otherwise they go to the end.
+If the existing imports of a group are sorted, a new import goes to its place in this order. Otherwise, the new import
+goes to the end of the group.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _FUTURE, _STANDARD, _OTHERS, _OWN, _RELATIVE = range(5)
 """The groups of imports, in the order of PEP 8."""
 _FUTURE_MODULE = "__future__"
 _HEADING = re.compile(r"\b(?:imports?|standard lib\w*|stdlib|(?:third|3rd|first|1st)[ -]party)\b", re.IGNORECASE)
-"""Words of a comment that heads a group of imports."""
+"""Words of a comment that is the heading of a group of imports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,12 @@ class Statement:
     first: int
     """The 0-based first line of the statements."""
     after: int
-    """The line after the statements."""
+    """The 0-based line after the statements."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewLine:
-    """Import statements to insert before a line."""
+    """One or more import statements to insert before a line."""
 
     line: int
     group: int
@@ -76,9 +77,9 @@ class ImportBlock:
                 self._groups.append([statement])
 
     def extended(self, names: Iterable[ImportedName]) -> tuple[list[Edit], list[ImportedName]]:
-        """Add `names` to the statements that import from the same modules.
+        """Add `names` to existing statements that import from the same modules.
 
-        Return the edits in the order of the text, and the names that need new statements.
+        Return the edits in the order of the text, and the names that still need new statements.
         """
         changed: dict[Statement, str] = {}
         left: list[ImportedName] = []
@@ -94,7 +95,10 @@ class ImportBlock:
         return sorted(edits, key=lambda edit: edit.start), left
 
     def new_lines(self, names: Iterable[ImportedName], head: int) -> list[NewLine]:
-        """Place new statements for `names`, in the text's order; before the line `head` if there are no imports."""
+        """Place new statements for `names`, and return them in the order of the text.
+
+        If the module has no imports yet, the statements go before the line `head`.
+        """
         apart: dict[int, list[_Names]] = {}
         within: dict[int, list[_Names]] = {}
         for statement in self._together(names):
@@ -110,11 +114,11 @@ class ImportBlock:
         return sorted(found, key=lambda each: (each.line, each.group))
 
     def _is_joined(self, line: int, following: int) -> bool:
-        """Return whether there are only comments between two lines."""
+        """Return whether all lines from `line` up to `following`, exclusive, are comments."""
         return all(self._lines[each].lstrip(" \t\f").startswith("#") for each in range(line, following))
 
     def _plain(self, statement: Statement) -> str:
-        """Return the text of a statement with `\\n` line endings; empty if its endings differ from the file's."""
+        """Return the text of a statement with `\\n` line endings; empty if it mixes line endings."""
         text = statement.span.of(self._text)
         plain = normalize(text)
         return plain if self._in_file(plain) == text else ""
@@ -129,7 +133,7 @@ class ImportBlock:
         return Edit(start + head, start + len(old) - tail, new[head : len(new) - tail])
 
     def _statement_of(self, name: ImportedName) -> Statement | None:
-        """Find the last statement that imports from the same module as `name`, and that can import `name` as well."""
+        """Find the last statement that imports from the same module as `name` and can take `name` as well."""
         if self._stands_alone(name):
             return None
         found = [
@@ -147,7 +151,7 @@ class ImportBlock:
         return is_apart or name.name in (None, "*")
 
     def _together(self, names: Iterable[ImportedName]) -> list[_Names]:
-        """Group `names` by import statement."""
+        """Group `names` by the import statement that they share."""
         joined: dict[str | ImportedName, list[ImportedName]] = {}
         for name in names:
             joined.setdefault(name if self._stands_alone(name) else name.module, []).append(name)
@@ -212,7 +216,7 @@ class ImportBlock:
         return max(index for index, each in enumerate(ranks) if each)
 
     def _line_of(self, rank: int, head: int) -> int:
-        """Return the line before which a new group of this rank goes."""
+        """Return the line before which to insert a new group of this rank."""
         before = [group for group in self._groups if min(self._ranks(group)) < rank]
         if before:
             return before[-1][-1].after

@@ -1,4 +1,4 @@
-"""Add a name to an existing `from` import. The order and layout of its names stay, and so do comments."""
+"""Add a name to an existing `from` import. The import keeps its order, layout and comments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def with_name(statement: str, name: ImportedName, style: ImportStyle) -> str | None:
-    """Add `name` to `statement`, a `from` import with `\\n` line endings; None if it should stay unchanged.
+    """Add `name` to `statement`, a `from` import with `\\n` line endings; None if this is not possible.
 
     No line gets longer than the style allows. A long import gets parentheses, or its names are wrapped again.
     """
@@ -81,7 +81,7 @@ class _Names:
         row = self._rows[0]
         indent = self._text[self._lines.starts[row] : self._spans[0][0]]
         if index < len(self._rows):
-            # The item goes directly below the previous name, so that a comment above the next name stays there.
+            # The item goes directly below the previous name, so a comment above the next name stays above that name.
             above = self._rows[index - 1] if index else self._rows[0] - 1
             at = self._lines.starts[above + 1]
             return f"{self._text[:at]}{indent}{item},\n{self._text[at:]}"

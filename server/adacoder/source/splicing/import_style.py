@@ -1,4 +1,4 @@
-"""The order and layout of imports. They come from the formatter options in pyproject.toml, or else from PEP 8."""
+"""Read the order and layout of imports from the formatter options in pyproject.toml, or else follow PEP 8."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _Key = tuple[int, str, str]
 
 @dataclass(frozen=True, slots=True)
 class ImportStyle:
-    """Options of ruff and isort that affect the place of an import, with isort's names and PEP 8's defaults."""
+    """Options of ruff and isort that affect the place of an import. Names are isort's, and defaults are PEP 8's."""
 
     line_length: int = 79
     order_by_type: bool = True
-    """Sort the names in a statement by kind: CONSTANTS, Classes, others."""
+    """Sort the names in a statement by kind: first CONSTANTS, then Classes, then others."""
     case_sensitive: bool = False
     force_sort_within_sections: bool = False
     """Sort statements only by module. Otherwise, `import` comes before `from`."""
@@ -40,7 +40,10 @@ class ImportStyle:
         return (kind if self.order_by_type else 0, *self._letters(name))
 
     def statement_key(self, module: str, name: str | None) -> tuple[bool, bool, int, str, str, bool, _Key]:
-        """Return the sort key of a statement in its section. `name` is the first name of a `from` import."""
+        """Return the sort key of a statement in its section.
+
+        `name` is the first name of a `from` import. It is None for a plain `import`.
+        """
         is_from = name is not None
         rest = module.lstrip(".")
         level = len(module) - len(rest)
@@ -65,7 +68,7 @@ _PROFILES: Mapping[str, ImportStyle] = {
 
 
 def import_style(module: Module) -> ImportStyle:
-    """Read the style of a module's project: ruff's options, else isort's, else black's line length."""
+    """Read the import style of a module's project: ruff's options, else isort's, else black's line length."""
     tools = project_tools(module.path.parent, module.top)
     ruff, isort, black = (tools.get(name) for name in ("ruff", "isort", "black"))
     if isinstance(ruff, Mapping):
@@ -79,7 +82,7 @@ def import_style(module: Module) -> ImportStyle:
 
 
 def _with(style: ImportStyle, tables: Iterable[object]) -> ImportStyle:
-    """Return `style` with the known options in `tables` whose values are valid."""
+    """Update `style` with the options in `tables` that are known and have valid values. Later tables win."""
     for table in tables:
         options = {key.replace("-", "_"): value for key, value in table.items()} if isinstance(table, Mapping) else {}
         if options.get("relative_imports_order") == "closest-to-furthest":

@@ -66,7 +66,7 @@ class Layout:
         added = [self._future(new_futures, head)] if new_futures else []
         added += [self._import(line) for line in block.new_lines(new_imports, head)]
         if definitions:
-            # If definitions directly follow the imports, the definitions bring the blank lines between them.
+            # If definitions directly follow the imports, the blank lines above the definitions are enough.
             meets = self._code_line(own)
             added = [replace(each, after=0) if self._code_line(each.line) == meets else each for each in added]
             added.append(self._definitions([self._in_file(text) for text in definitions], own))
@@ -106,7 +106,7 @@ class Layout:
 
     @cached_property
     def _statements(self) -> list[Span]:
-        """The top-level statements up to the target's own, which is the last element."""
+        """The top-level statements up to the statement with the target, inclusive."""
         return [span for span in statements(self._text) if span.start < self._target.definition.end]
 
     @cached_property
@@ -116,7 +116,7 @@ class Layout:
         return list(statements_at(self._text, (span for span in before if _IMPORT.match(self._text, span.start))))
 
     def _head_line(self) -> int:
-        """Return the line after the docstring, or else after the comments that are not directly above code."""
+        """Return the line after the module's docstring, or else after the comments that do not belong to code."""
         if self._statements[1:] and _STRING.match(self._text, self._statements[0].start):
             return self._lines.line_at(self._statements[0].end) + 1
         head = line = 0

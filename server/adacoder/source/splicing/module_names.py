@@ -26,19 +26,19 @@ class ModuleNames:
     text: str
     bound: Bindings
     elsewhere: frozenset[str]
-    """Names used outside the target that the module does not bind: builtins, or names from `import *`."""
+    """Names that the module uses outside the target but does not bind: builtins, or names from `import *`."""
     _statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
 
     def takes(self, name: str) -> bool:
-        """Return whether a new binding of `name` in the module would mask its meaning there."""
+        """Return whether `name` already has a meaning in the module that a new binding would mask."""
         return name in self.bound.origins or name in self.elsewhere
 
     def has_same(self, name: str, node: ast.stmt) -> bool:
         """Return whether the module's own `name` can replace the definition `node` of `name`.
 
-        The model has seen the module, so two classes count as the same, and so do functions with the same parameters.
-        Other statements must be equal. The module's own `name` also counts if the module imports it from outside the
-        standard library, or if `node` is empty.
+        The model has seen the module, so two classes with this name count as the same, and so do two functions with the
+        same parameters. Other statements must be equal. The module's `name` is also used if the module imports it from
+        outside the standard library, or if `node` has no code in its body.
         """
         if name not in bound([node]):
             return False
@@ -51,7 +51,7 @@ class ModuleNames:
             return False
 
     def _definitions(self) -> dict[str, list[ast.stmt]]:
-        """Return the top-level statements by the names that they bind."""
+        """Map each name to the top-level statements that bind it."""
         if not self._statements:
             for span in statements(self.text):
                 tree = parsed(span.of(self.text))
@@ -61,14 +61,17 @@ class ModuleNames:
         return self._statements
 
     def has_from_star(self, origin: str) -> bool:
-        """Return whether the module's only `import *` certainly provides the name with this dotted path."""
+        """Return whether the module's `import *` certainly provides the object with the dotted path `origin`.
+
+        The answer is False if the module has several `import *`, because another of them could rebind the name.
+        """
         module, _, name = origin.rpartition(".")
         if self.bound.stars != {module} or name in self.bound.origins:
             return False
         return name in (surely_exported(module) or ())
 
     def may_hide(self, name: str, module: str) -> bool:
-        """Return whether an `import *` from another module than `module` may rebind `name`."""
+        """Return whether an `import *` from a module other than `module` may rebind `name`."""
         return may_come_from(name, self.bound.stars - {module})
 
 

@@ -2,7 +2,7 @@
 
 Every variable with an old name is renamed, regardless of its scope. This is safe because the new names are not in use.
 The result is verified: only these names may differ in the syntax tree. If anything else differs, `with_names` returns
-None.
+None, so nothing is renamed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _FIELD = re.compile(r"\{\{|\{[^{}]*")
 """An escaped brace, or a field of a formatted string up to the next brace."""
 _SEEING_NAMES = frozenset({"dir", "eval", "exec", "locals", "vars"})
-"""Builtins that can see the names of local variables."""
+"""Builtins that can see the names of local variables. No variable is renamed in a function that uses them."""
 
 
 def with_names(text: str, names: Mapping[str, str], function: str, *, method: bool) -> str | None:
     """Rename variables in `text`, which defines `function`; None if the result cannot be verified.
 
-    Recursive calls get the new function name and keywords. With `method`, only calls on the first parameter, such as
-    `self.f()`, are recursive.
+    Recursive calls get the new function name and keywords. With `method`, only calls on the first parameter count as
+    recursive, such as `self.f()`.
     """
     tree = parsed(text)
     root = None if tree is None else next((node for node in tree.body if isinstance(node, DEFINITIONS)), None)
@@ -44,7 +44,7 @@ def with_names(text: str, names: Mapping[str, str], function: str, *, method: bo
         changed = apply_edits(text, tuple(renaming.edits))
         after = parsed(changed)
         is_proved = after is not None and ast.dump(after) == renamed
-    except RecursionError:  # all of these recurse deeper than Python's parser
+    except RecursionError:  # all these functions recurse deeper than Python's parser
         return None
     return changed if is_proved else None
 

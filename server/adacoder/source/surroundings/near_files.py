@@ -23,9 +23,9 @@ from adacoder.source.text import decoded
 _MOST_NAMES = 24
 """Maximum number of names of a module to look up in other files."""
 _LONGEST_FILE = 200_000
-"""Maximum bytes of a file. Longer files contain data or generated code, and are skipped."""
+"""Maximum bytes of a file. Longer files usually contain data or generated code, so they are skipped."""
 _ALL_FILES = 300_000
-"""Maximum bytes that are read for one target. This takes about a third of a second."""
+"""Maximum bytes that are read for one target. Reading them takes about a third of a second."""
 _EVERYWHERE = frozenset({*keyword.kwlist, *vars(builtins)})
 
 
@@ -49,7 +49,7 @@ class NearFiles:
     def __init__(
         self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
     ) -> None:
-        """`root` is the folder that `module` is imported from. `overlays` are open files that `access` allows."""
+        """`root` is the folder that `module` is imported from. `overlays` are the editor's texts of allowed files."""
         self.root = root
         self._follow = follow
         self._access = access
@@ -102,7 +102,10 @@ class NearFiles:
         return self._modules[place.path]
 
     def file(self, folder: Path, name: str) -> Path | None:
-        """Find the file of the module `name` in `folder`. For a package without `__init__.py`, return its path."""
+        """Find the file of the module `name` in `folder`.
+
+        For a package without `__init__.py`, return the path that this file would have.
+        """
         package = folder / name / "__init__.py"
         try:
             for path in (package, folder / f"{name}.py", folder / f"{name}.pyi"):

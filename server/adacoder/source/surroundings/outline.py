@@ -1,6 +1,6 @@
-"""Outline definitions and constants for a model. An outline shows how to use them, without their bodies.
+"""Outline definitions and constants for a model: show how to use them, without their bodies.
 
-Everything is read from lines, so that the intact parts of a broken file can be shown.
+Everything is read from lines, so the intact parts of a broken file can still be shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST_VALUE = 400
 _LONGEST_FIELD = 80
 """Maximum characters of a statement that sets a field or attribute. A longer statement is shown without its value."""
 _MOST_FIELDS = 40
-"""Maximum lines of fields for one class. An enumeration of all countries has more lines, but fewer make it clear."""
+"""Maximum lines of fields for one class. A longer list, such as all countries, is clear from its first lines."""
 SUMMARY = 200
 """Maximum characters of a docstring that is shown to state the purpose."""
 PROSE = 800
@@ -36,7 +36,7 @@ LONGEST_CLASS = 4000
 
 
 class _Detail(Enum):
-    """The detail of each method in a listing, most first."""
+    """Levels of detail for the methods in a listing, from most to least."""
 
     SUMMARIES = auto()
     SIGNATURES = auto()
@@ -133,7 +133,10 @@ def _fields(owner: Definition) -> list[str]:
 
 
 def field_lines(owner: Definition) -> Iterator[tuple[LogicalLine, LogicalLine | None]]:
-    """Yield the statements directly in a class body that declare or set attributes, each with the next line."""
+    """Yield the statements directly in a class body that declare or set attributes.
+
+    Each comes with the next line, which may be the attribute's docstring.
+    """
     body = owner.body_lines
     for line, following in zip_longest(body, body[1:]):
         declaration = _DECLARATION.match(owner.text, line.start)
@@ -189,8 +192,8 @@ def _header(definition: Definition) -> list[str]:
 def docstring(literal: str, characters: int, *, examples: bool = False) -> list[str]:
     """Return the lines of a docstring that are shown.
 
-    They are the first paragraph, or all prose if `characters` is more than `SUMMARY`. The list is empty if `literal` is
-    not a string.
+    The lines are the first paragraph, or all prose if `characters` is more than `SUMMARY`. With `examples`, examples
+    count as prose. The list is empty if `literal` is not a string.
     """
     try:
         whole = inspect.cleandoc(read_literal(literal).value)
