@@ -174,7 +174,7 @@ def reads(kind: type[P], refused: Callable[[S, str], Any] | None = None) -> Call
     """Decorate a handler of a command or request that AdaCoder defines. The handler gets its parameters as a `kind`.
 
     If the parameters are invalid or the handler raises an AdaCoderError, `refused` receives the reason and returns the
-    answer. Without `refused`, the caller gets the exception. It answers a ParametersError with a JSON-RPC error.
+    answer. Without `refused`, the caller gets the exception, and answers a ParametersError with a JSON-RPC error.
     """
 
     def decorate(handler: Handler[S, P]) -> Handler[S, Any]:

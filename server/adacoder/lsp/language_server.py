@@ -212,7 +212,7 @@ def add_request(server: AdaCoderServer, method: str, handler: str) -> None:
 
 
 async def _answer(ls: AdaCoderServer, handler: str, params: object) -> Any:
-    """Return the answer of a handler. If AdaCoder defines its form, add the member `version`.
+    """Return the answer of a handler. If AdaCoder defines the form of the answer, add the member `version`.
 
     Raises:
         JsonRpcInvalidParams: the parameters cannot be read.

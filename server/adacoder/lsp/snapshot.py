@@ -1,7 +1,7 @@
-"""The client's documents: their URIs, mirrors of the open documents, and snapshots of documents.
+"""The client's documents: their URIs, the server's copies of open documents, and snapshots.
 
-A document can change while a job runs, so the job reads only its snapshot: a copy of the text. To find out whether the
-result still holds, the job takes a new snapshot.
+A document can change while a job runs, so the job reads only its snapshot: the text at one moment. To find out whether
+the result still holds, the job takes a new snapshot.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Uri(str):
 
 
 class Document(TextDocument):
-    """The mirror of an open document, with lines split as the protocol specifies.
+    """The server's copy of an open document, with lines split as the protocol specifies.
 
     In LSP, only `\\n`, `\\r\\n` and `\\r` end a line. But pygls 2.1.1 uses `str.splitlines`, for which a form feed,
     U+2028 and six other characters end a line as well. Many files of Python's own library have a form feed. pygls would
-    make a change below a form feed in the wrong line, and the mirror would differ from the editor's text. pygls also
-    builds the whole text again at every change. This class stores lines, and touches only the changed ones.
+    make a change below a form feed in the wrong line, and the copy would differ from the editor's text. pygls also
+    builds the whole text again at every change. This class stores lines, and updates only the changed lines.
     """
 
     _cut: list[str] | None = None

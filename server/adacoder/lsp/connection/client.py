@@ -56,7 +56,7 @@ _READS_LATE = ("eglot", "emacs", "")
 arrives. Old versions of eglot do not send their name, so a client without a name is treated like eglot.
 """
 _AFTER_ANSWER = 0.15
-"""Seconds to wait after an answer before such a client gets a request.
+"""Seconds to wait after an answer before a client in `_READS_LATE` gets a request.
 
 In a test, 3 of 10 requests stayed unread without this wait, and none with it.
 """
@@ -201,9 +201,9 @@ class Configuration:
         self._initial: Mapping[str, object] = {}
         """The values from `initializationOptions`."""
         self._pushed: Mapping[str, object] = {}
-        """The values from the last `workspace/didChangeConfiguration` that had any."""
+        """The values from the last `workspace/didChangeConfiguration` that had values."""
         self.storage: Path | None = None
-        """The client's storage folder for this workspace, if it names one."""
+        """The client's storage folder for this workspace, if the client names a folder."""
         self._is_pushed = False
         """True if the latest `workspace/didChangeConfiguration` had the section `adacoder`."""
 
@@ -368,7 +368,10 @@ async def new_token(client: Client, title: str) -> types.ProgressToken | None:
 
 
 class _Messages:
-    """Sends the first message at once, and later at most one message every `_PAUSE` seconds: the latest."""
+    """Sends the first message at once, and then at most one message every `_PAUSE` seconds.
+
+    Only the latest message is sent. Messages in between are dropped.
+    """
 
     def __init__(self, send: Callable[[str], None]) -> None:
         self._send = send
@@ -419,7 +422,7 @@ class Documents:
         self._open.close()
 
     def _place(self) -> Path:
-        """Return a folder that only this user can access. It is removed at the end of this process."""
+        """Return a folder that only this user can access. `close` removes the folder."""
         if self._folder is None:
             from adacoder.sandbox.isolation.scratch import scratch
 

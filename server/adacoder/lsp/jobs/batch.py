@@ -43,7 +43,7 @@ class Batch(Activity):
     """The ended jobs. Jobs that could not start are left out."""
 
     def ended(self) -> EndedBatch:
-        """Return the entry for this batch in the store of results."""
+        """Return the entry for this batch in `Results`."""
         answer: dict[str, JSON] = {"summary": self.summary, "results": [*self.answers.values()]}
         return EndedBatch(self.id, answer, tuple(self.jobs))
 
@@ -155,7 +155,7 @@ class Batches:
             tried.add(_key(target))
             place = f"{len(tried)}/{batch.stubs} · {target.name}"
             answer = await self._write(batch, snapshot, target, place)
-            if batch.is_cancelled:  # the edit was already on its way, so the job ended normally
+            if batch.is_cancelled:  # the edit had already been sent, so the job ended normally
                 batch.answers[target.qualname] = answer
                 raise asyncio.CancelledError
             batch.answers[target.qualname] = answer
@@ -194,7 +194,7 @@ def _stubs(snapshot: Snapshot) -> list[Target]:
 
 
 def _key(target: Target) -> tuple[str, str]:
-    """Return a key that identifies a stub even after the text around it has changed."""
+    """Return a key that identifies a stub even after the text around the stub has changed."""
     return target.qualname, target.source
 
 

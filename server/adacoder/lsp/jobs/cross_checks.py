@@ -93,7 +93,7 @@ class CrossChecks:
         self._worker: asyncio.Task[None] | None = None
         self._closing = False
         self._answering = asyncio.Lock()
-        """Lock that is held while an answer is carried out. So a second answer to the same question is refused."""
+        """Lock that is held while an answer is carried out, so that a second answer to the question is refused."""
         self._asked: dict[tuple[Uri, str], _Questions] = {}
         self._more: dict[str, CrossCheck] = {}
         """Comparisons that may lead to another question, by the id of the job that checks the previous answer."""
@@ -118,7 +118,7 @@ class CrossChecks:
         return [{**about, "mode": MODE, "message": running.message}]
 
     async def close(self) -> None:
-        """Cancel all comparisons, and wait until the running one has ended."""
+        """Cancel all comparisons, and wait until the running comparison has ended."""
         self._closing = True
         self.cancel(None)
         if self._worker is not None:

@@ -99,7 +99,7 @@ class Job(Activity):
     announced: bool
     """True if the job shows its progress and result. If False, a client or a batch waits for the job and shows both."""
     token: types.ProgressToken | None = None
-    """The progress token that the client sent with its request, if any."""
+    """The token under which the client wants progress, if its request has a token."""
     reply: str | None = None
     """The text of the candidate to begin with, if the client sent a candidate."""
     start: Candidate | None = None
@@ -113,7 +113,7 @@ class Job(Activity):
     moved: Callable[[], None] = lambda: None
     """Function that is called at each new round."""
     is_sent: bool = False
-    """True after the edit was sent, so that it cannot be recalled. False again if the editor refuses the edit."""
+    """True after the edit was sent and can no longer be recalled. False again if the editor refuses the edit."""
     ending: Ending | None = None
     ended: EndedJob | None = None
     """The entry for this job in `Results`."""
@@ -347,7 +347,7 @@ async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence
     edit = workspace_edit(snapshot, edits, encoding_of(client.workspace), is_bound=is_bound)
     params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=edit)
     if not client.has("workspace.apply_edit"):
-        # Such a client may still make the edit, as ALE does, but it never answers.
+        # Some of these clients, such as ALE, still make the edit, but they never answer.
         client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
         return None
     try:

@@ -63,7 +63,7 @@ class Jobs:
         return [job for job in self._running.values() if job.snapshot.uri == uri]
 
     def start(self, job: Job) -> Job:
-        """Start a job in the background. It waits until `job.begin` is called.
+        """Start a job in the background. The job waits until `job.begin` is called.
 
         Raises:
             TargetError: another job is working on that function, or the server is shutting down.
@@ -125,7 +125,7 @@ class Jobs:
         self._closing = True
 
     async def close(self) -> None:
-        """Stop, cancel all jobs, and wait until they have ended."""
+        """Refuse new jobs, cancel all running jobs, and wait until they have ended."""
         self.stop()
         jobs = list(self._running.values())
         for job in jobs:
@@ -146,7 +146,7 @@ class Jobs:
             self._client.log(joined(" ", told.values()))
             if job.announced:  # otherwise a client or a batch waits for the job
                 self._tell(job, ending)
-            # The user cannot read a candidate that was discarded or that a client sent, so show no evidence for it.
+            # The user cannot see a candidate that was discarded or that a client sent, so its evidence is not shown.
             if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
                 self._shown.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
             self.on_end(job)
@@ -159,7 +159,7 @@ class Jobs:
     # Results that can still be inserted
 
     def _tell(self, job: Job, ending: Ending) -> None:
-        """Report the end of a job. If the result is kept and a question would not disturb the user, ask about it."""
+        """Report the end of a job. If its result is kept, ask about the result, unless a question would disturb."""
         result, habits = self._results.kept(job.result_id), self._client.habits
         if result is None or habits.shows_endings or not habits.asks_beside_text:
             self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
@@ -221,7 +221,7 @@ class Jobs:
         return {"difference": diff, "newText": after, "textDocument": document, **result.json()}
 
     async def _placed(self, result: KeptResult) -> tuple[Snapshot, Target]:
-        """Return the current text, and the result's function in it."""
+        """Return a snapshot of the current text, and the function for which the result was written."""
         snapshot = take(self._client.workspace, result.uri)
         return snapshot, await asyncio.to_thread(result.function_in, snapshot)
 

@@ -44,7 +44,7 @@ class KeptFiles:
     """The files of one workspace's kept results."""
 
     def __init__(self, workspace: Path, storage: Path | None = None) -> None:
-        """`storage` is the client's storage folder for this workspace. If it is None, use the user's state folder."""
+        """`storage` is the client's storage folder for this workspace. Without it, use the user's state folder."""
         if storage is not None:
             self._folder = PrivateFolder(storage, "kept")
         else:

@@ -222,7 +222,7 @@ class KeptResult:
 
     @classmethod
     def of(cls, outcome: Outcome, job_id: str, uri: Uri) -> KeptResult | None:
-        """Return the result in an Outcome that can be inserted; None if there is none."""
+        """Return the result of an Outcome; None if the Outcome has no edits to insert."""
         target, edits = outcome.target, edits_of(outcome)
         if not edits:
             return None
@@ -258,7 +258,7 @@ class KeptResult:
         return f"AdaCoder's {'result' if self.candidate else 'examples'} for '{self.name}'"
 
     def json(self) -> dict[str, JSON]:
-        """Return the description of the result that is sent to a client."""
+        """Return a description of the result for clients."""
         return {"jobId": self.job_id, "uri": self.uri, "qualifiedName": self.qualname, "title": self.title}
 
     @property
@@ -267,7 +267,7 @@ class KeptResult:
         return f"{self.what} ({self.score})"
 
     def fits(self, target: Target) -> bool:
-        """Return whether the result can be inserted into `target`, and is not there yet."""
+        """Return whether the result can be inserted into `target`. A result that is already there does not fit."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
             return False
         if self.candidate is None:

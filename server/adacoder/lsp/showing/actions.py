@@ -53,7 +53,7 @@ class Offer:
     title: str
     command: str
     obstacle: str | None = None
-    """The reason why the action is unavailable here, if it is."""
+    """The reason why the action is unavailable here; None if it is available."""
     diagnostics: tuple[types.Diagnostic, ...] = ()
     """The diagnostics that the action can resolve."""
     arguments: Mapping[str, JSON] | None = None
@@ -160,7 +160,7 @@ def _journal(target: Target, state: FileState) -> list[Offer]:
 
 
 def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
-    """Return further actions. They are offered only if the user asks for actions."""
+    """Return further actions, which are offered only if the user asks for actions."""
     offers: list[Offer] = []
     if not target.is_stub or state.earlier(target):
         offers.append(Offer(GENERATE_KIND, f"AdaCoder: another candidate for '{target.name}'", COMMAND + "another"))

@@ -174,7 +174,7 @@ def _state(example: Example, matched: bool | None) -> str:
 def evidence_of(
     uri: Uri, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool, job_id: str | None = None
 ) -> Evidence | None:
-    """Return the evidence in an Outcome; None if there is none.
+    """Return the evidence in an Outcome; None if the Outcome has no evidence.
 
     Args:
         uri: the document.
@@ -214,7 +214,7 @@ def evidence_of(
 
 
 def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
-    """Return the text after the edits, and the start and the end of the function in it."""
+    """Return the text after the edits, and the start and the end of the function in this text."""
     start, end = target.definition.start, target.definition.end
     edits = inserted.edits if inserted else ()
     longer = [(edit, len(edit.text) - edit.end + edit.start) for edit in edits]
@@ -224,7 +224,7 @@ def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
 
 
 class EvidenceRoom:
-    """The latest evidence of each function, for all documents."""
+    """The store of the latest evidence of each function, for all documents of the client."""
 
     def __init__(self, changed: Callable[[Uri], None] = lambda uri: None) -> None:
         """`changed` is called with the URI of a document after the evidence that holds for its text has changed."""

@@ -1,6 +1,7 @@
 """Handlers for everything shown next to the text: code actions, lenses, hovers, hints and journals.
 
-Lenses above functions show evidence, available actions, running jobs and kept results.
+Lenses are lines above functions. They show evidence, available actions, running jobs, and kept results, which can still
+be inserted.
 """
 
 from __future__ import annotations
