@@ -1,8 +1,8 @@
-"""Requests for other kinds of clients, such as test explorers. They list a document's examples, run the examples and
-report each result as it arrives, and return the latest evidence.
+"""Handlers of requests for clients such as test explorers.
 
-A client refers to docstrings and examples by ids. It gets these ids from `adacoder/examples` and need not understand
-them.
+The requests list a document's examples, run the examples, and return the latest evidence. The results of a run are
+reported as they arrive. A client gets the ids of docstrings and examples from `adacoder/examples`, and need not
+understand the ids.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from adacoder.lsp.showing.evidence import Evidence
 
 _AT_A_TIME = 16
-"""Maximum number of docstrings in progress for one request. The evaluator decides how many of them run at a time."""
+"""Maximum number of docstrings in progress for one request. The evaluator may run fewer of them at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A docstring of a document and its id."""
+    """A docstring of a document, with the id that clients use."""
 
     id: str
     one: Documented
@@ -51,9 +51,8 @@ async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, A
     answer = await _about(ls, params.uri, lambda snapshot: _items(snapshot, ls))
     if answer["reason"] is None:
         snapshot = take(ls.workspace, params.uri)
-        if (
-            await aside(error_line, snapshot.text) is not None
-        ):  # do not ask at each keystroke if our own parser finds no error
+        # Clients send this request at each keystroke, so start the user's interpreter only if our own parser fails.
+        if await aside(error_line, snapshot.text) is not None:
             answer["reason"] = await _unparsed(ls, snapshot)
     return answer
 
@@ -68,8 +67,8 @@ async def on_evidence(ls: AdaCoderServer, params: DocumentParams) -> dict[str, A
 async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
     """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples on the current text.
 
-    If there is a token, each result is sent as it arrives, and the answer contains no results. If the client cancels
-    the request, the run ends.
+    With `partialResultToken`, each result is sent as it arrives, and the answer contains no results. If the client
+    cancels the request, the run ends.
     """
     results: list[JSON] = []
     reasons: list[str] = []
@@ -116,7 +115,7 @@ async def _check_document(
             )
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
         if not await asyncio.to_thread(_is_still, snapshot, ls):
-            answer["coverage"] = None  # the line numbers are those of an earlier text
+            answer["coverage"] = None  # the line numbers refer to an earlier text
         ls.state.shown.found(snapshot, outcome, is_inserted=False)
         keep({"id": each.id, **answer, "results": _results(each, outcome)})
 
@@ -126,7 +125,7 @@ async def _check_document(
 
 
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
-    """Return the reason why the user's interpreter cannot parse a document; None if it can, or if nothing may run."""
+    """Return the reason why the user's interpreter cannot parse a document; None if it can, or if it may not run."""
     service, settings = await ls.service_for(snapshot)
     try:
         found = await service.unparsed({snapshot.path: snapshot.text}, settings, snapshot.project)
@@ -144,7 +143,7 @@ def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
 
 
 def _results(each: Listed, outcome: Outcome) -> list[JSON]:
-    """Return the result of each example."""
+    """Return the result of each example in the docstring, in order."""
     ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
     found: list[JSON] = []
     for name, example, state in zip(_example_ids(each), outcome.target.examples, states(outcome), strict=True):
@@ -185,7 +184,7 @@ async def _about(
 
 
 def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
-    """Return an item for each docstring, in order. If its examples cannot run, the item has the reason."""
+    """Return an item for each docstring, in order. If the examples cannot run, the item has the reason."""
     encoding, lines = encoding_of(ls.workspace), Lines(snapshot.text)
     found: list[tuple[int, dict[str, JSON]]] = []
     for each in _listed(snapshot):
@@ -226,7 +225,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
 
 
 def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
-    """Return the evidence for the document's docstrings. `isCurrent` is true if the text has not changed since then."""
+    """Return the evidence for the document's docstrings. `isCurrent` is false if the text has changed since the run."""
     found: list[dict[str, JSON]] = []
     for each in _listed(snapshot):
         target = each.one.target
@@ -247,7 +246,7 @@ def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
 
 
 def _listed(snapshot: Snapshot) -> list[Listed]:
-    """Return the docstrings of a document. If a name repeats, the ids after the first are numbered."""
+    """Return the docstrings of a document. If a name repeats, the later ids end in a number, such as `~2`."""
     count: Counter[str] = Counter()
     found: list[Listed] = []
     for one in documented(snapshot.text, snapshot.path, snapshot.folder):
@@ -263,8 +262,9 @@ def _example_ids(each: Listed) -> list[str]:
 
 
 def _ids(each: Listed) -> list[str]:
-    """Return the ids that select this docstring. The id of an example selects all of them, because each builds on the
-    earlier examples.
+    """Return the ids that select this docstring: its own id, and the ids of its examples.
+
+    An example builds on the earlier examples, so the id of an example selects them all.
     """
     return [each.id, *_example_ids(each)]
 

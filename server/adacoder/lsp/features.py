@@ -1,7 +1,7 @@
-"""Features, requests, commands and kinds of actions that the server announces, with their handlers.
+"""Tables of the server's notifications, requests, commands and kinds of actions, with the names of the handlers.
 
-Handlers are named as `module:function` of this package. They are imported after `initialize`, so that they do not delay
-the start. When a client cancels a request, the handler of the request is cancelled at once.
+The name of a handler is `module:function` in this package. The handlers are imported after `initialize`, so that their
+import does not delay the start. When a client cancels a request, the handler of the request is cancelled at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ GENERATE_KIND = "refactor.rewrite.adacoder"
 FIX_KIND = types.CodeActionKind.QuickFix.value
 JOURNAL_KIND = "source.adacoder.journal"
 KINDS = [GENERATE_KIND, FIX_KIND, JOURNAL_KIND]
-"""The kinds of all actions."""
+"""All kinds of code actions that the server offers."""
 
 NOTIFICATIONS = {
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: "handlers:on_configuration",

@@ -1,7 +1,7 @@
 """Read the parameters of AdaCoder's own commands and requests from a client's JSON.
 
-Each class below lists the members of one kind of parameters. Members that are not listed are ignored, and
-`{textDocument: {uri}}` is read like `{uri}`. Handlers are decorated with `reads`.
+Each class of parameters below lists its members. Members that are not listed are ignored, and `{textDocument: {uri}}`
+is read like `{uri}`. The decorator `reads` converts the parameters of a handler.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Handler: TypeAlias = Callable[[S, P], Awaitable[Any]]
 Line = NewType("Line", int)
 """The line of a position, counted from 0."""
 Ids = NewType("Ids", tuple[str, ...])
-"""Ids from an answer of `adacoder/examples`."""
+"""Ids of docstrings or examples, from an answer to `adacoder/examples`."""
 ModelName = NewType("ModelName", str)
 
 
@@ -40,21 +40,21 @@ class ParametersError(AdaCoderError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentParams:
-    """A document."""
+    """Parameters of a request about one document."""
 
     uri: Uri
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeParams:
-    """A document, or no particular document."""
+    """Parameters of a request that may name a document."""
 
     uri: Uri | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionPlace:
-    """A client's reference to a function."""
+    """Parameters of a request about a function, which is named by a line, by its qualified name, or by both."""
 
     uri: Uri
     version: int | None = None
@@ -69,12 +69,12 @@ class FunctionPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunParams(FunctionPlace):
-    """A job for which the client waits."""
+    """Parameters of `adacoder/run`, which starts a job and waits for it."""
 
     mode: Mode
     apply: bool
     candidate: str | None = None
-    """The text of a candidate. The job begins with it instead of the current function."""
+    """The text of a candidate with which the job begins, instead of the current function."""
     work_done_token: types.ProgressToken | None = None
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class RunParams(FunctionPlace):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckParams:
-    """The docstrings to check: all of one document, or those with the given ids."""
+    """Parameters of `adacoder/check`: the docstrings to check, either all of a document or a list of ids."""
 
     uri: Uri | None = None
     ids: Ids | None = None
@@ -99,39 +99,39 @@ class CheckParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobParams:
-    """A job, or no particular job."""
+    """Parameters of a request that may name a job."""
 
     job_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertParams(JobParams):
-    """A kept result, or a candidate of its job."""
+    """Parameters of `.insert`: the job of a kept result, and perhaps the number of another candidate."""
 
     candidate: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerParams:
-    """An answer to the question about a function."""
+    """Parameters of `.answer`: the user's answer to a question about a function."""
 
     uri: Uri
     qualname: str
     call: str
-    """The call about which the question is."""
+    """The call whose output is in question."""
     answer: Ruling | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceParams(JobParams):
-    """A kept result whose difference from the current text is asked for."""
+    """Parameters of `.difference`: the kept result to compare with the current text."""
 
     show: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalParams(JobParams):
-    """A job, or the last job on a document or function."""
+    """Parameters of `.journal`: a job, or else the last job on a document or function."""
 
     uri: Uri | None = None
     qualname: str | None = None
@@ -141,21 +141,21 @@ class JournalParams(JobParams):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearParams(ScopeParams):
-    """A document, or a function in it."""
+    """Parameters of `.clear`: a document, or a function in the document."""
 
     qualname: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorParams(ScopeParams):
-    """An examination."""
+    """Parameters of `.doctor`. With `probe`, the speed of each model is measured."""
 
     probe: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullParams:
-    """A model to download."""
+    """Parameters of `.pull`: the model to download."""
 
     model: ModelName
 
@@ -167,14 +167,14 @@ _MEMBERS = {
     "work_done_token": "workDoneToken",
     "partial_result_token": "partialResultToken",
 }
-"""Names of the members in JSON that are not named like their field."""
+"""JSON names of the fields that have another name in Python."""
 
 
 def reads(kind: type[P], refused: Callable[[S, str], Any] | None = None) -> Callable[[Handler[S, P]], Handler[S, Any]]:
-    """Decorate a handler of one of AdaCoder's own commands or requests. Its parameters are read as a `kind`.
+    """Decorate a handler of a command or request that AdaCoder defines. The handler gets its parameters as a `kind`.
 
-    `refused` receives the reason why a request cannot be met, and returns the answer. Without `refused`, an
-    AdaCoderError is raised to the caller, which answers a ParametersError with an error.
+    If the parameters are invalid or the handler raises an AdaCoderError, `refused` receives the reason and returns the
+    answer. Without `refused`, the caller gets the exception, and answers a ParametersError with a JSON-RPC error.
     """
 
     def decorate(handler: Handler[S, P]) -> Handler[S, Any]:
@@ -193,7 +193,7 @@ def reads(kind: type[P], refused: Callable[[S, str], Any] | None = None) -> Call
 
 
 def read(kind: type[T], value: object) -> T:
-    """Read parameters of a kind.
+    """Convert JSON from a client to parameters of the class `kind`.
 
     Raises:
         ParametersError: a member is missing or has the wrong type.
@@ -207,7 +207,7 @@ def read(kind: type[T], value: object) -> T:
 
 
 def _sentence(error: ClassValidationError) -> str:
-    """Return a sentence about the first problem."""
+    """Return a sentence for the client about the first problem."""
     of_members, of_all = error.group_exceptions()
     if not of_members:
         return str(of_all[0])
@@ -219,7 +219,7 @@ def _sentence(error: ClassValidationError) -> str:
 
 
 def _exactly(kind: type, what: str) -> Any:
-    """Return a hook for values of a JSON type. A bool is not accepted as a number, although it is an int for Python."""
+    """Return a hook for values of a JSON type. The hook for numbers rejects a bool, which is an int in Python."""
 
     def hook(value: object, as_kind: type) -> Any:
         if type(value) is not kind:
@@ -290,7 +290,7 @@ def _converter() -> Converter:
 
 
 def _members(converter: Converter, kind: Any) -> Any:
-    """Return a hook for a class of parameters."""
+    """Return the hook that reads a class of parameters, with the JSON names from `_MEMBERS`."""
     renamed: dict[str, Any] = {}
     renamed |= {each.name: override(rename=_MEMBERS[each.name]) for each in fields(kind) if each.name in _MEMBERS}
     return make_dict_structure_fn(kind, converter, **renamed)

@@ -1,9 +1,11 @@
-"""Handlers of the server. They take a snapshot for the parameters, and leave the work to other modules.
+"""Handlers of the requests and commands about functions.
+
+Each handler takes a snapshot of the document (a copy of the current text), and leaves the work to other modules.
 
 A command on a function answers at once with `{accepted, jobId, reason}`, because editors block until a command is
-answered. The request `adacoder/run` waits for its job. Its answer is the object that `--json` prints, with the
-additional members `applied` and `failureReason`. Every answer contains its `version`. A problem that the user can fix
-gets an answer with a `reason`. It never gets an error, because editors show errors twice.
+answered. The request `adacoder/run` waits for its job. The answer to this request is the object that `--json` prints,
+with the additional members `applied` and `failureReason`. Every answer has a member `version`. A problem that the user
+can fix is answered with a `reason` and never with an error, because editors show errors twice.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
-    """`workspace/didChangeConfiguration`: keep the new settings, and update the display."""
+    """`workspace/didChangeConfiguration`: store the new settings, and update all displays of evidence."""
     ls.configuration.pushed(params.settings)
     ls.state.shown.configured()
 
@@ -57,13 +59,16 @@ async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
 
 @reads(ScopeParams)
 async def on_kept(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
-    """`adacoder/kept` `{textDocument?: {uri}}`: return the kept results of a document, or all kept results."""
+    """`adacoder/kept` `{textDocument?: {uri}}`: return the kept results of a document, or all kept results.
+
+    A kept result was not inserted, but can still be inserted.
+    """
     await ls.state.restored()
     return {"items": [each.json() for each in ls.state.results.latest() if params.uri in (None, each.uri)]}
 
 
 def _not_started(reason: str) -> dict[str, Any]:
-    """Return the answer if no job was started. There is no Outcome then."""
+    """Return the answer to `adacoder/run` if no job was started. Without a job there is only a reason to report."""
     nothing: dict[str, Any] = {
         "edits": [],
         "remedies": [],
@@ -76,7 +81,7 @@ def _not_started(reason: str) -> dict[str, Any]:
 
 
 def _rejected(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
-    """Show `reason` as a warning. Return the answer to a command that starts nothing."""
+    """Show `reason` as a warning. Return the answer to a command that could not start its work."""
     ls.show(reason, warning=True)
     return {"accepted": False, "jobId": None, "reason": reason}
 
@@ -84,8 +89,8 @@ def _rejected(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
 def _accepted(ls: AdaCoderServer, started: Activity) -> dict[str, Any]:
     """Return the answer to a command that starts a job. The job begins after the answer is sent.
 
-    It begins later because some clients do not read a request that arrives together with an answer. If the client
-    cancels the command, the job is cancelled.
+    A job sends requests to the client, and some clients do not read a request that arrives together with an answer. If
+    the client cancels the command, the job is cancelled.
     """
     ls.protocol.after_answer(started.begin)
     return {"accepted": True, "jobId": started.id, "reason": None}
@@ -107,7 +112,7 @@ on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_
 
 
 async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: Any) -> Job:
-    """Start a job on a function of the current text. The function is looked up in a thread."""
+    """Start a job on the function at `place` in the current text. A thread looks up the function."""
     snapshot = take(ls.workspace, place.uri)
     ls.state.restore()
     async with ls.state.looking_up:
@@ -118,9 +123,11 @@ async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: 
 def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
     """Return the function that `place` refers to.
 
+    A line number is valid only in the text that the client saw. If the text has changed, only a name finds the
+    function.
+
     Raises:
-        TargetError: the function does not exist or cannot be a target, or the text has changed. A line is valid only in
-            the text that the client saw, but a name is valid in any text.
+        TargetError: the function does not exist or cannot be a target, or the text has changed and `place` has no name.
     """
     is_same_text = place.version in (None, snapshot.version)
     if place.line is not None and (place.qualname is None or place.version is not None) and is_same_text:
@@ -132,7 +139,7 @@ def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
 
 @reads(InsertParams, _rejected)
 async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
-    """`.insert` `{jobId, candidate?}`: insert a job's kept result, or the candidate with the number `candidate`."""
+    """`.insert` `{jobId, candidate?}`: insert a job's kept result, or the job's candidate number `candidate`."""
     await ls.state.restored()
     result = ls.state.results.demanded(params.job_id)
     async with ls.state.looking_up:
@@ -141,7 +148,7 @@ async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
 
 @reads(DifferenceParams)
 async def on_difference(ls: AdaCoderServer, params: DifferenceParams) -> dict[str, Any]:
-    """`.difference` `{jobId, show?}`: return the change that a job's kept result would make, and show it by default."""
+    """`.difference` `{jobId, show?}`: return the diff of a kept result, and show the diff unless `show` is false."""
     await ls.state.restored()
     try:
         found = await ls.state.jobs.difference(ls.state.results.demanded(params.job_id), shows=params.show)
@@ -164,9 +171,9 @@ async def on_discard(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
 
 @reads(AnswerParams, _rejected)
 async def on_answer(ls: AdaCoderServer, params: AnswerParams) -> dict[str, Any]:
-    """`.answer` `{uri, qualifiedName, call, answer?}`: answer the question about a call of a function.
+    """`.answer` `{uri, qualifiedName, call, answer?}`: answer the question which output of a call is right.
 
-    Without `answer`, the user is asked in a message.
+    If `answer` is missing, the server asks the user in a message.
     """
     asked = ls.state.cross_checks.asked(params.uri, params.qualname, params.call)
 
@@ -180,7 +187,7 @@ async def on_answer(ls: AdaCoderServer, params: AnswerParams) -> dict[str, Any]:
 
 @reads(DocumentParams, _rejected)
 async def on_generate_all(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
-    """`.generateAll` `{uri}`: write all stubs of a file in sequence."""
+    """`.generateAll` `{uri}`: write the bodies of all stubs (functions with a docstring and no body) in a file."""
     async with ls.state.looking_up:
         return _accepted(ls, await ls.state.batches.start(take(ls.workspace, params.uri)))
 
@@ -222,7 +229,7 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
 
 
 async def _insert_docstring(ls: AdaCoderServer, snapshot: Snapshot, name: str, edit: Edit) -> None:
-    """Ask the editor to make the edit. Show a message if it does not."""
+    """Ask the editor to insert a docstring. If the text has changed or the editor refuses, show a warning."""
     await ls.protocol.rested()
     if not take(ls.workspace, snapshot.uri).same_as(snapshot):
         ls.show(f"The text of '{name}' has changed since you asked: ask again.", warning=True)
@@ -237,7 +244,7 @@ async def _insert_docstring(ls: AdaCoderServer, snapshot: Snapshot, name: str, e
 
 @reads(JobParams)
 async def on_cancel(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
-    """`.cancel` `{jobId?}`: cancel a job. Without an id, cancel all earlier jobs and the checks on save."""
+    """`.cancel` `{jobId?}`: cancel a job. Without `jobId`, cancel the checks on save and all earlier jobs."""
     if params.job_id is None:
         ls.state.saving.cancel()
     async with ls.state.looking_up:

@@ -1,7 +1,7 @@
-"""The language server of one client: dispatch to handlers, state, and shutdown.
+"""The language server of one client: it calls the handlers, holds the client's state, and shuts down.
 
-The editor waits for the answer to `initialize`. So modules that this answer does not need are imported after it.
-Modules that only some clients need are imported when a client uses them.
+The editor waits for the answer to `initialize`, so only modules that this answer needs are imported at the start. The
+other modules are imported after the answer, and some of them only when a client uses them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ P = ParamSpec("P")
 A = TypeVar("A")
 
 MOMENT = 0.5
-"""Seconds that a request waits for the results of earlier servers if editors send this request at each keystroke."""
+"""Seconds that a request for actions or lenses waits until the results of earlier sessions are read from disk.
+
+Editors send these requests at each keystroke, so the wait is short.
+"""
 _PATIENCE = 5.0
 _OPTIONS = {types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS)}
 
 
 class AdaCoderServer(Client):
-    """One client's server."""
+    """The language server of one client, with everything that AdaCoder keeps for this client."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,12 +43,12 @@ class AdaCoderServer(Client):
 
     @cached_property
     def state(self) -> ClientState:
-        """The state of the client, created on first use."""
+        """The client's jobs, results and evidence. Created on first use, because the imports take time."""
         self._is_at_work = True
         return ClientState(self)
 
     async def close(self) -> None:
-        """End all jobs, and all processes that were waiting for further jobs."""
+        """End all jobs, and all processes that were kept ready for further jobs."""
         if self._is_at_work:
             await self.state.close()
         self.cancel_work()
@@ -55,7 +58,7 @@ class AdaCoderServer(Client):
 
 
 class ClientState:
-    """The jobs of one client, their results, and the evidence that the client shows."""
+    """The jobs of one client, their results, and the evidence (results of examples) that the client shows."""
 
     def __init__(self, client: Client) -> None:
         from adacoder.lsp.jobs.batch import Batches
@@ -72,7 +75,10 @@ class ClientState:
         self.cross_checks = CrossChecks(client, self.jobs, self.results, self.shown)
         self.saving = Saving(client, self.shown, self.jobs)
         self.looking_up = asyncio.Lock()
-        """Lock that is held while the function for a new job is looked up. Later requests wait for it."""
+        """Lock that is held while the server looks up the function for a new job.
+
+        Later requests wait for this lock, so a cancellation also reaches a job that was requested just before.
+        """
         self._client = client
         self._restored: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
@@ -80,27 +86,30 @@ class ClientState:
     async def read(self, function: Callable[P, A], *arguments: P.args, **named: P.kwargs) -> A:
         """Call a function that reads a text, in a thread. Requests that editors send at each keystroke use this method.
 
-        Only one such thread runs at a time. If two ran, each would take as long as both together, and the user waits
-        for the first.
+        Only one such thread runs at a time, because two threads would slow each other down. The user would then wait
+        longer for the first answer.
         """
         async with self._reading:
             return await asyncio.to_thread(function, *arguments, **named)
 
     def restore(self) -> asyncio.Task[None]:
-        """Start to read the results of earlier servers, unless this has been started already. Return the task."""
+        """Start to read the kept results of earlier sessions, unless an earlier call has done so. Return the task."""
         if self._restored is None:
             self._restored = asyncio.create_task(self._restore())
         return self._restored
 
     async def restored(self, seconds: float = _PATIENCE) -> None:
-        """Wait for at most `seconds` until the results of earlier servers were read.
+        """Wait until the kept results of earlier sessions are read, but at most `seconds`.
 
-        The wait is limited because reading needs the client's settings, and some clients send these late.
+        The wait is limited because reading needs the client's settings, and some clients send their settings late.
         """
         await asyncio.wait({self.restore()}, timeout=seconds)
 
     async def _restore(self) -> None:
-        """Read the results that are kept on disk. If the workspace is not trusted, nothing is read or written."""
+        """Read the results that are kept on disk, or remove them if the setting `unverified` is `discard`.
+
+        In an untrusted workspace and on Windows, AdaCoder neither reads nor writes these files.
+        """
         from adacoder.lsp.jobs.kept_files import KeptFiles
         from adacoder.lsp.snapshot import first_folder
         from adacoder.settings import Unverified
@@ -142,7 +151,7 @@ def register(server: AdaCoderServer) -> None:
 
 
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
-    """`initialize`: keep the client's settings and habits."""
+    """`initialize`: store the client's settings and its known habits, such as its way to show questions."""
     ls.habits = Habits.of(params)
     ls.protocol.pause = ls.habits.pause
     ls.configuration.begin(params.initialization_options)
@@ -151,13 +160,11 @@ def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
 def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
     """`initialized`: prepare for the most frequent messages, and ask the client to announce changes of its settings."""
     ls.begin(ls.configuration.follow())
-    threading.Thread(
-        target=_prepare, args=(ls,), daemon=True
-    ).start()  # a daemon thread, for which the exit does not wait
+    threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # the exit does not wait for a daemon thread
 
 
 async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
-    """`shutdown`: end everything that runs."""
+    """`shutdown`: end all jobs, other background work and processes."""
     await ls.close()
 
 
@@ -165,18 +172,18 @@ def _prepare(ls: AdaCoderServer) -> None:
     state = ("jobs.batch:Batches", "showing.saving:Saving", "showing.shown:Shown")
     for name in (*NOTIFICATIONS.values(), *FEATURES.values(), *state):
         found(name)
-    gc.freeze()  # imported objects live as long as the process
+    gc.freeze()  # imported objects live as long as the process, so the garbage collector need not scan them
     ls.protocol.prepare()
 
 
 @cache
 def found(handler: str) -> Any:
-    """Return the function that `handler` names as `module:function` of this package."""
+    """Import and return an object of this package by its name, such as `handlers:on_run`."""
     return resolve_name(f"{__package__}.{handler}")
 
 
 def add_notification(server: AdaCoderServer, method: str, handler: str) -> None:
-    """Let `server` handle the notification `method` before it reads the next message."""
+    """Let `server` handle the notification `method`. The handler ends before the server reads the next message."""
 
     def noted(ls: AdaCoderServer, params: Any) -> None:
         found(handler)(ls, params)
@@ -196,7 +203,7 @@ def add_command(server: AdaCoderServer, name: str, handler: str) -> None:
 
 
 def add_request(server: AdaCoderServer, method: str, handler: str) -> None:
-    """Let `server` answer `method`, a request of the protocol or of AdaCoder's own."""
+    """Let `server` answer the request `method`, which LSP or AdaCoder defines."""
 
     async def answered(ls: AdaCoderServer, params: object) -> Any:
         return await _answer(ls, handler, params)
@@ -205,7 +212,11 @@ def add_request(server: AdaCoderServer, method: str, handler: str) -> None:
 
 
 async def _answer(ls: AdaCoderServer, handler: str, params: object) -> Any:
-    """Return the answer of a handler, AdaCoder's own with its version. Unreadable parameters cause an error."""
+    """Return the answer of a handler. If AdaCoder defines the form of the answer, add the member `version`.
+
+    Raises:
+        JsonRpcInvalidParams: the parameters cannot be read.
+    """
     from adacoder.lsp.from_proto import ParametersError
     from adacoder.report import VERSION
 

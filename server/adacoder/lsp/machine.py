@@ -127,8 +127,8 @@ def _strategies() -> dict[str, Any]:
 async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
     """`.doctor` `{probe?, uri?}`: examine whether AdaCoder works in a document's folder, or in the first folder.
 
-    By default, each model writes some tokens, so that its speed can be measured. This is left out while a job is
-    running, because the job would have to wait.
+    By default, each model writes some tokens, so that its speed can be measured. While a job is running, no speed is
+    measured, because the job would have to wait.
     """
     findings = await _findings(ls, params.uri, probes_speed=params.probe and not ls.state.jobs.status())
     return {
@@ -139,7 +139,7 @@ async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
 
 
 async def _findings(ls: AdaCoderServer, uri: Uri | None, *, probes_speed: bool) -> list[Finding]:
-    """Examine the folder of a document, else the first workspace folder.
+    """Examine the folder of a document, or the first workspace folder if `uri` is None.
 
     With `probes_speed`, measure the speed of models and show progress. If the user cancels, return the findings so far.
     """
@@ -173,7 +173,10 @@ def _snapshot(ls: AdaCoderServer, uri: Uri | None) -> Snapshot | None:
 
 @reads(ScopeParams)
 async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
-    """`.status` `{uri?}`: return the running jobs with their latest progress. With `uri`, add the document's Python."""
+    """`.status` `{uri?}`: return the running jobs with their latest progress.
+
+    With `uri`, also return the finding about the Python that runs the document's examples.
+    """
     interpreter = {} if params.uri is None else {"interpreter": await _interpreter_of(ls, params.uri)}
     return {
         "jobs": [*ls.state.batches.status(), *ls.state.jobs.status(), *ls.state.cross_checks.status()],
@@ -182,7 +185,7 @@ async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
 
 
 async def _interpreter_of(ls: AdaCoderServer, uri: Uri) -> dict[str, JSON]:
-    """The finding about the Python that runs a document's examples, including why it was chosen."""
+    """Return the finding about the Python that runs a document's examples, with the reason for its choice."""
     from adacoder.doctor import Finding, interpreter
 
     try:

@@ -1,7 +1,7 @@
-"""The client's documents: their URIs, mirrors of the open documents, and snapshots of documents.
+"""The client's documents: their URIs, the server's copies of open documents, and snapshots.
 
-Open documents change while a job runs. So a job reads only its snapshot. To see whether its result still holds, it
-takes a new snapshot.
+A document can change while a job runs, so the job reads only its snapshot: the text at one moment. To find out whether
+the result still holds, the job takes a new snapshot.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from adacoder.source.text import PositionEncoding, must_be_short, offset_at, rea
 
 
 class Uri(str):
-    """A URI as the client spells it. It is equal to all other spellings, for example with `%20` for a space. This also
-    holds for keys of a dictionary.
+    """A URI as the client spells it. Different spellings of a URI, such as `%20` for a space, are equal.
+
+    A dictionary also treats all spellings as the same key.
     """
 
     __slots__ = ()
 
-    # `unquote` may return a Uri again, so the methods of `str` are called explicitly.
+    # `unquote` may return a Uri again. The methods of `str` are called explicitly, to prevent an endless recursion.
     def __eq__(self, other: object) -> bool:
         return isinstance(other, str) and str.__eq__(unquote(self), unquote(other))
 
@@ -41,16 +42,19 @@ class Uri(str):
 
 
 class Document(TextDocument):
-    """The mirror of an open document, with lines split as the protocol specifies.
+    """The server's copy of an open document, with lines split as the protocol specifies.
 
     In LSP, only `\\n`, `\\r\\n` and `\\r` end a line. But pygls 2.1.1 uses `str.splitlines`, for which a form feed,
-    U+2028 and six other characters end a line as well. Many files of Python's own library have a form feed. A change
-    below it would be made in the wrong line, and the mirror would differ from the editor's text. pygls also builds the
-    whole text again at every change. This class stores lines, and touches only the changed ones.
+    U+2028 and six other characters end a line as well. Many files of Python's own library have a form feed. pygls would
+    make a change below a form feed in the wrong line, and the copy would differ from the editor's text. pygls also
+    builds the whole text again at every change. This class stores lines, and updates only the changed lines.
     """
 
     _cut: list[str] | None = None
-    """The text as lines with terminators, the last without one and perhaps empty; None before it is split."""
+    """The text as lines with their terminators; None before the text is split.
+
+    The last line has no terminator and may be empty.
+    """
 
     @property
     def source(self) -> str:
@@ -104,7 +108,7 @@ def _lines(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A Python file and the texts of all other open Python files."""
+    """The text of a Python file at one moment, with the texts of all other open Python files."""
 
     uri: Uri
     path: Path
@@ -167,12 +171,12 @@ def _workspace_folder(workspace: Workspace, path: Path, text: str) -> Path:
 
 
 def first_folder(workspace: Workspace) -> Path:
-    """Return the folder for requests that name no document."""
+    """Return the folder for requests that name no document: the first workspace folder, or the current directory."""
     return next(iter(_folders(workspace)), Path.cwd())
 
 
 def _folders(workspace: Workspace) -> list[Path]:
-    """Return the workspace folders on disk. Some editors know only one root, which is added."""
+    """Return the workspace folders on disk. Add the root folder, because some editors send only a root."""
     folders = [_path(folder.uri) for folder in workspace.folders.values()]
     if workspace.root_path is not None:
         folders.append(Path(workspace.root_path))

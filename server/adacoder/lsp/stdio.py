@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _STREAM_LIMIT = 1 << 20
-"""Maximum number of bytes to read ahead."""
+"""Maximum number of bytes to read from stdin ahead of their use."""
 
 _LENGTH = re.compile(rb"^Content-Length: *([0-9]{1,9}) *\r?$", re.IGNORECASE | re.MULTILINE)
 
 _SLICE = 0.001
-"""Seconds after which a thread lets the event loop run. The loop needs several turns for each message."""
+"""Seconds after which a thread lets the event loop run. Each message needs several turns of the loop, so longer slices
+would delay the messages.
+"""
 
 _CLEARING_SECONDS = 3.0
-"""Seconds after which leftovers are removed. There is a wait so that this does not slow down the start."""
+"""Seconds to wait before leftovers are removed, so that the removal does not slow down the start."""
 
 
 def serve() -> int:
@@ -54,7 +56,7 @@ def create() -> AdaCoderServer:
 
 
 def _clear() -> None:
-    """Remove the leftovers of killed servers. This happens even if this server never runs code."""
+    """Remove the temporary folders of killed servers, even if this server itself never runs code."""
     from adacoder.sandbox.isolation.scratch import remove_left
 
     remove_left()
@@ -86,7 +88,7 @@ def _is_null_device(descriptor: int) -> bool:
 
 
 class _Writer:
-    """Writes to a client that may be gone. Errors are ignored: the end of the client's messages shows the same."""
+    """Writes to a client that may be gone. Errors are ignored, because the server also ends when stdin ends."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -117,7 +119,7 @@ def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:
-    async with in_a_process():  # the second process is needed until the last job has ended
+    async with in_a_process():  # jobs read long texts in this second process, so it ends after the last job
         try:
             async with _reader(server, stdin, must_block=must_block) as reader:
                 async for content in messages(reader):
@@ -133,7 +135,7 @@ async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -
 async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
     """Yield the contents of all messages until the end of the stream.
 
-    A broken header ends the stream. pygls would ignore it and wait for the next header, and the client would wait for
+    A broken header ends the stream. pygls would ignore the header and wait for the next, and the client would wait for
     an answer. Empty lines before a header are ignored, because some clients end each message with an empty line.
 
     Raises:
@@ -155,9 +157,8 @@ async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
 async def _reader(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> AsyncGenerator[AsyncReader]:
     """Read stdin in the event loop. The reader of pygls would switch to a thread and back for each line of a header.
 
-    The reader of pygls is used if asyncio cannot read stdin, for example if it is a file or `/dev/null`, or on Windows.
-    It is also used if stdin and stdout are the same terminal or socket, because non-blocking reads would then make
-    writes fail.
+    The reader of pygls is still used if asyncio cannot read stdin: on Windows, or if stdin is a file or `/dev/null`. It
+    is also used if stdin and stdout are the same terminal or socket, because non-blocking reads would make writes fail.
     """
     reader = asyncio.StreamReader(limit=_STREAM_LIMIT)
     try:

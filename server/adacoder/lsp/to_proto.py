@@ -37,7 +37,7 @@ def range_of_span(span: Span, text: str, encoding: PositionEncoding) -> JSON:
 def workspace_edit(
     snapshot: Snapshot, edits: Sequence[Edit], encoding: PositionEncoding, *, is_bound: bool
 ) -> types.WorkspaceEdit:
-    """Return edits of a snapshot's text. If the client supports it, they are bound to the version of the text."""
+    """Convert edits of a snapshot's text. With `is_bound`, they name the version of the text to which they apply."""
     ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, snapshot.text, encoding))) for edit in edits)
     made = [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]
     if not is_bound:

@@ -37,36 +37,39 @@ _SHOWING = 10.0
 _PATIENCE = 5.0
 """Seconds to wait until an editor sends its settings, or accepts a token for progress."""
 _PAUSE = 0.1
-"""Seconds between two progress messages. There is a pause because a model writes faster than a person reads."""
+"""Minimum seconds between two progress messages, because a model writes faster than a person reads."""
 _LONG = 10.0
-"""Seconds after which a message reports a job if the client shows no progress."""
+"""Seconds after which a message reports a running job, if the client shows no progress."""
 _SECTION = "adacoder"
 _WATCH = "adacoder.settings"
 _numbers = itertools.count(1)
 _BESIDE_THE_TEXT = ("visual studio code", "code - oss", "vscodium", "code-server", "cursor", "windsurf", "positron")
-"""VS Code and editors based on it. They ask questions in a notification in the corner, so a key that is meant for the
-text cannot answer.
+"""VS Code and editors based on it. They ask questions in a notification in the corner, so the user cannot answer by
+accident while typing.
 
 In other editors, the next key that the user types can be the answer. Neovim and Vim ask in the command line. eglot and
 lsp-mode ask in the minibuffer, with the first answer filled in. Helix and Sublime ask in a list that has the focus.
 Clients that are not listed are never asked.
 """
 _READS_LATE = ("eglot", "emacs", "")
-"""eglot and lsp-mode. If a request arrives together with an answer, they do not read the request until more input
-arrives. Old versions of eglot do not send their name.
+"""eglot and lsp-mode. If a request arrives together with an answer, these clients read the request only when more input
+arrives. Old versions of eglot do not send their name, so a client without a name is treated like eglot.
 """
 _AFTER_ANSWER = 0.15
-"""Seconds to wait after an answer. Without it, 3 of 10 requests stayed unread in a test; with it, none."""
+"""Seconds to wait after an answer before a client in `_READS_LATE` gets a request.
+
+In a test, 3 of 10 requests stayed unread without this wait, and none with it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """The behaviour of one client that its capabilities do not show. Only this class looks at the names of clients."""
+    """Behaviour of one client that its capabilities do not show. No other class looks at the names of clients."""
 
     asks_beside_text: bool = False
     """True if the client shows questions in a place where the user cannot answer them by accident."""
     shows_endings: bool = False
-    """True if the client declares that it shows ended jobs and kept results itself."""
+    """True if the client declares that it shows ended jobs and kept results itself, so the server sends only data."""
     pause: float = 0.0
     """Seconds that the server waits after an answer before it sends a request."""
 
@@ -74,8 +77,8 @@ class Habits:
     def of(cls, params: types.InitializeParams) -> Habits:
         """Return the habits of the client that sent these parameters of `initialize`."""
         name = (params.client_info.name if params.client_info else "").casefold()
-        # This capability is only about the actions of a question. But a client that lacks it may not support questions
-        # at all.
+        # This capability is only about the actions of a question. But a client without the capability may not support
+        # questions at all.
         knows_questions = get_capability(params.capabilities, "window.show_message", None) is not None
         return cls(
             shows_endings=_shows_endings(params.capabilities.experimental),
@@ -90,7 +93,7 @@ def _shows_endings(experimental: object) -> bool:
 
 
 class Client(LanguageServer):
-    """One client. As pygls wants it, this object is also the server, with its connection and its features."""
+    """One client. The object is also the server, because pygls keeps the connection and the features in it."""
 
     protocol: Protocol
 
@@ -105,7 +108,10 @@ class Client(LanguageServer):
         self._importing = asyncio.Lock()
 
     async def service(self) -> Service:
-        """Return the Service. Its import takes long, so only messages that need the Service wait for it."""
+        """Return the Service, which turns a task into an Outcome.
+
+        The import of the Service takes long. A thread imports it on first use, so other messages need not wait.
+        """
         async with self._importing:
             if self._service is None:
                 self._service = (await asyncio.to_thread(_service))()
@@ -117,7 +123,7 @@ class Client(LanguageServer):
         return await self.service(), settings
 
     def begin(self, work: Coroutine[object, object, None]) -> None:
-        """Do `work` in the background, until `cancel_work` is called."""
+        """Do `work` in the background. `cancel_work` cancels it."""
         task = asyncio.get_running_loop().create_task(work)
         self._working.add(task)
         task.add_done_callback(self._working.discard)
@@ -141,7 +147,7 @@ class Client(LanguageServer):
         self.window_show_message(types.ShowMessageParams(kind, message))
 
     def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON]) -> None:
-        """Report the end of a job as a message. A client that shows endings itself gets the data instead."""
+        """Report the end of a job as a message. A client that shows the ends of jobs itself gets the data instead."""
         if self.habits.shows_endings:
             from adacoder.report import VERSION
 
@@ -151,7 +157,7 @@ class Client(LanguageServer):
             self.show(message, warning=warning)
 
     def notice(self, message: str) -> None:
-        """Show a warning, but only once. The number of warnings is limited, because a project could cause many."""
+        """Show a warning, but each text only once. A project could cause many warnings, so their number is limited."""
         if message not in self._noticed and len(self._noticed) < _MOST_NOTICES:
             self._noticed.add(message)
             self.show(message, warning=True)
@@ -165,8 +171,8 @@ class Client(LanguageServer):
 def _service() -> type[Service]:
     from adacoder.service import Service
 
-    # Imported objects live as long as the process. The garbage collector stops all other work, so it must not scan them
-    # again.
+    # Imported objects live as long as the process. The garbage collector stops all other work while it scans objects,
+    # so exclude the imported ones.
     gc.freeze()
     return Service
 
@@ -180,12 +186,14 @@ def remedies_json(message: str) -> list[JSON]:
 
 
 class Configuration:
-    """The editor's values of section `adacoder`.
+    """The editor's values of the section `adacoder`.
 
-    If an editor answers `workspace/configuration`, it is asked before each job. So jobs do not depend on announcements
-    of changes. The display of evidence depends on them. So editors that announce changes only on request are asked to
-    do so. If an editor has pushed its settings, it also pushes changes, and its values are the same for all folders.
-    Such an editor is not asked before jobs: they would wait for an answer that contains nothing new.
+    An editor that answers `workspace/configuration` is asked before each job, so a job always has current settings. The
+    display of evidence depends on announced changes instead. So editors that announce changes only on request are asked
+    to announce them.
+
+    An editor that has pushed its settings also pushes each change, and its values are the same for all folders. Such an
+    editor is not asked before a job, because the job would wait for an answer without any news.
     """
 
     def __init__(self, client: Client) -> None:
@@ -193,16 +201,16 @@ class Configuration:
         self._initial: Mapping[str, object] = {}
         """The values from `initializationOptions`."""
         self._pushed: Mapping[str, object] = {}
-        """The values from the last `workspace/didChangeConfiguration` that had any."""
+        """The values from the last `workspace/didChangeConfiguration` that had values."""
         self.storage: Path | None = None
-        """The client's storage folder for this workspace, if it names one."""
+        """The client's storage folder for this workspace, if the client names a folder."""
         self._is_pushed = False
-        """True if the latest notification had AdaCoder's own section."""
+        """True if the latest `workspace/didChangeConfiguration` had the section `adacoder`."""
 
     def begin(self, options: object) -> None:
         """Read `initializationOptions`, which is the section itself or an object with the section as a member.
 
-        The member `storage` is not a setting. It is the folder in which the client wants AdaCoder's data about this
+        The member `storage` is not a setting. It names the folder in which AdaCoder stores its data about this
         workspace.
         """
         members = dict(_mapping(options))
@@ -212,16 +220,16 @@ class Configuration:
         self._initial = _mapping(members.get(_SECTION, members))
 
     def pushed(self, settings: object) -> None:
-        """Keep the settings from `workspace/didChangeConfiguration`. Null means that the editor must be asked."""
+        """Keep the settings from `workspace/didChangeConfiguration`. If they are null, jobs must ask the editor."""
         if isinstance(settings, Mapping):
             self._pushed = _mapping(settings.get(_SECTION))
         self._is_pushed = isinstance(_mapping(settings).get(_SECTION), Mapping)
 
     async def follow(self) -> None:
-        """Ask the client to announce changes of its settings. Some clients do so only on request.
+        """Ask the client to announce changes of its settings. Some clients announce them only on request.
 
-        The request names no section, so a notification only says that something has changed. If it named a section, VS
-        Code would send values that are not specific to a folder, and jobs would use them in every folder.
+        The request names no section, so the notifications contain no values. If the request named a section, VS Code
+        would send values that are not specific to a folder, and jobs would use these values in every folder.
         """
         if not self._client.has("workspace.did_change_configuration.dynamic_registration"):
             return
@@ -237,14 +245,15 @@ class Configuration:
         return await self.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
 
     async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
-        """Return the settings for a file in `folder`: the defaults, overridden by its project, then by the editor.
+        """Return the settings for a file in `folder`. The project overrides the defaults, and the editor the project.
 
-        Each unusable setting causes a notice. In an untrusted workspace, no file is opened.
+        Each unusable setting causes a notice. In an untrusted workspace, no file is opened, so the settings of the
+        project have no effect.
 
         Args:
             folder: the folder of the file.
             uri: the document to which the settings apply.
-            top: the last folder in the search for a project.
+            top: the topmost folder in the search for a project.
         """
         from adacoder.settings import Settings, from_project
 
@@ -289,8 +298,8 @@ async def progress(
 ) -> AsyncGenerator[Callable[[str], None]]:
     """Show progress under `token` during the `async with` block. Yield a function that shows a message.
 
-    `token` comes from the client or from `new_token`. If it is None, nothing is shown. When the user cancels, `cancel`
-    is called.
+    `token` comes from the client or from `new_token`. If `token` is None, nothing is shown. When the user cancels the
+    progress, `cancel` is called.
     """
     if token is None:
         yield lambda message: None
@@ -309,9 +318,9 @@ async def progress(
 
 @asynccontextmanager
 async def announced(client: Client, title: str, cancel: Callable[[], object]) -> AsyncGenerator[Callable[[str], None]]:
-    """Show progress as `progress` does, under a new token. The block does not wait until the client accepts the token.
+    """Show progress as `progress` does, under a new token. The block begins before the client accepts the token.
 
-    If the client shows no progress and the job takes long, one message reports the job.
+    If the client shows no progress and the work takes long, a single message reports the work.
     """
     latest = ""
     report: Callable[[str], None] | None = None
@@ -359,7 +368,10 @@ async def new_token(client: Client, title: str) -> types.ProgressToken | None:
 
 
 class _Messages:
-    """Sends the first message at once, and later at most one message every `_PAUSE` seconds: the latest."""
+    """Sends the first message at once, and then at most one message every `_PAUSE` seconds.
+
+    Only the latest message is sent. Messages in between are dropped.
+    """
 
     def __init__(self, send: Callable[[str], None]) -> None:
         self._send = send
@@ -384,7 +396,7 @@ class _Messages:
 
 
 class Documents:
-    """The documents that the server shows to one client. They are files in a folder of their own."""
+    """The documents that the server shows to one client, such as journals. They are files in a temporary folder."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -410,7 +422,7 @@ class Documents:
         self._open.close()
 
     def _place(self) -> Path:
-        """Return a folder that only this user can access. It is removed at the end of this process."""
+        """Return a folder that only this user can access. `close` removes the folder."""
         if self._folder is None:
             from adacoder.sandbox.isolation.scratch import scratch
 

@@ -1,7 +1,6 @@
-"""Prepare everything that is sent to an editor: spell settings as editors do, make all characters visible, prevent
-links.
+"""Prepare all messages to an editor: spell settings as editors do, escape invisible characters, and break links.
 
-Only values that a client sends back or writes into a file stay unchanged. So the rest of the server need not know how a
+Only values that a client sends back or writes into a file stay unchanged. The rest of the server need not know how a
 client shows a text.
 """
 
@@ -20,11 +19,10 @@ _EXACT = frozenset({"newText", "uri", "scopeUri", "arguments", "id", "token"})
 _MESSAGES = frozenset(
     {"message", "title", "label", "reason", "summary", "failureReason", "notes", "text", "advice", "target"}
 )
-"""Keys of texts that clients show as a message, a title or a list entry. Some clients turn text into links there."""
+"""Keys of texts that clients show as a message, a title or a list entry, where some clients turn text into links."""
 
 _LINK = re.compile(r"\](?=\(\s{0,9}\S{0,40}:)")
-"""The middle of a Markdown link in other texts. A space there breaks the link, but does not change the meaning of code.
-"""
+"""The middle of a Markdown link, for other texts. A space here breaks the link without changing the meaning of code."""
 
 
 def displayed(value: T, member: str = "") -> T:

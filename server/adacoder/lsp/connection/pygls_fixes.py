@@ -1,6 +1,6 @@
 """Fix pygls 2.1.1, the newest release, where it does not follow the protocol.
 
-Each docstring describes the fault that it fixes, with the number of the issue if there is one.
+Each docstring describes the fault of pygls that the code below it fixes, with the number of the issue if there is one.
 `tests/unit/lsp/test_pygls_fixes.py` shows each fault in plain pygls. When a release of pygls corrects a fault, the test
 fails, and the fix can be removed.
 
@@ -32,7 +32,7 @@ from adacoder.lsp.connection.display import displayed
 log = logging.getLogger(__name__)
 
 OWN = "adacoder/"
-"""Prefix of AdaCoder's own requests. Their parameters are not converted."""
+"""Prefix of AdaCoder's own requests. Their parameters are not converted, so handlers get plain JSON."""
 ENDED = f"{OWN}ended"
 """The only notification that AdaCoder defines."""
 
@@ -64,7 +64,7 @@ class Malformed:
 
 
 class Protocol(LanguageServerProtocol):
-    """pygls's protocol with the fixes."""
+    """The protocol class of pygls, with the fixes."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -104,7 +104,7 @@ class Protocol(LanguageServerProtocol):
                 log.exception("A message could not be handled")  # the next message can still be handled
 
     def _problem(self, data: Any) -> str | None:
-        """Return the reason why JSON data is not a message; None if it is one."""
+        """Return the reason why JSON data is not a valid message; None if the data is valid."""
         if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
             return 'A message must be a JSON object with "jsonrpc": "2.0".'
         if data.get("id") is not None and _id_of(data) is None:
@@ -117,7 +117,10 @@ class Protocol(LanguageServerProtocol):
         return None
 
     def _is_awaited(self, data: dict[str, Any]) -> bool:
-        """Return whether `data` answers a request of the server. pygls also accepts answers to the client's own."""
+        """Return whether `data` answers an open request of the server.
+
+        pygls also accepts an answer whose id belongs to a request of the client.
+        """
         waiting = self._request_futures.get(data.get("id"))  # type: ignore[arg-type]  # None is never a key
         return data.get("id") in self._result_types and waiting is not None and not waiting.done()
 
@@ -130,8 +133,8 @@ class Protocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Convert JSON to a message.
 
-        pygls never answers a malformed request, and it waits forever after a malformed answer. It opens a message box
-        for each of them (pygls#438).
+        pygls never answers a malformed request, and waits forever after a malformed answer. It opens a message box for
+        each malformed message (pygls#438).
         """
         try:
             return super().structure_message(data)
@@ -169,7 +172,8 @@ class Protocol(LanguageServerProtocol):
     def handle_message(self, message: RPCMessage | Malformed) -> None:
         """Handle a message, or refuse it if it is not allowed now.
 
-        pygls also answers requests before `initialize`. After `shutdown`, it does not even refuse them (pygls#605).
+        pygls also answers requests before `initialize`. After `shutdown`, pygls sends no answer, not even an error
+        (pygls#605).
         """
         if isinstance(message, Malformed):
             self._refuse(message)
@@ -209,7 +213,8 @@ class Protocol(LanguageServerProtocol):
     def lsp_shutdown(self, *args: object) -> Handled:
         """Cancel everything that still runs.
 
-        pygls fails if requests are still running. Their end changes the dictionary over which it iterates (pygls#606).
+        pygls fails if requests are still running, because each ending request changes the dictionary over which pygls
+        iterates (pygls#606).
         """
         self._shutdown = True
         for message_id, future in list(self._request_futures.items()):
@@ -254,8 +259,8 @@ class Protocol(LanguageServerProtocol):
         """Send a request to the client and return its answer.
 
         An answer that comes too late is dropped. In pygls, such an answer finds a cancelled Future and opens a message
-        box. With `at_once`, the request is sent before anything else can happen, because it applies only to the current
-        text.
+        box. With `at_once`, the request is sent before any other task can run. A request that applies only to the
+        current text needs this.
 
         Raises:
             TimeoutError: no answer came in `seconds`.
@@ -274,7 +279,7 @@ class Protocol(LanguageServerProtocol):
             self._request_futures.pop(message_id, None)
 
     def after_answer(self, begin: Callable[[bool], None]) -> None:
-        """Call `begin` after the current request was answered. It receives True if the answer is an error."""
+        """Call `begin` after the current request was answered. `begin` receives True if the answer is an error."""
         if self.msg_id is not None:
             self._after[self.msg_id] = begin
 
@@ -285,7 +290,7 @@ class Protocol(LanguageServerProtocol):
             begin(error is not None)
 
     def cancel_with_request(self, task: asyncio.Task[Any]) -> None:
-        """Cancel `task` when the client cancels the current command. The task answers that command.
+        """Cancel `task`, which answers the current command, when the client cancels the command.
 
         For `workspace/executeCommand`, pygls cancels only its own Future, and the handler continues to run.
         """

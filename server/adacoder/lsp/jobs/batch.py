@@ -1,4 +1,7 @@
-"""Write the bodies of all stubs in a file, one after another. Each stub has its own job, based on the current text."""
+"""Write the bodies of all stubs in a file. A stub is a function with a docstring and no body.
+
+Each stub has its own job. A job begins after the previous job has ended, and works on the text at that moment.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +33,17 @@ class Batch(Activity):
     """A request to write the bodies of all stubs in a file."""
 
     snapshot: Snapshot
-    """The document when the batch started."""
+    """The document at the start of the batch."""
     show: Callable[[str], None] = lambda message: None
     stubs: int = 0
-    """Number of stubs when the batch started."""
+    """Number of stubs at the start of the batch."""
     answers: dict[str, dict[str, JSON]] = field(default_factory=dict)
     """Answers of ended jobs, by the qualified names of their functions."""
     jobs: list[EndedJob] = field(default_factory=list)
     """The ended jobs. Jobs that could not start are left out."""
 
     def ended(self) -> EndedBatch:
-        """Return the entry for this batch in the store of results."""
+        """Return the entry for this batch in `Results`."""
         answer: dict[str, JSON] = {"summary": self.summary, "results": [*self.answers.values()]}
         return EndedBatch(self.id, answer, tuple(self.jobs))
 
@@ -51,7 +54,7 @@ class Batch(Activity):
 
     @property
     def summary(self) -> Text:
-        """Summary for the user: the number of written stubs, their evidence, and summaries of the other jobs."""
+        """Summary for the user: the written stubs with their passed examples, then the summaries of the other jobs."""
         written = [f"'{name}' {_passed(answer)}" for name, answer in self.answers.items() if answer["applied"]]
         others = [answer["summary"] for answer in self.answers.values() if not answer["applied"]]
         head = f"Generated {len(written)} of {self.stubs} stubs in {self.snapshot.path.name}"
@@ -117,7 +120,7 @@ class Batches:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _perform(self, batch: Batch) -> None:
-        """Fill in the stubs one after another. Show one message at the end, even after a cancellation."""
+        """Write the bodies of the stubs in turn. Show one message at the end, even after a cancellation."""
         title = f"AdaCoder: generating the stubs in {batch.snapshot.path.name}"
         ended: str = ""
         try:
@@ -152,7 +155,7 @@ class Batches:
             tried.add(_key(target))
             place = f"{len(tried)}/{batch.stubs} · {target.name}"
             answer = await self._write(batch, snapshot, target, place)
-            if batch.is_cancelled:  # the edit was already on its way, so the job ended normally
+            if batch.is_cancelled:  # the edit had already been sent, so the job ended normally
                 batch.answers[target.qualname] = answer
                 raise asyncio.CancelledError
             batch.answers[target.qualname] = answer
@@ -182,7 +185,7 @@ class Batches:
 
 
 def _stubs(snapshot: Snapshot) -> list[Target]:
-    """Return the stubs of a text. Each comes after the stubs on which it depends."""
+    """Return the stubs of a text. A stub follows the stubs on which it depends."""
     from adacoder.source.dependence import by_dependence
     from adacoder.source.locate import functions
 
@@ -191,7 +194,7 @@ def _stubs(snapshot: Snapshot) -> list[Target]:
 
 
 def _key(target: Target) -> tuple[str, str]:
-    """Return a key that identifies a stub even after the text around it has changed."""
+    """Return a key that identifies a stub even after the text around the stub has changed."""
     return target.qualname, target.source
 
 

@@ -1,7 +1,7 @@
-"""Compare inserted functions with the function before and with a second program, and ask about outputs that differ.
+"""Compare an inserted function with its previous version and with a second program, and ask about outputs that differ.
 
-A comparison begins when no job is running, and a new job interrupts it, so no insertion waits for it. The question is
-part of the function's evidence. So it disappears when the text of the function changes.
+A comparison begins when no job is running. A new job interrupts the comparison, so no insertion waits for it. The
+question is part of the function's evidence, so the question disappears when the text of the function changes.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ log = logging.getLogger(__name__)
 
 MODE = "crossCheck"
 _MOST = 100
-"""Maximum number of functions that wait for a comparison. The oldest one is forgotten first."""
+"""Maximum number of functions that wait for a comparison. The oldest function is forgotten first."""
 _PAUSE = 0.5
-"""Seconds without a job after which a comparison begins."""
+"""Seconds without any job before a comparison begins."""
 _ASKING = 3600.0
 """Seconds to wait for the user's answer. Other work goes on meanwhile."""
 
 
 @dataclass(eq=False, kw_only=True)
 class _CrossChecking(Activity):
-    """The comparisons of an inserted function."""
+    """The comparisons of an inserted function, as background work that a user can cancel."""
 
     ended: EndedJob
     """The job that inserted the function."""
     evidence: Evidence
     """The evidence for the inserted text."""
     snapshot: Snapshot
-    """The text on which that job worked."""
+    """The text on which the job worked."""
     show: Callable[[str], None] = lambda message: None
     """Function that shows the progress."""
     is_interrupted: bool = False
-    """True if a job interrupted the comparison. It begins again after the job if the function is still the same."""
+    """True if a job interrupted the comparison. After the job, an unchanged function is compared again."""
 
     @property
     def key(self) -> tuple[Uri, str]:
@@ -81,7 +81,7 @@ class _Questions:
 
 
 class CrossChecks:
-    """All comparisons of a server, and its questions."""
+    """All comparisons of a server, and the resulting questions to the user."""
 
     def __init__(self, client: Client, jobs: Jobs, results: Results, shown: Shown) -> None:
         self._client = client
@@ -93,14 +93,14 @@ class CrossChecks:
         self._worker: asyncio.Task[None] | None = None
         self._closing = False
         self._answering = asyncio.Lock()
-        """Lock that is held while an answer is carried out, so that a second answer finds the question answered."""
+        """Lock that is held while an answer is carried out, so that a second answer to the question is refused."""
         self._asked: dict[tuple[Uri, str], _Questions] = {}
         self._more: dict[str, CrossCheck] = {}
-        """Comparisons whose next difference may become a question, by the id of the job that checks the last answer."""
+        """Comparisons that may lead to another question, by the id of the job that checks the previous answer."""
         jobs.on_start, jobs.on_end = self._job_began, self._job_ended
 
     def cancel(self, job_id: str | None) -> list[str]:
-        """Cancel a comparison, or all comparisons without an id. Return their ids."""
+        """Cancel a comparison, or all comparisons without an id. Return the ids of the cancelled comparisons."""
         chosen = [each for each in self._all() if job_id in (None, each.id)]
         for each in chosen:
             self._waiting.pop(each.key, None)
@@ -118,7 +118,7 @@ class CrossChecks:
         return [{**about, "mode": MODE, "message": running.message}]
 
     async def close(self) -> None:
-        """Cancel all comparisons, and wait until the running one has ended."""
+        """Cancel all comparisons, and wait until the running comparison has ended."""
         self._closing = True
         self.cancel(None)
         if self._worker is not None:
@@ -134,7 +134,7 @@ class CrossChecks:
             running.task.cancel()
 
     def _job_ended(self, job: Job) -> None:
-        """Compare the function that a job has inserted. After the check of an answer, ask the next question."""
+        """Compare the function that a job has inserted. If the job checked an answer, ask the next question."""
         ending, ended, checked = job.ending, job.ended, self._more.pop(job.id, None)
         if ending is None or ended is None or ending.outcome.status is not Status.VERIFIED:
             return
@@ -158,7 +158,7 @@ class CrossChecks:
             self._worker = asyncio.create_task(self._work(), name="adacoder cross-checks")
 
     async def _work(self) -> None:
-        """Make the comparisons one after another, each when no job is running."""
+        """Make the waiting comparisons in turn. Each begins when no job is running."""
         try:
             while self._waiting:
                 await self._jobs.idle(_PAUSE)
@@ -214,7 +214,10 @@ class CrossChecks:
     # Questions
 
     def _ask(self, evidence: Evidence, checked: CrossCheck) -> None:
-        """Ask about the first difference that can become an example, unless there were enough questions."""
+        """Ask about the first difference that can become an example.
+
+        Ask nothing if the user wants no more questions, or if the limit for this function is reached.
+        """
         uri, qualname = evidence.uri, evidence.qualname
         asked = self._asked.setdefault((uri, qualname), _Questions())
         found = None if checked.found is None else question(checked.found.differs, asked.calls)
@@ -227,10 +230,10 @@ class CrossChecks:
                 self._client.begin(self.answered(revised, None))
 
     def asked(self, uri: Uri, qualname: str, call: str) -> Evidence:
-        """Return the evidence of a function about which there is a question.
+        """Return the evidence of a function with an open question about `call`.
 
         Raises:
-            AdaCoderError: there is no question about this call.
+            AdaCoderError: the question was answered, or the function has changed.
         """
         found = self._shown.evidence.asking(uri).get(qualname)
         if found is None or found.question is None or found.question.call != call:
@@ -247,7 +250,7 @@ class CrossChecks:
                     asked = self.asked(evidence.uri, evidence.qualname, evidence.question.call)
                     await self._carry_out(asked, ruling)
         except (TimeoutError, JsonRpcException):
-            return  # the question stays at the function
+            return  # the question stays open, and the user can still answer it at the function
         except AdaCoderError as error:
             self._client.show(str(error), warning=True)
 
@@ -262,7 +265,9 @@ class CrossChecks:
         return words.get(getattr(said, "title", ""))
 
     async def _carry_out(self, evidence: Evidence, ruling: Ruling) -> None:
-        """Add the example that an answer means. Then check the function, or fix it if it gives another output.
+        """Add an example with the output that the user has chosen. Then check the function, or fix a wrong output.
+
+        If the user wants no more questions about the function, only remove the question.
 
         Raises:
             AdaCoderError: the example cannot be added.

@@ -1,7 +1,7 @@
-"""The end of a job, and its message.
+"""The end of a job, and the message about it.
 
-The message first describes the effect on the text in at most 60 characters, because an editor may cut off the rest of
-the line. Then it gives the evidence. Rounds, tokens and time are only in the log and in the journal.
+An editor may cut off a long line, so the message first describes the effect on the text, in at most 60 characters. The
+evidence follows. Rounds, tokens and time are only in the log and in the journal.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from adacoder.messages import Text, joined
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a job."""
+    """The Outcome of a job that has ended, and whether its result was inserted or kept."""
 
     outcome: Outcome
     applied: bool = False
-    """True if the edit was made. For a client that does not answer, it is enough that the edit was sent."""
+    """True if the edit was made, or was sent to a client that never answers."""
     obstacle: str | None = None
     """The clause after "Not inserted: " if an edit was not made, such as `'f' was edited meanwhile`."""
     kept: bool = False
-    """True if the result is kept, so that it can still be inserted."""
+    """True if the result is kept, so that the user can still insert it."""
     is_wanted: bool = False
-    """True if the user asked to see the result first. The obstacle then needs no warning."""
+    """True if the user asked to see the result first, so that the obstacle is expected and needs no warning."""
     closed: str | None = None
     """The name of the edited file if that file is not open."""
 
     @property
     def is_good(self) -> bool:
-        """True if there is no reason for a warning."""
+        """True if the message needs no warning: the Outcome is verified, and no edit failed unexpectedly."""
         return self.outcome.status is Status.VERIFIED and (self.obstacle is None or self.is_wanted)
 
     @property

@@ -1,8 +1,8 @@
 """A job: one request on one function, from its beginning to the edit in the editor.
 
-`JobWork` gets the Outcome, lets `decide` choose what happens to it, and carries out that decision. The evidence for a
-candidate must hold for the text into which the candidate is inserted. If the text has changed since the evaluation, the
-candidate is evaluated again.
+`JobWork` gets the Outcome, lets `decide` choose what happens to the result, and carries out the decision. The evidence
+for a candidate must hold for the text into which the candidate is inserted. So if the text has changed since the
+evaluation, the candidate is evaluated again.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _EDITING = 60.0
-"""Seconds to wait until a client has made an edit. Some clients ask the user first."""
+"""Seconds to wait until a client has made an edit. Some clients ask the user first, so the wait is long."""
 _REPORTING = 5.0
-"""Seconds to wait until a client reports an edit that it has made."""
+"""Seconds to wait for the client's `didChange` notification after an edit."""
 _PAUSE = 0.02
 _ATTEMPTS = 3
 """Number of attempts to make an edit while the text keeps changing."""
@@ -73,13 +73,13 @@ class Activity:
     is_cancelled: bool = False
 
     def begin(self, is_cancelled: bool = False) -> None:
-        """Begin the work after the command was answered. If the command was cancelled, cancel the work."""
+        """Let the work begin, because the command was answered. If the command was cancelled, cancel the work."""
         if is_cancelled:
             self.cancel()
         self.may_begin.set()
 
     def cancel(self) -> bool:
-        """Cancel the work. Only the first call has an effect, because a second one would disturb the clean-up."""
+        """Cancel the work and return True. Only the first call has an effect: a second would disturb the clean-up."""
         if not self.is_cancelled:
             self.is_cancelled = True
             self.task.cancel()
@@ -97,15 +97,15 @@ class Job(Activity):
     apply: bool
     """True to make the edit in the editor."""
     announced: bool
-    """True if the server shows progress and result. If False, a client's request waits for the job and shows both."""
+    """True if the job shows its progress and result. If False, a client or a batch waits for the job and shows both."""
     token: types.ProgressToken | None = None
-    """The progress token that the client sent with its request, if any."""
+    """The token under which the client wants progress, if its request has a token."""
     reply: str | None = None
-    """The text of the candidate to begin with, if the client sent one."""
+    """The text of the candidate to begin with, if the client sent a candidate."""
     start: Candidate | None = None
-    """The candidate to begin with, if it comes from AdaCoder itself."""
+    """The candidate to begin with, if AdaCoder itself chose a candidate."""
     relay: Callable[[str], None] | None = None
-    """Function that receives the progress if the job is part of a batch. The editor does not show it then."""
+    """Function that receives the progress if the job is part of a batch. The batch then shows the progress."""
     show: Callable[[str], None] = lambda message: None
     """Function that shows the progress."""
     round: int = 0
@@ -113,14 +113,14 @@ class Job(Activity):
     moved: Callable[[], None] = lambda: None
     """Function that is called at each new round."""
     is_sent: bool = False
-    """True once the edit is on its way and cannot be recalled, unless the editor refused it."""
+    """True after the edit was sent and can no longer be recalled. False again if the editor refuses the edit."""
     ending: Ending | None = None
     ended: EndedJob | None = None
-    """The entry for this job in the store of results."""
+    """The entry for this job in `Results`."""
 
     @property
     def title(self) -> str:
-        """Description for the user."""
+        """Title of the progress that the user sees."""
         doing = _DOING[self.work] if isinstance(self.work, Mode) else "inserting the result for"
         return f"AdaCoder: {doing} '{self.target.name}'"
 
@@ -131,7 +131,7 @@ class Job(Activity):
 
     @property
     def result_id(self) -> str:
-        """The id of the job whose kept result this job leaves or inserts."""
+        """The id under which the result is kept: this job's own id, or the id of the job whose result is inserted."""
         return self.id if isinstance(self.work, Mode) else self.work.job_id
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
@@ -143,7 +143,7 @@ class Job(Activity):
             self.moved()
 
     def cancel(self, *, even_if_sent: bool = False) -> bool:
-        """Cancel the job. If the edit is already on its way, return False, unless `even_if_sent`."""
+        """Cancel the job and return True. If the edit was already sent, only return False, unless `even_if_sent`."""
         return (even_if_sent or not self.is_sent) and super().cancel()
 
 
@@ -161,7 +161,7 @@ class JobWork:
         """The text for which the job's Outcome holds."""
 
     async def run(self) -> dict[str, JSON]:
-        """Wait until the job may begin, run it, and store its end. Return the answer."""
+        """Wait until the job may begin, run the job, and store its ending. Return the answer."""
         job, journal = self.job, Journal(self.job.listen)
         ending: Ending | None = None
         try:
@@ -170,7 +170,7 @@ class JobWork:
                 job.show = job.relay or show
                 ending = await self._ending(journal)
         except asyncio.CancelledError:
-            if ending is not None:  # the progress was still shown
+            if ending is not None:  # the work was done, and only the progress display had to end
                 return self._end(ending)
             kept = self.results.kept(job.result_id) is not None
             self._end(Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
@@ -188,7 +188,7 @@ class JobWork:
         return progress(self.client, self.job.title, self.job.token, self.job.cancel)
 
     def _end(self, ending: Ending) -> dict[str, JSON]:
-        """Store the end of the job. Return its answer."""
+        """Store the ending of the job. Return the answer to `adacoder/run`."""
         job, snapshot = self.job, self.job.snapshot
         answer = report.to_json(ending.outcome, snapshot.folder, encoding_of(self.client.workspace))
         answer |= {
@@ -223,7 +223,7 @@ class JobWork:
         return await self._carried_out(decision)
 
     async def _outcome(self, journal: Journal) -> Outcome:
-        """Return the Outcome of a request, or of a kept result in the current text."""
+        """Return the Outcome of the request. For a kept result, return its Outcome in the current text."""
         job, work = self.job, self.job.work
         if isinstance(work, KeptResult):
             return await self._outcome_of_kept(work)
@@ -245,7 +245,7 @@ class JobWork:
         return await self.service.recheck(Task(target, self.settings, snapshot.project, journal, candidate))
 
     async def _carried_out(self, decision: Decision) -> Ending:
-        """Keep, insert or drop the result. If it cannot be inserted, it stays kept."""
+        """Keep, insert or drop the result. A result that cannot be inserted stays kept."""
         ending, result_id = decision.ending, self.job.result_id
         if decision.drops:
             self.results.drop(result_id)
@@ -258,7 +258,7 @@ class JobWork:
         except NotInsertedError as why:
             return Ending(ending.outcome, obstacle=str(why), kept=self.results.kept(result_id) is not None)
         is_known = self.client.has("workspace.apply_edit")
-        if is_known:  # without an answer, it is unknown whether the edit was made
+        if is_known:  # otherwise the client does not answer, so the edit may not have been made
             self.results.drop(result_id)
         closed = self.snapshot.path.name if self.snapshot.version is None else None
         return Ending(inserted, applied=True, kept=not is_known, closed=closed)
@@ -309,7 +309,7 @@ class JobWork:
         target = await aside(locate_again, outcome.target, now.text, now.folder)
         if target is None:
             raise NotInsertedError(f"'{name}' was edited meanwhile")
-        if outcome.candidate is None:  # it has examples for the docstring, and only their place has changed
+        if outcome.candidate is None:  # the Outcome has suggested examples, and only their place has changed
             by = target.definition.start - outcome.target.definition.start
             moved = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in outcome.edits)
             return replace(outcome, target=target, edits=moved)
@@ -337,8 +337,8 @@ def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = 
 async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence[Edit]) -> str | None:
     """Ask the client to make edits of a snapshot's text, as one undo step with the label `name`.
 
-    Return None if the edits were made, else a clause that says why not. Some clients refuse with an error, such as
-    eglot.
+    Return None if the edits were made, else a clause with the reason. Some clients, such as eglot, refuse with an
+    error. Also return None if the client does not announce support for edits, because such a client never answers.
 
     Raises:
         NotInsertedError: the client did not answer, so it is unknown whether the edit was made.
@@ -347,7 +347,7 @@ async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence
     edit = workspace_edit(snapshot, edits, encoding_of(client.workspace), is_bound=is_bound)
     params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=edit)
     if not client.has("workspace.apply_edit"):
-        # Such a client may still make the edit, as ALE does, but it never answers.
+        # Some of these clients, such as ALE, still make the edit, but they never answer.
         client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
         return None
     try:
@@ -363,7 +363,10 @@ async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence
 
 
 async def after_edit(client: Client, before: Snapshot) -> Snapshot:
-    """Wait until the client reports the edit of a snapshot's text that it has made. Return the new text."""
+    """Wait until the client reports that it has edited the text of `before`. Return a new snapshot.
+
+    The wait ends after `_REPORTING` seconds, even without a report.
+    """
     until = time.monotonic() + _REPORTING
     now = take(client.workspace, before.uri)
     while now.text == before.text and time.monotonic() < until:
@@ -377,9 +380,9 @@ class Decision:
     """A decision about the result of a job."""
 
     ending: Ending
-    """The end of the job, unless edits are inserted."""
+    """The ending of the job if nothing is inserted. Its Outcome has the edits to insert."""
     keeps: KeptResult | None = None
-    """The result to keep. A result that is inserted is kept until then."""
+    """The result to keep. A result to insert is also kept, until the editor has made the edit."""
     inserts: bool = False
     """True to insert the edits of the Outcome."""
     drops: bool = False
@@ -404,14 +407,14 @@ def decide(
         result: the result in `outcome` that can be inserted; None if there is none.
         settings: the settings for the document.
         applies: True if the client wants the edit to be made.
-        is_sent: True if the candidate came from the client. The client then still has it.
-        is_kept: True if the store still keeps the result that the job was asked to insert.
+        is_sent: True if the client sent the candidate. The client still has its copy, so the result need not be kept.
+        is_kept: True if `Results` still keeps the result that the job was asked to insert.
     """
     if isinstance(work, KeptResult):
         return _decide_on_kept(work, outcome, result, is_kept=is_kept)
     if not applies or result is None:
         return Decision(Ending(outcome))
-    if outcome.candidate is None:  # it has suggested examples, and the user always reads those first
+    if outcome.candidate is None:  # the Outcome has suggested examples, and the user always reads examples first
         return _keep(outcome, result, _unproved(outcome))
     if work is Mode.ANOTHER:
         return _keep(outcome, result, f"compare the new candidate for {_name(outcome)} first", is_wanted=True)
@@ -429,7 +432,10 @@ def decide(
 
 
 def _decide_on_kept(kept: KeptResult, outcome: Outcome, result: KeptResult | None, *, is_kept: bool) -> Decision:
-    """Insert a kept result, unless its rank in the current text is lower than the rank that the user saw."""
+    """Decide to insert a kept result, unless it ranks lower in the current text than when the user saw it.
+
+    `reach_of` defines the rank.
+    """
     if kept.candidate is None:
         return Decision(Ending(outcome), kept, inserts=True)
     if outcome.status is Status.ERROR:
@@ -452,7 +458,7 @@ def _keep(outcome: Outcome, result: KeptResult, why: str, *, is_wanted: bool = F
 
 
 def _unproved(outcome: Outcome) -> str:
-    """Return the reason why an unverified or partial Outcome is not inserted automatically."""
+    """Return the reason why AdaCoder does not insert this unverified or partial Outcome by itself."""
     name = _name(outcome)
     if outcome.candidate is None:
         return f"review the suggested examples for {name} first"

@@ -1,10 +1,12 @@
 """Run jobs in the background, at most one per function.
 
-A job can outlive the request that started it. A command answers at once, and its job goes on. Only `adacoder/run` waits
-for its job. When the server ends, it cancels all jobs and waits until they have ended, so that nothing keeps running.
+A job can outlive the request that started it: a command is answered at once, and its job goes on. Only `adacoder/run`
+waits for its job. When the server ends, it cancels all jobs and waits until they have ended, so that no process keeps
+running.
 
-A result that was not inserted can be shown, inserted or discarded. Code actions offer this. If the client shows
-questions beside the text, a question offers it as well. Without an answer, the result stays kept.
+The user can look at a result that was not inserted, and then insert or discard it. Code actions offer these choices. If
+the client shows questions outside the text, a question offers them as well. If the user does not answer, the result
+stays kept.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ class Jobs:
         return [job for job in self._running.values() if job.snapshot.uri == uri]
 
     def start(self, job: Job) -> Job:
-        """Start a job in the background. It waits until `job.begin` is called.
+        """Start a job in the background. The job waits until `job.begin` is called.
 
         Raises:
             TargetError: another job is working on that function, or the server is shutting down.
@@ -80,7 +82,7 @@ class Jobs:
         return job
 
     async def result(self, job: Job) -> dict[str, JSON]:
-        """Wait for a job and return its answer. If this is cancelled, cancel the job and wait until it has ended."""
+        """Wait for a job and return its answer. If the wait is cancelled, cancel the job and wait for its end."""
         task: asyncio.Task[dict[str, JSON]] = job.task
         try:
             return await asyncio.shield(task)
@@ -111,7 +113,7 @@ class Jobs:
         ]
 
     async def idle(self, seconds: float) -> None:
-        """Wait until no job is running, and for `seconds` more in which none starts."""
+        """Wait until no job has run for `seconds`."""
         while True:
             await self._is_idle.wait()
             await asyncio.sleep(seconds)
@@ -119,11 +121,11 @@ class Jobs:
                 return
 
     def stop(self) -> None:
-        """Start no more jobs, and report no more ends of jobs."""
+        """Refuse new jobs, and no longer report the ends of jobs."""
         self._closing = True
 
     async def close(self) -> None:
-        """Stop, cancel all jobs, and wait until they have ended."""
+        """Refuse new jobs, cancel all running jobs, and wait until they have ended."""
         self.stop()
         jobs = list(self._running.values())
         for job in jobs:
@@ -142,10 +144,9 @@ class Jobs:
         if ending is not None and not self._closing:
             told = {str(text): text for text in (ending.message, report.summary(ending.outcome))}
             self._client.log(joined(" ", told.values()))
-            if job.announced:  # otherwise a request waits for it
+            if job.announced:  # otherwise a client or a batch waits for the job
                 self._tell(job, ending)
-            # Show no evidence for a candidate that the user cannot read, because it was discarded or came from a
-            # client.
+            # The user cannot see a candidate that was discarded or that a client sent, so its evidence is not shown.
             if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
                 self._shown.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
             self.on_end(job)
@@ -158,7 +159,7 @@ class Jobs:
     # Results that can still be inserted
 
     def _tell(self, job: Job, ending: Ending) -> None:
-        """Report the end of a job. If the result is kept and a question does not disturb the user, ask a question."""
+        """Report the end of a job. If its result is kept, ask about the result, unless a question would disturb."""
         result, habits = self._results.kept(job.result_id), self._client.habits
         if result is None or habits.shows_endings or not habits.asks_beside_text:
             self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
@@ -187,7 +188,7 @@ class Jobs:
             (await self.insert(result)).begin()
 
     async def insert(self, result: KeptResult, number: object = None) -> Job:
-        """Start a job that inserts a kept result. With `number`, it inserts the candidate of that number instead.
+        """Start a job that inserts a kept result. With `number`, the job inserts the candidate of this number instead.
 
         Candidates are numbered from 1 in the order of their evaluation. Any candidate that passes an example can be
         inserted.
@@ -199,7 +200,7 @@ class Jobs:
         snapshot, target = await self._placed(result)
         if text is not None:
             candidate = await aside(read_reply, text, target)
-            # The candidate gets an id of its own, so that nothing that happens to it changes the job's kept result.
+            # The candidate gets its own id, so inserting it neither replaces nor drops the job's kept result.
             result = replace(result, job_id=f"{result.job_id}/{number}", candidate=candidate, reach=())
         return self.start(Job(result, snapshot, target, apply=True, announced=True))
 
@@ -209,7 +210,7 @@ class Jobs:
         With `shows`, open the diff in the editor.
 
         Raises:
-            AdaCoderError: the function does not exist, or the result does not fit it.
+            AdaCoderError: the function does not exist, or the result does not fit the function.
         """
         snapshot, target = await self._placed(result)
         after = await aside(KeptResult.in_module, result, target)
@@ -220,7 +221,7 @@ class Jobs:
         return {"difference": diff, "newText": after, "textDocument": document, **result.json()}
 
     async def _placed(self, result: KeptResult) -> tuple[Snapshot, Target]:
-        """Return the current text, and the result's function in it."""
+        """Return a snapshot of the current text, and the function for which the result was written."""
         snapshot = take(self._client.workspace, result.uri)
         return snapshot, await asyncio.to_thread(result.function_in, snapshot)
 
@@ -230,7 +231,7 @@ def _same_function(one: Job, other: Job) -> bool:
 
 
 def _about(job: Job, result: KeptResult | None) -> dict[str, JSON]:
-    """Return data for clients about a job that has ended. The version is that of the text on which the job worked."""
+    """Return data for clients about an ended job. `version` is the version of the text on which the job worked."""
     return {
         "jobId": job.result_id,
         "textDocument": {"uri": job.snapshot.uri, "version": job.snapshot.version},

@@ -1,8 +1,8 @@
-"""Store kept results on disk, so that they outlive the server. Each has a file in a folder that only this user can
-access.
+"""Store kept results on disk, so that they outlive the server.
 
-The contents of the files may be hostile. A file is ignored if this module would not have written it. A restored result
-is unverified until its examples have run again, whatever its file says.
+Each result has its own file, in a folder that only this user can access. The contents of a file may be hostile, so
+AdaCoder ignores a file that this module would not have written. A restored result is unverified until its examples have
+run again, whatever its file says.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class KeptFiles:
     """The files of one workspace's kept results."""
 
     def __init__(self, workspace: Path, storage: Path | None = None) -> None:
-        """`storage` is the client's storage folder for this workspace. If it is None, use the user's state folder."""
+        """`storage` is the client's storage folder for this workspace. Without it, use the user's state folder."""
         if storage is not None:
             self._folder = PrivateFolder(storage, "kept")
         else:
@@ -140,7 +140,7 @@ def _result(value: object, name: str) -> KeptResult:
     """Return the result in the file `name`.
 
     Raises:
-        ValueError, KeyError, TypeError: `value` is not from `_json`.
+        ValueError, KeyError, TypeError: `value` does not have the form that `_json` writes.
     """
     members = _of(value, dict)
     job_id, uri, qualname = (_text(members[key]) for key in ("jobId", "uri", "qualifiedName"))
@@ -208,7 +208,10 @@ def _require(holds: bool) -> None:
 
 
 def _differs_in_docstring_only(before: str, after: str) -> bool:
-    """Return whether two texts differ but have the same code. Suggested examples are inserted without a run."""
+    """Return whether two texts of a function differ, but only in the docstring.
+
+    AdaCoder inserts suggested examples without running them, so they must not change code.
+    """
     one, other = map(_code, (before, after))
     return before != after and one is not None and one == other
 

@@ -1,8 +1,8 @@
-"""Store the ends of the latest jobs, and the results that can still be inserted.
+"""Store the latest ended jobs, and the kept results: results that can still be inserted.
 
-All data about an ended job are read from here: its answer, its journal, its candidates and its kept result. Kept
-results have their own limit, because they can also come from earlier servers. After `restore`, they are also written to
-files.
+Other modules read everything about an ended job from here: its answer, its journal, its candidates and its kept result.
+Kept results have their own limit, because some of them come from earlier sessions. After `restore`, kept results are
+also written to files.
 
 A kept result belongs to a function, not to a text. The function is identified by its name and its parameters. To insert
 the result, AdaCoder finds the function in the current text and evaluates the result there again.
@@ -48,7 +48,7 @@ class EndedJob:
 
     @property
     def candidate(self) -> Candidate | None:
-        """The candidate that the job wrote, if it could be inserted."""
+        """The candidate that the job wrote; None if the candidate could not be inserted."""
         return self.outcome.candidate if self.outcome.edits and self.mode not in (None, Mode.CHECK) else None
 
     def markdown(self) -> str:
@@ -60,12 +60,12 @@ class EndedJob:
 
 @dataclass(frozen=True, slots=True)
 class EndedBatch:
-    """The end of a batch of jobs."""
+    """A batch of jobs that has ended."""
 
     id: str
     answer: Mapping[str, JSON]
     jobs: tuple[EndedJob, ...]
-    """Its jobs in order."""
+    """The ended jobs of the batch, in order."""
 
     def markdown(self) -> str:
         """Return the journals of all jobs as one document."""
@@ -97,10 +97,10 @@ class Results:
     # Ended jobs
 
     def end(self, ended: EndedJob | EndedBatch) -> None:
-        """Store the end of a job, or of a batch in place of the previous batch.
+        """Store an ended job or batch. A batch replaces the previous batch.
 
-        If there are too many, forget the oldest job that inserted a kept result, or else the oldest entry. The new
-        entry is never forgotten.
+        If there are too many entries, forget the oldest job that inserted a kept result. Without such a job, forget
+        the oldest entry. The new entry is never forgotten.
         """
         if isinstance(ended, EndedBatch):
             self._ended = {key: each for key, each in self._ended.items() if isinstance(each, EndedJob)}
@@ -119,7 +119,7 @@ class Results:
         return self._ended.get(job_id or "")
 
     def last(self, uri: Uri | None = None, qualname: str | None = None) -> str | None:
-        """Return the id of the last job, of this document or function, that inserted no kept result."""
+        """Return the id of the last job on a document or function. Insertions of kept results do not count."""
         for job in reversed([*self._jobs()]):
             is_of_document = uri in (None, job.uri)
             if job.mode and is_of_document and qualname in (None, job.outcome.target.qualname):
@@ -127,7 +127,7 @@ class Results:
         return None
 
     def candidates(self, target: Target) -> tuple[Candidate, ...]:
-        """Return the latest candidates for `target` that have its parameters. The latest is the last."""
+        """Return the latest candidates for `target` that have the same parameters. The latest candidate is the last."""
         kept = [each for each in self.of_file(target.module.path) if each.qualname == target.qualname]
         found = [(each.signature, each.candidate) for each in reversed(kept)]
         found += [(job.outcome.target.signature, job.candidate) for job in self._jobs() if _same(job, target)]
@@ -141,7 +141,7 @@ class Results:
     # Kept results
 
     def restore(self, files: ResultFiles, results: Sequence[KeptResult]) -> None:
-        """Keep the `results` that were read from `files`. From now on, store all kept results there."""
+        """Keep the `results` that were read from `files`. From now on, store all kept results in `files`."""
         found, self._kept = self._kept, {}
         for result in results:
             self.keep(result)
@@ -150,7 +150,7 @@ class Results:
             self.keep(result)
 
     def keep(self, result: KeptResult) -> None:
-        """Keep a result. Drop an equal result for the same function."""
+        """Keep a result, and drop an older result that would write the same text into the same function."""
         same = [each.job_id for each in self.of_file(result.path) if each.equals(result)]
         for job_id in (*same, result.job_id):
             self.drop(job_id)
@@ -208,11 +208,11 @@ class KeptResult:
     source: str
     """The text of the function when the result was found."""
     written: str
-    """The text of the function with the result in it."""
+    """The text of the function after the insertion of the result."""
     candidate: Candidate | None
     """The candidate; None if the result consists of examples for the docstring."""
     additions: tuple[Edit, ...]
-    """The edits that add such examples. Their offsets are offsets in `source`."""
+    """The edits that add examples to the docstring, with offsets in `source`."""
     score: str
     """The evidence in a few words, such as `2/2 examples` or `unverified`."""
     reach: tuple[int, ...]
@@ -222,7 +222,7 @@ class KeptResult:
 
     @classmethod
     def of(cls, outcome: Outcome, job_id: str, uri: Uri) -> KeptResult | None:
-        """Return the result in an Outcome that can be inserted; None if there is none."""
+        """Return the result of an Outcome; None if the Outcome has no edits to insert."""
         target, edits = outcome.target, edits_of(outcome)
         if not edits:
             return None
@@ -254,11 +254,11 @@ class KeptResult:
 
     @property
     def what(self) -> str:
-        """Description of the result, for titles."""
+        """Short description of the result, for titles and file names."""
         return f"AdaCoder's {'result' if self.candidate else 'examples'} for '{self.name}'"
 
     def json(self) -> dict[str, JSON]:
-        """Return the description of the result that is sent to a client."""
+        """Return a description of the result for clients."""
         return {"jobId": self.job_id, "uri": self.uri, "qualifiedName": self.qualname, "title": self.title}
 
     @property
@@ -267,7 +267,7 @@ class KeptResult:
         return f"{self.what} ({self.score})"
 
     def fits(self, target: Target) -> bool:
-        """Return whether the result can be inserted into `target`, and is not there yet."""
+        """Return whether the result can be inserted into `target`. A result that is already there does not fit."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
             return False
         if self.candidate is None:
@@ -278,7 +278,7 @@ class KeptResult:
         """Return the function of this result in the text of a snapshot.
 
         Raises:
-            AdaCoderError: the function does not exist, or the result does not fit it.
+            AdaCoderError: the function does not exist, or the result does not fit the function.
         """
         target = snapshot.find(qualname=self.qualname)
         if not self.fits(target):
@@ -286,7 +286,7 @@ class KeptResult:
         return target
 
     def in_module(self, target: Target) -> str:
-        """Return the text of the function's module with the result in it."""
+        """Return the text of the function's module after the insertion of the result."""
         from adacoder.source.splice import splice
 
         if self.candidate is None:
@@ -299,8 +299,7 @@ class KeptResult:
         return tuple(Edit(start + each.start, start + each.end, each.text) for each in self.additions)
 
     def nth(self, number: object) -> str:
-        """Return the text of the candidate with this number, in the order in which the job evaluated them. The first is
-        1.
+        """Return the text of a candidate by its number. Candidates are numbered from 1, in the order of evaluation.
 
         Raises:
             AdaCoderError: the candidate does not exist.
@@ -326,7 +325,7 @@ def edits_of(outcome: Outcome) -> tuple[Edit, ...]:
 
 
 def read_reply(text: str, target: Target) -> Candidate:
-    """Return the candidate in a text from any source."""
+    """Return the candidate in a text, such as a model's reply or a text that a client sent."""
     from adacoder.service import from_reply
 
     return from_reply(text, target)
@@ -341,7 +340,11 @@ def score_of(outcome: Outcome) -> str:
 
 
 def reach_of(outcome: Outcome) -> tuple[int, ...]:
-    """Return a rank of an Outcome by its status, for comparison. Passed examples count in a partial one."""
+    """Return the rank of an Outcome. A higher rank is better.
+
+    A verified Outcome ranks above an unverified Outcome, and any partial Outcome below both. Among partial Outcomes,
+    more passed examples rank higher.
+    """
     if outcome.status is Status.PARTIAL:
         return (0, outcome.passed)
     return (2 if outcome.status is Status.VERIFIED else 1,)

@@ -1,8 +1,8 @@
 """Code actions for the function under the cursor.
 
-Editors ask for actions at every movement of the cursor. So this module examines only the structure of lines, and starts
-nothing. An action has a command and never an edit, because no editor's `codeAction/resolve` waits until a function is
-written.
+Editors ask for actions at every movement of the cursor, so this module only reads the text, and starts nothing. An
+action has a command and never an edit. An editor could get an edit through `codeAction/resolve`, but no editor waits
+there until a function is written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adacoder.lsp.snapshot import Snapshot
 from adacoder.report.differences import answers
 
 _LOOKED_THROUGH = 20_000
-"""Maximum number of characters in a text that is parsed at every movement of the cursor. This takes up to 10 ms."""
+"""Maximum length of a text that is parsed at every movement of the cursor. Parsing such a text takes up to 10 ms."""
 
 
 _PREFERRED = (COMMAND + "fix", COMMAND + "generate")
@@ -30,7 +30,7 @@ _PREFERRED = (COMMAND + "fix", COMMAND + "generate")
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """The state of a file's functions, as far as the text of the file does not show it."""
+    """Facts about a file's functions that the text of the file does not show."""
 
     running: Mapping[str, str] = field(default_factory=dict)
     """The ids of running jobs, by the qualified names of their functions."""
@@ -53,11 +53,11 @@ class Offer:
     title: str
     command: str
     obstacle: str | None = None
-    """The reason why the action is unavailable here, if it is."""
+    """The reason why the action is unavailable here; None if it is available."""
     diagnostics: tuple[types.Diagnostic, ...] = ()
     """The diagnostics that the action can resolve."""
     arguments: Mapping[str, JSON] | None = None
-    """The arguments of the command. None stands for the place of the function."""
+    """The arguments of the command. If None, the command gets the place of the function."""
     is_urgent: bool = False
     """True if the action should make the editor show a light bulb."""
 
@@ -71,9 +71,10 @@ def code_actions(
 ) -> list[types.CodeAction | types.Command]:
     """Return the actions for the function around `line`. The action that the user most likely needs is the first.
 
-    If the editor asks by itself, only urgent actions are returned, because the editor shows a light bulb for them.
-    Urgent actions generate a stub, fix a function that is known to fail, or concern a running job or a kept result.
-    Unavailable actions are returned only if the client asked for their kind and can show the reason.
+    If the editor asks without a request from the user, only urgent actions are returned, because the editor shows a
+    light bulb for them. Urgent actions generate a stub, fix a function that is known to fail, answer a question, or
+    concern a running job or a kept result. Unavailable actions are returned only if the client asked for their kind and
+    can show the reason.
     """
     state = state or FileState()
     target, obstacle = _function_around(snapshot, line)
@@ -112,7 +113,7 @@ def _of_state(target: Target, state: FileState) -> list[Offer]:
 
 
 def _answers(target: Target, asked: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
-    """Return the answers to the question about the function."""
+    """Return an action for each answer to the question about the function."""
     evidence = state.asking.get(target.qualname)
     if evidence is None or evidence.question is None:
         return []
@@ -135,7 +136,7 @@ def _about_job(title: str, command: str, job_id: str) -> Offer:
 
 
 def _needed(target: Target, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
-    """Return the actions that generate and fix the function. The more likely one is the first."""
+    """Return the actions that generate and fix the function. The action that the user likely needs is the first."""
     title = f"AdaCoder: generate function '{target.name}'"
     generate = Offer(GENERATE_KIND, title, COMMAND + "generate", is_urgent=target.is_stub)
     if failed:
@@ -159,7 +160,7 @@ def _journal(target: Target, state: FileState) -> list[Offer]:
 
 
 def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
-    """Return further actions. They are offered only if the user asks for actions."""
+    """Return further actions, which are offered only if the user asks for actions."""
     offers: list[Offer] = []
     if not target.is_stub or state.earlier(target):
         offers.append(Offer(GENERATE_KIND, f"AdaCoder: another candidate for '{target.name}'", COMMAND + "another"))
@@ -172,7 +173,7 @@ def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
 
 
 def _has_more_stubs(text: str) -> bool:
-    """Return whether several functions of `text` are stubs with a docstring; always True for a long text."""
+    """Return whether several functions of `text` are stubs. For a long text, return True without parsing it."""
     if len(text) > _LOOKED_THROUGH:
         return True
     from adacoder.source.stubs import documented_stubs
@@ -199,7 +200,7 @@ def _impossible(obstacle: str | None) -> list[Offer]:
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """Return whether a client asks for actions of this `kind`. `only` has its kinds. Kind `a` includes `a.b`."""
+    """Return whether `only`, the kinds that a client asks for, includes `kind`. Kind `a` includes `a.b`."""
     return not only or any(not each or f"{kind}.".startswith(f"{each}.") for each in map(_text, only))
 
 

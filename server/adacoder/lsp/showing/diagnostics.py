@@ -1,8 +1,8 @@
-"""Diagnostics for failed examples, each at its own line. Other diagnostics ask which of two
-outputs is right, or, if the setting is on, mark lines that no example reached.
+"""Diagnostics for failed examples, each at the line of the example.
 
-They are sent again when the evidence of a document changes. Between two such changes, clients move the diagnostics with
-their lines.
+Other diagnostics ask which of two outputs is right. If the setting `unreachedHints` is on, hints mark the lines that no
+example reached. Diagnostics are sent again only when the evidence of a document changes. In between, clients move the
+diagnostics with their lines.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ SOURCE = "adacoder"
 UNREACHED = "unreached"
 """The code of a diagnostic for a line that no example reached."""
 DIFFERS = "differs"
-"""The code of a question about an output. All other codes are values of FailureKind."""
+"""The code of a diagnostic that asks which output is right. All other codes are values of FailureKind."""
 
 
 def diagnostics(
     evidence: Iterable[Placed], lines: Sequence[str], encoding: PositionEncoding, *, unreached: bool
 ) -> Iterator[types.Diagnostic]:
-    """Yield the diagnostics for `evidence`, which must hold. A failure of the whole module is included only once."""
+    """Yield the diagnostics for `evidence`, which must hold for the current text.
+
+    A failure of the whole module is included only once.
+    """
     told: set[str] = set()
     for placed in evidence:
         for finding in _line_diagnostics(placed, lines, unreached=unreached):
@@ -61,7 +64,7 @@ class _Unconverted:
     example: ExampleResult | None = None
 
     def data(self, evidence: Evidence) -> dict[str, Any]:
-        """Return details for programs."""
+        """Return the details of the diagnostic that clients can use, as JSON."""
         data: dict[str, Any] = {"qualifiedName": evidence.qualname, "ofCandidate": not evidence.is_of_text}
         if self.code == DIFFERS and evidence.question is not None:
             asked = evidence.question
@@ -98,7 +101,7 @@ def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) 
 
 
 def place_of(example: Example, placed: Placed, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the first and the last line of an example's statement, or else of the function's header."""
+    """Return the first and the last line of an example's statement. If it is not in `lines`, return the header line."""
     statement = example.source.rstrip("\n").split("\n")
     first = placed.line_of_example(example.line)
     last = first + len(statement) - 1

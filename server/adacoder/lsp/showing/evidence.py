@@ -1,9 +1,8 @@
-"""Store the latest evidence of each function, with the text for which it was found. All displays of evidence read it
-here.
+"""Store the latest evidence of each function: the results of its examples, and the text on which they ran.
 
-Evidence belongs to a function's own text. When a document changes, this module only counts and compares lines. That is
-enough to know where the function is now, and whether its text is unchanged. If an earlier text comes back, for example
-by an undo, its evidence holds again.
+All displays of evidence read from here. Evidence belongs to a function's own text. When a document changes, this module
+only counts and compares lines. Lines are enough to find out where the function is now, and whether its text has
+changed. If an earlier text comes back, for example by an undo, its evidence holds again.
 
 Evidence is not stored in `Results`, because it describes a text and not the end of a job. Checks on save and test
 explorers find evidence without a job. Evidence can exist longer than the result of its job, and a change of the text
@@ -46,7 +45,7 @@ _MOST = 5_000
 """Maximum number of functions with evidence. The oldest evidence is forgotten first."""
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED, Status.ERROR})
 _FOUND = frozenset({Status.VERIFIED, Status.UNVERIFIED}) | _FAILED
-"""The statuses of Outcomes that count as evidence if they have a Verdict."""
+"""An Outcome with such a status counts as evidence if it has a Verdict."""
 _LINE_END = "\r\n"
 
 
@@ -80,15 +79,15 @@ class Evidence:
     examples_from: int
     """First line of the function in the text to which the line numbers of its examples refer."""
     header: int
-    """Number of lines between the first line of the function and its `def`."""
+    """Number of lines before the function's `def`, such as lines of decorators."""
     at: float
     """Time of the run, from `time.time()`."""
     behaviour: BehaviourDiff | None = None
-    """The comparison with the function before, if there was one."""
+    """The comparison with the previous version of the function, if the function was compared."""
     cross_check: CrossCheck | None = None
-    """The comparison with a second program, if there was one."""
+    """The comparison with a second program, if the function was compared."""
     question: Difference | None = None
-    """The difference in it about which the user is asked."""
+    """The difference in `cross_check` about which the user is asked."""
 
     @property
     def failed(self) -> bool:
@@ -175,7 +174,7 @@ def _state(example: Example, matched: bool | None) -> str:
 def evidence_of(
     uri: Uri, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool, job_id: str | None = None
 ) -> Evidence | None:
-    """Return the evidence in an Outcome; None if there is none.
+    """Return the evidence in an Outcome; None if the Outcome has no evidence.
 
     Args:
         uri: the document.
@@ -187,7 +186,7 @@ def evidence_of(
     if outcome.status not in _FOUND or outcome.verdict is None:
         return None
     if outcome.status is Status.FAILED and outcome.verdict.failure is None:
-        return None  # the code passes, and only the request for another candidate failed
+        return None  # the function's code passes, and only the search for another candidate failed
     target = outcome.target
     lines = Lines(target.text)
     before = lines.line_at(target.definition.start)
@@ -215,7 +214,7 @@ def evidence_of(
 
 
 def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
-    """Return the text after the edits, and the start and the end of the function in it."""
+    """Return the text after the edits, and the start and the end of the function in this text."""
     start, end = target.definition.start, target.definition.end
     edits = inserted.edits if inserted else ()
     longer = [(edit, len(edit.text) - edit.end + edit.start) for edit in edits]
@@ -225,10 +224,10 @@ def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
 
 
 class EvidenceRoom:
-    """The latest evidence of each function, for all documents."""
+    """The store of the latest evidence of each function, for all documents of the client."""
 
     def __init__(self, changed: Callable[[Uri], None] = lambda uri: None) -> None:
-        """`changed` receives the URI of a document when the evidence that holds for the document has changed."""
+        """`changed` is called with the URI of a document after the evidence that holds for its text has changed."""
         self._changed = changed
         self._kept: dict[tuple[Uri, str], Placed] = {}
         """Evidence by document and qualified name, in the order in which it was recorded."""
@@ -253,9 +252,10 @@ class EvidenceRoom:
     def record(self, evidence: Evidence, lines: Sequence[str] | None) -> None:
         """Store evidence. `lines` are the current lines of its document; None if the document is not open.
 
-        New evidence for the same text keeps the comparisons of the old one. Evidence for a candidate that was not
-        inserted does not overwrite evidence for the current text. It is kept only while the document is open and the
-        text of the function is still the same.
+        If new evidence for the same text is verified, it keeps the comparisons of the old evidence.
+
+        Evidence for a candidate that was not inserted does not overwrite evidence for the current text. Evidence for
+        such a candidate is kept only while the document is open and the text of the function is still the same.
         """
         known = self.at(evidence.uri, evidence.qualname)
         if not evidence.is_of_text and known is not None and known.holds and known.evidence.is_of_text:
@@ -275,7 +275,10 @@ class EvidenceRoom:
         self._changed(evidence.uri)
 
     def revise(self, evidence: Evidence, **changes: Any) -> Evidence | None:
-        """Change fields of the evidence for a function's text. Return None if the evidence is of another text now."""
+        """Change fields of `evidence` and return the new evidence.
+
+        Change nothing and return None if the function meanwhile has evidence for another text.
+        """
         placed = self.same(evidence)
         if placed is None:
             return None
@@ -285,13 +288,13 @@ class EvidenceRoom:
         return revised
 
     def same(self, evidence: Evidence) -> Placed | None:
-        """Return the latest evidence of a function; None if it is of another text than `evidence`."""
+        """Return the latest evidence of the function of `evidence`; None if the latest is for another text."""
         placed = self.at(evidence.uri, evidence.qualname)
         is_same = placed is not None and placed.evidence.is_of_text and placed.evidence.lines == evidence.lines
         return placed if is_same else None
 
     def asking(self, uri: Uri) -> dict[str, Evidence]:
-        """Return the evidence with open questions about the current text, by qualified name."""
+        """Return the evidence that has an open question about the current text, by qualified name."""
         found = (
             each for each in self._by_uri.get(uri, {}).values() if each.holds and each.evidence.question is not None
         )
@@ -316,8 +319,7 @@ class EvidenceRoom:
     def opened(self, uri: Uri, lines: Sequence[str]) -> None:
         """Find the functions with evidence in a document that was opened.
 
-        If the document does not contain the text of some evidence, this evidence is forgotten. Unsaved text does not
-        come back.
+        Evidence is forgotten if its text is not in the document, because unsaved text does not come back.
         """
         self._replaced(uri, lines)
         for name in [name for name, placed in self._by_uri.get(uri, {}).items() if not placed.holds]:
@@ -357,7 +359,7 @@ class EvidenceRoom:
             key = uri, placed.evidence.qualname
             if placed.holds or placed.evidence.is_of_text:
                 self._kept[key] = self._by_uri[uri][key[1]] = placed
-            else:  # this was a candidate for a text that is gone
+            else:  # the evidence was for a candidate, and the text of the function has changed
                 self._drop(key)
         if held != {name for name, placed in self._by_uri.get(uri, {}).items() if placed.holds}:
             self._changed(uri)
@@ -374,7 +376,7 @@ class EvidenceRoom:
 
 
 def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
-    """Return the evidence of functions that may be different after a change of the lines `start` to `end`.
+    """Return the evidence of functions whose text may be different after a change of the lines `start` to `end`.
 
     A function right below may have a decorator now. The body of the nearest function above may have become longer.
     """
@@ -391,10 +393,10 @@ def _moved(placed: Placed, start: types.Position, end: types.Position, added: in
 
 
 def _compared(placed: Placed, lines: Sequence[str], fresh: Iterable[range]) -> Placed:
-    """Find out whether the function still has the text of its evidence, and where it is.
+    """Find out whether the function still has the text of its evidence, and where the function is.
 
     A change may replace more text than it alters, so the function may begin in the `fresh` lines. If the editor reports
-    an edit of AdaCoder only now, the function is where that edit has put it.
+    an edit of AdaCoder only now, the function is at the place where the edit has put it.
     """
     evidence = placed.evidence
     places = chain((placed.first, evidence.first), *fresh)

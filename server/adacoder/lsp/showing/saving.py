@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _QUIET = 1.0
-"""Seconds after which a check shows its progress."""
+"""Seconds after which a check shows its progress. A shorter check shows none."""
 
 
 class Saving:
-    """The checks of one client's files. There is at most one running check for each file."""
+    """The checks on save of one client's files. At most one check runs for each file."""
 
     def __init__(self, client: Client, shown: Shown, jobs: Jobs) -> None:
         self._client = client
@@ -97,5 +97,5 @@ def _functions(snapshot: Snapshot) -> tuple[Documented, ...]:
 
 
 def _has_examples(function: Documented) -> bool:
-    """Return whether a function has something to check. A stub has not, because its examples always fail."""
+    """Return whether a function needs a check. A stub needs none, because its examples always fail."""
     return not function.target.is_stub and bool(function.target.examples or function.unreadable)

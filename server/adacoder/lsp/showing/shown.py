@@ -1,7 +1,7 @@
-"""Keep the evidence that an editor shows up to date.
+"""Update the evidence that an editor shows.
 
-All displays read their evidence only from the EvidenceRoom. A keystroke costs a comparison of lines there. Lenses need
-the whole file. They read it in a thread, and only after it has changed.
+All displays read their evidence only from the EvidenceRoom, where a keystroke costs only a comparison of lines. Lenses
+also need the functions of the whole file. A thread finds these functions, and only after the file has changed.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LIFETIME = 2.0
-"""Seconds for which a document's settings are reused, unless the editor announces changes. Otherwise each keystroke
-would cause a request.
+"""Seconds for which a document's settings are reused, unless the editor announces a change.
+
+Without this reuse, AdaCoder would ask the editor for its settings at each keystroke.
 """
 _PAUSE = 0.2
 """Seconds between two requests to refresh lenses and hints."""
@@ -53,15 +54,15 @@ class _RecentSettings:
 
 
 class Publisher:
-    """Sends the diagnostics of documents if they have changed."""
+    """Sends the diagnostics of a document, but only if the diagnostics have changed."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._sent: dict[Uri, list[Any]] = {}
-        """The data of the last diagnostics of each document. Documents without diagnostics have no entry."""
+        """The evidence behind the last diagnostics of each document. Documents without diagnostics have no entry."""
 
     def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
-        """Send the current diagnostics of a document. `lines` are its lines; none if the document is closed."""
+        """Send the current diagnostics of a document. `lines` are empty if the document is closed."""
         held = [each for each in evidence if each.holds]
         told = [each.evidence for each in held if each.evidence.failed or each.evidence.question or unreached]
         basis: list[Any] = [(each, unreached) for each in told]
@@ -90,7 +91,7 @@ class Shown:
         self._publisher = Publisher(client)
         self._settings: dict[Uri, _RecentSettings] = {}
         self._change = 0
-        """Number of the latest change of the editor's settings."""
+        """Number of changes of the editor's settings so far."""
         self._refreshing = False
         self._again = False
 
@@ -110,7 +111,7 @@ class Shown:
         return known.settings
 
     def configured(self) -> None:
-        """Update everything after a change of the editor's settings."""
+        """Update all displays after a change of the editor's settings."""
         self._change += 1
         uris = list(self._settings)
         self._settings.clear()
@@ -132,7 +133,7 @@ class Shown:
             self.evidence.record(evidence, None if document is None else document.lines)
 
     def dropped(self, job_id: str) -> None:
-        """Stop showing a result that is no longer kept."""
+        """Stop showing the result of a job, because the result is no longer kept."""
         self.evidence.dropped(job_id)
         self.refresh()
 

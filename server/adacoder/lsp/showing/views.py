@@ -1,6 +1,7 @@
 """Handlers for everything shown next to the text: code actions, lenses, hovers, hints and journals.
 
-Lenses above functions show evidence, available actions, running jobs and kept results.
+Lenses are lines above functions. They show evidence, available actions, running jobs, and kept results, which can still
+be inserted.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def on_document(
 ) -> Callable[[OnDocument], Handler[AdaCoderServer, Any]]:
     """Decorate the handler of a request about one document that editors send at each keystroke.
 
-    The answer is null for an unsaved text. It is also null for a document that is not `wanted`, and then no snapshot is
-    taken. With `restored`, the results of earlier servers are read first.
+    The answer is null for an unsaved text, and for a document that `wanted` rejects. No snapshot is taken of such a
+    document. With `restored`, the results of earlier sessions are read first.
     """
 
     def decorate(handler: OnDocument) -> Handler[AdaCoderServer, Any]:
@@ -74,7 +75,7 @@ def on_document(
 
 
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
-    """`textDocument/didOpen`: show the evidence of the document again, if the evidence holds."""
+    """`textDocument/didOpen`: show the evidence of the document again, if it still holds for the text."""
     uri = Uri(params.text_document.uri)
     ls.state.restore()
     if (document := ls.state.shown.document(uri)) is not None:
@@ -124,7 +125,7 @@ async def _has_lenses(ls: AdaCoderServer, uri: Uri) -> bool:
 async def on_code_lens(
     ls: AdaCoderServer, params: types.CodeLensParams, snapshot: Snapshot
 ) -> list[types.CodeLens] | None:
-    """`textDocument/codeLens`: return the lenses of a document. Its text is read only if it is new."""
+    """`textDocument/codeLens`: return the lenses of a document. Only changed parts of its text are parsed again."""
     document, uri = ls.state.shown.document(snapshot.uri), snapshot.uri
     if document is None:  # the document was closed meanwhile
         return None
@@ -173,7 +174,7 @@ def _described_at(snapshot: Snapshot, line: int) -> Target | None:
 
 
 async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> list[types.InlayHint] | None:
-    """`textDocument/inlayHint`: return the hints. This needs no snapshot, because the evidence knows the places."""
+    """`textDocument/inlayHint`: return the hints. No snapshot is needed, because the evidence has the line numbers."""
     uri = Uri(params.text_document.uri)
     settings = await ls.state.shown.settings(uri)
     document = ls.state.shown.document(uri)
@@ -193,8 +194,8 @@ async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
 async def on_journal(ls: AdaCoderServer, params: JournalParams) -> dict[str, Any] | None:
     """`.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: return the journal of the latest job that fits.
 
-    By default, the answer is like that of `adacoder/run`. With the format `markdown`, it is `{jobId, markdown}`. With
-    `show`, the editor also opens the document.
+    By default, the answer has the form of an answer to `adacoder/run`. With the format `markdown`, the answer is
+    `{jobId, markdown}`. If `show` is true as well, the editor opens the journal.
     """
     ended = ls.state.results.ended(params.job_id or ls.state.results.last(params.uri, params.qualname))
     if ended is None:
@@ -237,7 +238,7 @@ def code_lenses(
 def _of_kept(
     function: Skimmed, kept: Iterable[KeptResult], lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.CodeLens]:
-    """Yield the lenses of a function's kept results. The first one shows the result, because it was kept to be read."""
+    """Yield the lenses of a function's kept results. The first lens shows the result, so that the user can read it."""
     for result in kept if function.line < len(lines) else ():
         titles = {"difference": f"Show {result.title}", "insert": "Insert", "discard": "Discard"}
         for command, title in titles.items():
@@ -247,7 +248,7 @@ def _of_kept(
 def _of_question(
     function: Skimmed, placed: Placed | None, lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.CodeLens]:
-    """Yield the lens of the question about a function."""
+    """Yield the lens that asks which output of a function is right, if there is an open question."""
     if placed is not None and (found := placed.evidence.question) is not None and function.line < len(lines):
         here, there = outputs(found, _SHORT)
         title = f"{brief(found.call, longest=_LONGEST)}: {here} or {there}?"
@@ -270,7 +271,7 @@ def _at(
 
 
 def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[str, str] | None:
-    """Return the title and the command of a function's lens; None if there is no lens."""
+    """Return the title and the command of a function's lens; None if the function needs no lens."""
     if job is not None:
         return f"{f'round {job.round}/{job.most_rounds}' if job.round else 'starting'} · Cancel", "cancel"
     if function.is_stub:
@@ -325,7 +326,7 @@ def _which_text(placed: Placed, is_same_file: bool) -> str:
 def inlay_hints(
     evidence: Iterable[Placed], within: types.Range, lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.InlayHint]:
-    """Yield the hints for the lines in `within`."""
+    """Yield the hints for the lines in `within`. Each hint shows the actual output of a failed example."""
     for placed in evidence:
         if not (placed.holds and placed.evidence.is_of_text):
             continue
