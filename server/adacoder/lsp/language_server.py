@@ -26,7 +26,7 @@ P = ParamSpec("P")
 A = TypeVar("A")
 
 MOMENT = 0.5
-"""Seconds that a request for actions or lenses waits until the results of earlier sessions are read from disk.
+"""Seconds that a request for actions or lenses waits until the results of earlier servers are read from disk.
 
 Editors send these requests at each keystroke, so the wait is short.
 """
@@ -93,13 +93,13 @@ class ClientState:
             return await asyncio.to_thread(function, *arguments, **named)
 
     def restore(self) -> asyncio.Task[None]:
-        """Start to read the kept results of earlier sessions, unless an earlier call has done so. Return the task."""
+        """Start to read the kept results of earlier servers, unless an earlier call has done so. Return the task."""
         if self._restored is None:
             self._restored = asyncio.create_task(self._restore())
         return self._restored
 
     async def restored(self, seconds: float = _PATIENCE) -> None:
-        """Wait until the kept results of earlier sessions are read, but at most `seconds`.
+        """Wait until the kept results of earlier servers are read, but at most `seconds`.
 
         The wait is limited because reading needs the client's settings, and some clients send their settings late.
         """

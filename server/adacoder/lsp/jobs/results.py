@@ -1,7 +1,7 @@
 """Store the latest ended jobs, and the kept results: results that can still be inserted.
 
 Other modules read everything about an ended job from here: its answer, its journal, its candidates and its kept result.
-Kept results have their own limit, because some of them come from earlier sessions. After `restore`, kept results are
+Kept results have their own limit, because some of them come from earlier servers. After `restore`, kept results are
 also written to files.
 
 A kept result belongs to a function, not to a text. The function is identified by its name and its parameters. To insert

@@ -52,7 +52,7 @@ def on_document(
     """Decorate the handler of a request about one document that editors send at each keystroke.
 
     The answer is null for an unsaved text, and for a document that `wanted` rejects. No snapshot is taken of such a
-    document. With `restored`, the results of earlier sessions are read first.
+    document. With `restored`, the results of earlier servers are read first.
     """
 
     def decorate(handler: OnDocument) -> Handler[AdaCoderServer, Any]:
