@@ -1,4 +1,4 @@
-"""No isolation. Code still gets its own processes with limits, an environment without secrets, and a scratch folder."""
+"""No isolation. Code still runs in processes of its own, with limits, a scratch folder, and no secret variables."""
 
 from __future__ import annotations
 
