@@ -24,7 +24,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def program_of_system(name: str) -> Path | None:
-    """Return the real path of a program in a system folder that is on PATH. None if there is no such program.
+    """Return the real path of a program in a system folder that is on PATH, or None.
 
     A program does not count if a user other than root could have put it there.
     """
@@ -36,7 +36,7 @@ def program_of_system(name: str) -> Path | None:
 
 
 def program_of_others(name: str) -> str | None:
-    """Return the path of a program on PATH that `program_of_system` rejects. None if there is no such program."""
+    """Return the path of a program on PATH that `program_of_system` does not accept, or None."""
     return shutil.which(name) if program_of_system(name) is None else None
 
 
