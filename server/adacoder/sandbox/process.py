@@ -394,7 +394,7 @@ class TemplateProcess:
         return [pid for pid in children(parent) if pid != self.pid and _group_of(pid) == group] if parent else []
 
     async def sweep(self, group: int | None) -> bool:
-        """Kill the orphans of a group until none is left, because each may have forked. Return False after a timeout."""
+        """Kill orphans of a group until none is left, because each may have forked. Return False after a timeout."""
         try:
             async with asyncio.timeout(_DYING_SECONDS):
                 while orphans := self.orphans(group):
