@@ -78,9 +78,9 @@ def turns_for_all() -> asyncio.Semaphore:
 def _by_what_holds(
     method: Callable[Concatenate[Host, P], Awaitable[T]],
 ) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
-    """Decorate a method of Host: if the method fails, it may prove the isolation again and retry.
+    """Decorate a method of Host. If the method fails, prove the isolation again and retry.
 
-    It does so only if an earlier start proved the isolation, because the machine may have changed since then.
+    Retry only if the proof is from an earlier start of AdaCoder, because the machine may have changed since then.
     """
 
     @wraps(method)
@@ -120,7 +120,7 @@ class Host:
             best: the strongest isolation to try.
             templates: the pool of warm interpreters. The host closes it.
             turns: limit of concurrent evaluations, which run in order of arrival. Several hosts may share it.
-            wishes: the user's own rules for private files, in addition to the built-in rules.
+            wishes: patterns for more private files of the workspace, and for exceptions from the built-in list.
             prober: finds the isolation that works here.
         """
         self._interpreter = interpreter
@@ -201,7 +201,7 @@ class Host:
                 if holds and not (left and judge.cut_short and taken.gone):
                     return judge
             finally:
-                # The verdict need not wait for the cleanup, so schedule it.
+                # The verdict need not wait for the cleanup, so schedule the cleanup for later.
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Private files keep changing while code runs: try again when they no longer change.")
 
@@ -248,7 +248,7 @@ class Host:
 
     @_by_what_holds
     async def begin(self, module: Module) -> None:
-        """Start the template from which `check` forks processes, because it will be needed soon.
+        """Start the template that imports unchanged modules for `check`, because docstrings will be evaluated soon.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -259,9 +259,9 @@ class Host:
 
     @_by_what_holds
     async def ready(self, program: Program) -> None:
-        """Start the template for evaluations of the program's module, because it will be needed soon.
+        """Start the template for the program's module, because evaluations will be requested soon.
 
-        The template serves all candidates.
+        One template serves all candidates.
 
         Raises:
             IsolationRefused: as `evaluate`. In that case, nothing is started.

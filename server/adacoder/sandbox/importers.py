@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MOST = 8
 """Maximum number of modules whose docstrings run at a time, and maximum number of concurrent docstrings of a module."""
 _MOST_ROOTS = 2
-"""Maximum number of import roots whose idle processes are kept. The least recently used processes end first."""
+"""Number of import roots (folders with modules) whose idle processes are kept. The least recently used end first."""
 _REAP_SECONDS = 5.0
 _LEFT = "The sandbox broke: an evaluation left something behind."
 _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError

@@ -299,7 +299,7 @@ class _Keeper:
                 try:
                     evaluation = await asyncio.shield(process)
                 except asyncio.CancelledError:
-                    if process.cancelled():  # `end` cancelled the fork. Nobody cancelled this call.
+                    if process.cancelled():  # `end` cancelled the fork. This call itself was not cancelled.
                         raise SandboxError("The sandbox was ended meanwhile.") from None
                     self._ahead.append(process)
                     raise

@@ -168,8 +168,7 @@ class TextFinder:
         return spec
 
     def _never_saved(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
-        """Return the spec that PathFinder would find if all texts were saved. None if no unsaved text matches the name.
-        """
+        """Return the spec that PathFinder would find if all texts were saved. None if no unsaved text has this name."""
         tail = fullname.rpartition(".")[2]
         if tail not in self._unsaved.tails:
             return None

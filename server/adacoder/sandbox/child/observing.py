@@ -119,7 +119,7 @@ class Monitored(Observer):
             return
         for event, callback in self._callbacks.items():
             _register(self._tool, event, callback)
-        for code in self.codes:  # Setting the events again enables those that a callback has disabled.
+        for code in self.codes:  # Setting the events again enables events that a callback disabled.
             _set_events(self._tool, code, 0)
             _set_events(self._tool, code, self._events(code))
 
@@ -154,7 +154,7 @@ class Monitored(Observer):
             lines = self._line_of[id(code)]
             if offset in lines and destination in lines:
                 self.branches.add((lines[offset], lines[destination]))
-        # If both branches share one event, do not disable the event after the first branch.
+        # If both branches share one event, do not disable it. Otherwise the second branch would not be reported.
         return None if len(_BRANCHES) == 1 else _DISABLE
 
 

@@ -45,15 +45,15 @@ _settrace, _gettrace = sys.settrace, sys.gettrace
 _OPTIMIZED, _COROUTINE = 0x1, 0x80
 """Flags of code objects.
 
-If `_OPTIMIZED` is missing, as for a class body, the locals may be any mapping. `_COROUTINE` marks a coroutine. The
-values that a coroutine yields belong to the event loop, so they are not results of the target.
+If `_OPTIMIZED` is missing, as for a class body, the locals may be any mapping. `_COROUTINE` marks a coroutine. A
+coroutine passes on the values that an awaited object yields, so these values are not the coroutine's own results.
 """
 _CALLING = ("CALL", "PRECALL", "RAISE")
 """Names of instructions from which a StopIteration is a real exception. From others, it only ends an iteration."""
 _class_dict = type.__dict__["__dict__"].__get__
 _mro, _flags = type.__dict__["__mro__"].__get__, type.__dict__["__flags__"].__get__
 _OF_PYTHON = 0x200
-"""Flag of classes that are created at run time. Attributes are not read from other, built-in classes."""
+"""Flag of classes that are created at run time. Attributes are read only from the storage of such classes."""
 _name_of_class = type.__dict__["__name__"].__get__
 _arguments: Any = vars(BaseException)["args"]
 _GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])

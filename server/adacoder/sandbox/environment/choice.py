@@ -46,8 +46,8 @@ class Choice:
 def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
     """Choose the Python for files in folder `near` of `workspace`.
 
-    The candidates are, in order: the setting, the nearest `.venv` (or `venv`) from `near` up to `workspace`, the
-    activated environment, the `python3` on PATH, and the Python that runs AdaCoder. The first that exists is chosen.
+    The order of priority is: the setting, the nearest `.venv` (or `venv`) from `near` up to `workspace`, the activated
+    environment, the `python3` on PATH, and the Python that runs AdaCoder.
 
     Raises:
         SandboxError: there is no Python at the place that the setting or the project names.
@@ -102,7 +102,7 @@ def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
 def _activated(passed_over: list[str]) -> tuple[Path, str] | None:
     """Return the Python of the activated environment, and the reason for the choice. None if no environment is active.
 
-    Conda's base environment does not count. It is always active, so it says nothing about the user's wish.
+    Conda's base environment does not count. It is always active, so the user may not have chosen it.
     """
     for variable, is_one in (("VIRTUAL_ENV", is_environment), ("CONDA_PREFIX", _is_of_conda)):
         named = os.environ.get(variable)

@@ -1,4 +1,4 @@
-"""No isolation. Code still runs in processes of its own, with limits, a scratch folder, and no secret variables."""
+"""No isolation. Code still gets its own processes with limits, a scratch folder, and an environment without secrets."""
 
 from __future__ import annotations
 

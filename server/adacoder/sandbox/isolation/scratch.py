@@ -95,7 +95,7 @@ def remove_left() -> None:
 
 
 def _keeps_names(folder: str) -> bool:
-    """Return whether only the owner of an entry in a folder can replace the entry. Only then is it safe to remove."""
+    """Return whether only the owner of an entry in a folder can replace the entry. Only then is a removal safe."""
     found = os.stat(folder)  # noqa: PTH116  # All of this file uses `os`.
     own = found.st_uid in (0, os.geteuid())
     return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))

@@ -65,7 +65,7 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
     denials = [*_ALWAYS, *(_FILES if files else ()), *(_SIGNALS if signals else ())]
     return _assemble(
         *_foreign(known),
-        # Frequent calls come first. For these calls, the arguments decide.
+        # Calls whose arguments decide come first, because they are frequent.
         *_on(known, "open", _truncation(1)),
         *_on(known, "openat", _truncation(2)),
         *_on(known, "mmap", _NO_SHARED_MEMORY),
