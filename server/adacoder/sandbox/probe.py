@@ -1,8 +1,8 @@
 """Find out which isolation works on this machine.
 
 A *mechanism* is a way to isolate code. A test program, the *canary*, tries to break out of each mechanism. A mechanism
-counts as working only if all attempts fail. For every attempt that must fail, there is a similar attempt that must
-succeed. Otherwise a canary that cannot do anything at all would count as a proof.
+counts as working only if the canary cannot break out. For every action that must fail, there is a similar action that
+must succeed. Otherwise a canary that cannot do anything at all would count as a proof.
 """
 
 from __future__ import annotations
