@@ -10,13 +10,17 @@ from pathlib import Path
 from adacoder.sandbox.isolation import LIMITS
 
 _SHARED = re.compile(rb"^\S+ ...s (?:\S+ +){2}\d+\b(?! +/(?:usr|lib)/)", re.MULTILINE)
-"""Matches a shared mapping, but not of a system file: the C library maps one, and confined code cannot write it."""
+"""Matches a shared mapping, except of a system file. The C library maps such a file, and confined code cannot write it.
+"""
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 
 
 def shares_memory(pid: int) -> bool | None:
-    """Return whether a process shares, or could share, a writable mapping with its forks; None if unknown."""
+    """Return whether a process shares a writable mapping with its forks, or could share it. None if unknown.
+
+    Such memory would let one evaluation influence another.
+    """
     with suppress(OSError):
         if not _SHARED.search(_read(pid, "maps")):
             return False
@@ -60,8 +64,8 @@ def computed(pid: int) -> float:
 def deleted_bytes(pid: int, folder: str) -> int:
     """Return the bytes that a process may still hold in deleted files below a folder.
 
-    It holds such files through descriptors and mappings. The size of a file that is only mapped is unknown, so the
-    largest possible size counts.
+    A process holds a deleted file through a descriptor or a mapping. If a file is only mapped, its size is unknown, so
+    it counts with the largest possible size.
     """
     folder = os.path.realpath(folder)
     sizes: dict[int, int] = {}

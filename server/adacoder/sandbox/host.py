@@ -1,7 +1,8 @@
 """The sandbox's entry point. It runs a module's examples on a candidate, in a confined process.
 
-Every evaluation has its own process, which is killed when the evaluation ends, even after a pass. The worker in that
-process only answers. The Judge decides in AdaCoder's own process, and no `want` ever leaves that process.
+Every evaluation has its own process. AdaCoder kills this process when the evaluation ends, even after a pass. The
+process runs a *worker*, which only reports results. The Judge compares them in AdaCoder's own process. The wanted
+outputs never leave AdaCoder's process, so a candidate cannot read them.
 """
 
 from __future__ import annotations
@@ -52,20 +53,20 @@ __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all
 _WATCHED_SECONDS = 0.03
 """Seconds between two checks of an evaluation."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
-"""Maximum number of concurrent evaluations of all Hosts that share `turns`."""
+"""Maximum number of concurrent evaluations. All Hosts that share `turns` count together."""
 _MOST_TIMES = 20
-"""An evaluation that has to wait for a processor may take this multiple of its timeout."""
+"""On a busy machine, an evaluation may take this multiple of its timeout."""
 _UNFINISHED = 1.25
-"""Factor for the measured wait for a processor. The kernel counts a wait only when it ends."""
+"""Factor for the measured wait for a processor. The kernel counts a wait only when it ends, so more time is added."""
 _COUNTED_SECONDS = 0.1
-"""Seconds between two looks at the time that an evaluation has used and waited."""
+"""Seconds between two checks of the processor time that an evaluation has used and waited for."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
-"""At least `_LOOKED_SECONDS` between two searches for private files. They take at most 1 / `_SHARE` of the time."""
+"""Searches for private files are at least `_LOOKED_SECONDS` apart, and take at most 1 / `_SHARE` of the time."""
 _MOST_RUNS = 3
-"""Maximum number of runs of an evaluation whose runs cannot be used."""
+"""Maximum number of runs of one evaluation. A run is repeated if its result cannot be used."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
-"""Failures that may be the fault of another process with which the evaluation shared resources."""
+"""Failures that another process may have caused, if the evaluation shared resources with it."""
 NO_ISOLATION = Named("isolation", Level.NONE)
 
 
@@ -77,7 +78,10 @@ def turns_for_all() -> asyncio.Semaphore:
 def _by_what_holds(
     method: Callable[Concatenate[Host, P], Awaitable[T]],
 ) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
-    """Decorate a method of Host: if it fails and an earlier start proved the isolation, prove it again and retry."""
+    """Decorate a method of Host. If the method fails, prove the isolation again and retry.
+
+    Retry only if the proof is from an earlier start of AdaCoder, because the machine may have changed since then.
+    """
 
     @wraps(method)
     async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
@@ -116,8 +120,8 @@ class Host:
             best: the strongest isolation to try.
             templates: the pool of warm interpreters. The host closes it.
             turns: limit of concurrent evaluations, which run in order of arrival. Several hosts may share it.
-            wishes: files of the workspace that are private in addition to the known ones.
-            prober: it finds the isolation that works here.
+            wishes: patterns for more private files of the workspace, and for exceptions from the built-in list.
+            prober: finds the isolation that works here.
         """
         self._interpreter = interpreter
         self._workspace = workspace
@@ -166,9 +170,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Trace:
-        """Run `examples` as `evaluate` does. Return the trace of the last example in the target, as far as it got.
+        """Run `examples` as `evaluate` does. Return the trace of the last example in the target, as far as it ran.
 
-        There is no Verdict, because a traced run decides nothing.
+        There is no Verdict, because code can detect tracing and behave differently.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -180,8 +184,9 @@ class Host:
     async def _alone(self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float) -> Judge:
         """Evaluate in a new process. The caller must have taken a turn.
 
-        The run is repeated if its template was killed, because the result is incomplete. It is also repeated if a
-        private file was found during the run, because the result may reveal the file.
+        The process is forked from a template, a warm interpreter. The run is repeated if the template was killed,
+        because the result is incomplete. The run is also repeated if a private file was found meanwhile, because the
+        result may reveal the file.
 
         Raises:
             SandboxError: as `evaluate`, or private files were found during every run.
@@ -196,7 +201,7 @@ class Host:
                 if holds and not (left and judge.cut_short and taken.gone):
                     return judge
             finally:
-                # The verdict need not wait for this, so it runs right afterwards.
+                # The verdict need not wait for the cleanup, so schedule the cleanup for later.
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Private files keep changing while code runs: try again when they no longer change.")
 
@@ -212,9 +217,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Verdict:
-        """Evaluate examples of an unchanged module. If possible, the module is imported once for all of its docstrings.
+        """Evaluate examples of an unchanged module. If possible, import the module only once for all of its docstrings.
 
-        If other processes may have caused a failure, the run is repeated in a process of its own.
+        If other processes may have caused a failure, repeat the run in a process of its own.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -243,7 +248,7 @@ class Host:
 
     @_by_what_holds
     async def begin(self, module: Module) -> None:
-        """Start a template that imports unchanged modules, for docstrings that will be evaluated soon.
+        """Start the template that imports unchanged modules for `check`, because docstrings will be evaluated soon.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -254,7 +259,9 @@ class Host:
 
     @_by_what_holds
     async def ready(self, program: Program) -> None:
-        """Prepare for evaluations of the program's module that will be requested soon, with any candidate.
+        """Start the template for the program's module, because evaluations will be requested soon.
+
+        One template serves all candidates.
 
         Raises:
             IsolationRefused: as `evaluate`. In that case, nothing is started.
@@ -278,8 +285,11 @@ class Host:
         *,
         is_standing: bool = False,
     ) -> Recipe:
-        """Return the recipe of the program's template; with `is_standing`, of one to import the unchanged module."""
-        if not self._has_looked:  # The first search is by far the slowest, so it runs in a thread.
+        """Return the recipe of the program's template: its key in the pool.
+
+        With `is_standing`, the template is for importing the unchanged module.
+        """
+        if not self._has_looked:  # The first search is by far the slowest, so run it in a thread.
             await asyncio.to_thread(self._visible, program)
             self._has_looked = True
         view = self._visible(program)
@@ -288,14 +298,14 @@ class Host:
         return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, group)
 
     def _visible(self, program: Program, *, age: float = RECHECK_SECONDS) -> VisiblePaths:
-        """Return the files that the program may see. `age` is as in `find_visible`."""
+        """Return the files that the program may see. `age` is the same as in `find_visible`."""
         view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, age=age)
         if not program.is_withheld:
             return view
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
-        """Return whether the program may still see just the files of `recipe`. Concurrent searches are shared."""
+        """Return whether the program may still see exactly the files of `recipe`. Concurrent calls share one search."""
         look = self._looks.get(recipe)
         if look is None:
             look = self._looks[recipe] = asyncio.create_task(self._look(recipe, program))
@@ -311,9 +321,9 @@ class Host:
         return shows
 
     async def _known_recipe(self, mechanism: Mechanism, program: Program) -> Recipe:
-        """Return the recipe for an unchanged module. For each package, it is cached for a short time.
+        """Return the recipe for an unchanged module. The recipe of each package is cached for a short time.
 
-        A stale recipe does no harm, because the caller checks it again after the run.
+        A stale recipe does no harm, because the caller checks the recipe again after the run.
         """
         key = mechanism, program.module.root, program.module.name.partition(".")[0]
         recipe, until = self._recipes.get(key, (None, 0.0))
@@ -325,8 +335,8 @@ class Host:
     async def _accepted(self, program: Program, *, is_standing: bool = False) -> Proof:
         """Return the proof of the mechanism that isolates here. Raise IsolationRefused if it is too weak.
 
-        While the mechanism is still being proven, the template that `program` most likely needs is started. Its start
-        stops before any of the user's code runs.
+        While the probe tests the mechanism, start the template that `program` will probably need. This is safe, because
+        the start stops before it runs any of the user's code.
         """
 
         def boot(mechanism: Mechanism, permitted: Permit) -> None:
@@ -353,8 +363,7 @@ class Host:
     async def _follow(self, taken: Taken, judge: Judge, program: Program, seconds: float) -> None:
         """Run the judge's examples in a process, and report each event to the judge.
 
-        If the template is killed during the run, the judge gets no report of an end. Its verdict then shows that the
-        run was cut off.
+        If the template is killed during the run, do not report an end. The verdict then shows that the run was cut off.
         """
         line = taken.evaluation.line
         try:
@@ -375,13 +384,16 @@ class Host:
             status = await taken.status()
             if not taken.gone and not _has_too_much(taken, judge):
                 judge.died(status)
-        except ProtocolError as breach:  # The process may also have been ended just after its last answer.
+        except ProtocolError as breach:  # The cause may be that the process was ended just after its last answer.
             if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
 
 
 def _limit(seconds: float) -> int:
-    """Return the limit of processor time in seconds. It ends an evaluation even if its supervisor is gone."""
+    """Return the limit of processor time in seconds, rounded up.
+
+    The kernel enforces this limit, so an evaluation ends even if no other process is left to end it.
+    """
     return math.ceil(seconds) + 1
 
 
@@ -402,10 +414,11 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
 async def _timeout(evaluation: Evaluation, seconds: float, most_times: int = _MOST_TIMES) -> AsyncIterator[None]:
     """Raise TimeoutError after `seconds`.
 
-    Time spent waiting for a processor does not count, because it only shows how busy the machine is.
+    Time spent waiting for a processor does not count, because it only shows how busy the machine is. But even a waiting
+    evaluation must end after `most_times * seconds`.
 
-    An evaluation that has used the processors for `seconds` gets no more time. So if code uses one processor, this
-    limit ends it before the kernel's limit does, and the verdict shows the right reason.
+    An evaluation that has used `seconds` of processor time gets no more time. So this function ends code that uses one
+    processor before the kernel does, and the verdict shows the right reason.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()

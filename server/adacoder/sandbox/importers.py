@@ -1,9 +1,15 @@
 """Processes that have imported unchanged modules, so that `check` need not import them for each docstring.
 
-An *importer* has imported one top-level module or package. (An import of `a.b` always imports the package `a` first.) A
-few *desks* are forked from the importer. A desk handles one module at a time, and imports it unless the import of the
-package already did. For each docstring of the module, the desk forks one process, one after the other. So the import of
-a module can affect only the module's own docstrings, and the import of a package only the docstrings in that package.
+All processes are forked from a *template*, a warm interpreter without imports of the project. They form a tree:
+
+* An *importer* is forked from the template, and imports one top-level module or package. (An import of `a.b` always
+  imports the package `a` first.)
+* A *desk* is forked from an importer, and handles one module at a time. It imports the module, unless the import of the
+  package has already done so. An importer has a few desks.
+* For each docstring of the module, the desk forks one process. It runs only one such process at a time.
+
+So the import of a module can affect only the module's own docstrings. The import of a package can affect only the
+docstrings within the package.
 """
 
 from __future__ import annotations
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
 MOST = 8
 """Maximum number of modules whose docstrings run at a time, and maximum number of concurrent docstrings of a module."""
 _MOST_ROOTS = 2
-"""The processes of this many recently used import roots are kept while idle."""
+"""Number of import roots (folders with modules) whose idle processes are kept. The least recently used end first."""
 _REAP_SECONDS = 5.0
 _LEFT = "The sandbox broke: an evaluation left something behind."
 _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
@@ -41,11 +47,14 @@ _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
 _WATCHED_SECONDS = 0.1
 """Seconds between two checks of an importer."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
-"""Effects of an import that a forked process does not inherit, or would share with others."""
+"""Effects of an import that a forked process does not inherit, or would share with other processes.
+
+After such an import, the module cannot be shared.
+"""
 
 
 class Apart(Exception):
-    """Each docstring of a module needs a process of its own. The message is a note for the user, or empty."""
+    """Each docstring of a module needs a process with its own import. The message is a note for the user, or empty."""
 
 
 class Importers:
@@ -56,26 +65,26 @@ class Importers:
         self.group = min(docstrings, MOST) + 1
         """Value for `Recipe.group`."""
         self._roots: dict[Recipe, _Root] = {}
-        """Roots in order of use. The most recently used one is last."""
+        """Roots in order of use. The most recently used is last."""
         self._stale: list[_Root] = []
-        """Roots that were replaced while one of their docstrings was still running."""
+        """Roots that were replaced while a docstring was still running. They end later."""
 
     async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
         """Lend a process in which the program's unchanged module is imported. The caller must give the process back.
 
-        `seconds` is the timeout for each import. `begin` is as in `forked`.
+        `seconds` is the timeout for each import. `begin` is the same as in `forked`.
 
         Raises:
             Apart: the module must be evaluated in a process of its own.
             SandboxError: the interpreter does not start.
         """
         root, name = self._root(recipe), _outermost(program)
-        root.users[name] += 1  # This comes before the first await, because other calls end idle processes.
+        root.users[name] += 1  # Do this before the first await. Otherwise another call could end the root as idle.
         try:
             await self._end_idle()
             template = await root.template()
             if template.pid is None:
-                # The system does not identify senders, so AdaCoder cannot be sure that a process is the right one.
+                # The system does not identify senders, so AdaCoder cannot verify which process it talks to.
                 raise Apart
             desk = await (await root.importer(program, seconds)).desk(program, seconds)
             return Lent(root, name, template, desk, await desk.docstring(program.module, begin))
@@ -86,7 +95,7 @@ class Importers:
             raise
 
     def begin(self, recipe: Recipe) -> None:
-        """Boot a template for modules of `recipe`."""
+        """Start the template for modules of `recipe`, so that a later `lend` need not wait for it."""
         self._root(recipe)
 
     def _root(self, recipe: Recipe) -> _Root:
@@ -99,7 +108,7 @@ class Importers:
         return root
 
     async def _end_idle(self) -> None:
-        """End the roots that run no docstrings, except the most recently used ones."""
+        """End the roots that run no docstrings, except the most recently used roots."""
         older = [*self._roots.values()][:-_MOST_ROOTS]
         idle = [root for root in (*older, *self._stale) if not root.busy]
         self._stale = [root for root in self._stale if root.busy]
@@ -121,13 +130,16 @@ class Lent(Taken):
     """A process reserved for the examples of one docstring."""
 
     def __init__(self, root: _Root, name: str, template: TemplateProcess, desk: _Desk, evaluation: Evaluation) -> None:
-        """`name` is the key in `_Root.users`."""
+        """`name` is the key in `root.users` that counts this process."""
         super().__init__(desk, template, evaluation)
         self._root, self._name = root, name
         self.notes = desk.notes
 
     async def status(self) -> int | None:
-        """Return None. If this process ends unexpectedly, the docstring is evaluated again in a process of its own."""
+        """Return None, because the status does not matter.
+
+        If this process ends unexpectedly, the docstring is evaluated again in a process of its own.
+        """
         return None
 
     def give_back(self) -> None:
@@ -137,7 +149,7 @@ class Lent(Taken):
 
 
 class _Process:
-    """The server's side of a process that forks others."""
+    """The server's handle on a process that forks other processes."""
 
     def __init__(self, evaluation: Evaluation, template: TemplateProcess) -> None:
         self.evaluation = evaluation
@@ -148,20 +160,26 @@ class _Process:
         return await forked(self.evaluation.line.channel, self.turn, slot, *kind, begin=begin)
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """Import a module as `WorkerLine.import_` does, within `seconds`. Also report threads and shared memory."""
+        """Import a module within `seconds`. Return the same as `WorkerLine.import_`.
+
+        The changes may also include threads of libraries and shared memory, which the process itself cannot see.
+
+        Raises:
+            Apart: the process cannot be identified, or the import started processes.
+        """
         async with self.turn, asyncio.timeout(seconds):
             how, changes = await self.evaluation.line.import_(name, path, text)
         pid = self.evaluation.line.channel.sender
         if pid is None or children(pid):
-            raise Apart  # An evaluation in its own process will show what isolation denies.
-        if self.evaluation.threads() > 1:  # These may be threads of libraries that Python does not know.
+            raise Apart  # An evaluation in a process of its own reports what isolation denies.
+        if self.evaluation.threads() > 1:  # They may be threads of libraries, which Python does not know.
             changes = tuple(dict.fromkeys((*changes, "threads")))
         if shares_memory(pid) is not False:
             changes = (*changes, "shared memory")
         return how, changes
 
     async def reap(self, slot: int) -> bool:
-        """Let this process reap the killed process of a slot. Return True if nothing is left of the killed process."""
+        """Let this process reap its killed child in a slot. Return True if nothing is left of the child."""
         try:
             async with self.turn:
                 await self.evaluation.line.channel.send("reap", str(slot))
@@ -196,14 +214,14 @@ class _Process:
 
 
 class _Root:
-    """The importers of one recipe. Their modules are in one folder, and may see the same files."""
+    """The importers of one recipe. Their modules are imported from the same folder, and may see the same files."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.users: Counter[str] = Counter()
         """Number of docstrings that run or will run soon, by top-level module."""
         self._importers: dict[str, asyncio.Task[_Importer]] = {}
-        """Importers by module name. The most recently used one is last."""
+        """Importers by the name of their top-level module. The most recently used is last."""
         self._boot = asyncio.create_task(self._start())
 
     @property
@@ -244,7 +262,7 @@ class _Root:
         """Return the importer for a program's module.
 
         Raises:
-            Apart: the import failed, or had effects that cannot be forked.
+            Apart: the import failed, or had effects that forked processes cannot share.
         """
         name = _outermost(program)
         task = self._importers.pop(name, None)
@@ -301,30 +319,30 @@ class _Importer(_Process):
         self.notes: tuple[str, ...] = ()
         self.template = template
         self._slots = [evaluation.slot + number for number in range(1, group)]
-        """Slots that no desk uses."""
+        """Free slots. A slot is a scratch folder for one process at a time."""
         self._desks: list[_Desk] = []
         self._there: dict[str, str] = {}
-        """Texts of requested modules that the import of the package has already imported, by module name."""
+        """Texts of modules that the import of the package has already imported, by module name."""
         self._apart: dict[str, str] = {}
         """Modules that cannot be imported here, each with the reason."""
         self.freed = asyncio.Event()
-        """This is set when a desk may have become free."""
+        """Set when a desk may have become free."""
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
-        """Import the module.
+        """Import the top-level module or package.
 
         Raises:
-            Apart: the import failed, or had effects that cannot be forked.
+            Apart: the import failed, or had effects that forked processes cannot share.
         """
         self.notes = _noted(name, *await self.import_(seconds, name, path, text))
         if self.template.orphans(self._group):
-            raise Apart  # The reason is the same as for child processes in `import_`.
+            raise Apart  # The import started processes, as in `import_`, and their parents have ended.
 
     async def desk(self, program: Program, seconds: float) -> _Desk:
         """Return a desk that has imported the program's module.
 
         Raises:
-            Apart: the import failed, or had effects that cannot be forked.
+            Apart: the import failed, or had effects that forked processes cannot share.
         """
         name, text = program.module.name, program.text
         if name in self._apart:
@@ -346,9 +364,10 @@ class _Importer(_Process):
         return desk
 
     async def _free_desk(self, module: str | None) -> _Desk:
-        """Return a free desk: one that has imported `module`, else one without imports of its own, else a new one.
+        """Return a free desk.
 
-        If there is no free desk, end one with another module, or wait.
+        Prefer a desk that has imported `module`, then an idle desk without an import of its own, then a new desk. If
+        the importer has no slot for a new desk, end an idle desk with another module, or wait.
         """
         while True:
             idle = [desk for desk in self._desks if not desk.busy]
@@ -376,7 +395,7 @@ class _Importer(_Process):
         return desk
 
     async def ended(self, desk: _Desk) -> None:
-        """Clean up after a desk that was killed. If anything of it is left, kill this importer as well."""
+        """Clean up after a desk that was killed. If any of its processes or files are left, kill this importer."""
         if desk not in self._desks:
             return
         self._desks.remove(desk)
@@ -393,7 +412,7 @@ class _Importer(_Process):
 
     @property
     def _group(self) -> int | None:
-        """Process group of the importer and all its descendants, which they cannot leave."""
+        """Process group of the importer and all its descendants. None of them can leave the group."""
         return self.evaluation.line.channel.sender
 
     def kill(self) -> None:
@@ -411,31 +430,31 @@ class _Importer(_Process):
         with suppress(SandboxError):
             await self.template.reap(self.evaluation)
         if not await self.template.sweep(self._group):
-            self.template.broken = True  # The template will be ended, which kills the rest.
+            self.template.broken = True  # So the template will be ended, and its supervisor kills the rest.
 
 
 class _Desk(_Process):
-    """A process that forks a process for each docstring, one after the other."""
+    """A process that forks a process for each docstring, with only one such process at a time."""
 
     def __init__(self, importer: _Importer, evaluation: Evaluation) -> None:
         super().__init__(evaluation, importer.template)
         self.busy = True
         self.module: str | None = None
-        """The module that this desk imported itself; None if it imported none."""
+        """The module that this desk imported itself, or None."""
         self.notes = importer.notes
         self._importer = importer
         self._has_forked = False
-        """True if a process that this desk forked is not reaped yet."""
+        """True if this desk must still reap a process that it forked."""
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """Reap the last forked process. Then import a module as `_Process` does."""
+        """Let the desk reap its last child. Then import a module as `_Process` does."""
         has_forked, self._has_forked = self._has_forked, False
         if has_forked and not await self.reap(self.evaluation.slot):
             raise SandboxError(_LEFT)
         return await super().import_(seconds, name, path, text)
 
     async def docstring(self, module: Module, begin: Begin) -> Evaluation:
-        """Fork a process for a docstring of a module. The previous process is reaped."""
+        """Fork a process for a docstring of a module. The desk first reaps its previous child."""
         has_forked, self._has_forked = self._has_forked, True
         try:
             kind = "docstring", module.name, str(module.path)
@@ -468,7 +487,7 @@ def _outermost(program: Program) -> str:
 
 
 def _imported(task: asyncio.Task[_Importer]) -> _Importer | None:
-    """Return the result of a finished import. None if it is still running, was cancelled or failed."""
+    """Return the importer if its import has finished. None if the import is running, was cancelled or failed."""
     return None if not task.done() or task.cancelled() or task.exception() else task.result()
 
 
@@ -476,7 +495,7 @@ def _noted(name: str, how: str, changes: tuple[str, ...]) -> tuple[str, ...]:
     """Return notes about the effects of an import.
 
     Raises:
-        Apart: the import failed, or had effects that cannot be forked.
+        Apart: the import failed, or had effects that forked processes cannot share.
     """
     if how == "failed":
         raise Apart

@@ -1,7 +1,7 @@
 """Compare values by their text.
 
-The output of a worker may be hostile, and must not overload Python's parser. So a text is parsed only if it is a plain
-literal of limited length and depth, without arithmetic.
+The output of evaluated code may be hostile, and must not overload Python's parser. So this module parses a text only if
+it looks like a literal without arithmetic, and if its length and depth are limited.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _LONGEST = 20_000
 _DEEPEST = 50
 """Maximum nesting of brackets in a text that is parsed."""
 _RELATIVE, _ABSOLUTE, _DIGITS = 1e-9, 1e-12, 9
-"""Greatest differences of close floats, and the number of their digits that are compared in a set or a key."""
+"""Maximum relative and absolute difference of close floats. In a set or a key, this number of digits is compared."""
 _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?)""")
-"""Matches a string literal; if it is not closed, the rest of the line. So no text is searched twice."""
+"""Matches a string literal, or the rest of the line if the literal is not closed. So no text is searched twice."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
-"""Matches an operator in a literal whose strings and exponents are removed."""
+"""Matches an operator in a text whose strings and exponents are removed."""
 _PIECE = re.compile(rf"{_STRING.pattern}|[^,\[\]{{}}()'\"]+|.", re.DOTALL)
 """Matches one part of an output: a string, a comma, a bracket, or the text between them."""
 _EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?(?=\d)")
@@ -35,7 +35,7 @@ def same_value(one: str, other: str) -> bool:
     """Return whether two texts are literals of the same value.
 
     Numbers are compared by `==`, so 15 equals 15.0. But no number equals True or False, and no list equals a tuple.
-    Numbers are not rounded, because an author who writes 3.14 may mean exactly this number.
+    Floats are not rounded, because an author who writes 3.14 may mean exactly this number.
     """
     form = _form_of(one)
     return form is not None and form == _form_of(other)
@@ -44,7 +44,7 @@ def same_value(one: str, other: str) -> bool:
 def close_values(one: str, other: str) -> bool | None:
     """Return whether two texts are literals of the same value, apart from the last digits of floats.
 
-    `set()`, `frozenset(…)`, `inf` and `nan` count as literals. None means that the texts are not literals.
+    `set()`, `frozenset(…)`, `inf` and `nan` count as literals. Return None if a text is not a literal.
     """
     try:
         return _are_close(_read(one), _read(other))
@@ -112,7 +112,7 @@ def _are_close(one: object, other: object) -> bool:
 
 
 def _rounded(value: object) -> Hashable:
-    """Return the form of a value in which floats are rounded. Two elements or keys with equal forms are close."""
+    """Return a hashable form of a value, with rounded floats. Two elements or keys with equal forms count as close."""
     match value:
         case float() if math.isfinite(value):
             return float, 0.0 if abs(value) < _ABSOLUTE else float(f"{value:.{_DIGITS}g}")
@@ -129,10 +129,11 @@ def _rounded(value: object) -> Hashable:
 
 
 def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) -> bool:
-    """Return whether two outputs are the same, apart from the way that sets in them are written.
+    """Return whether two outputs are the same, apart from the notation of sets, such as the order of their elements.
 
-    Each output, or each of its lines, must be a literal. It may contain `set()` and `frozenset(…)`. Sets are compared
-    by the values and types of their elements, so {1} is neither {True} nor {1.0}. `agree` compares the rest as text.
+    Each output, or each of its lines, must be a literal. Literals may contain `set()` and `frozenset(…)`. Sets are
+    compared by the values and types of their elements, so {1} is neither {True} nor {1.0}. `agree` compares the rest as
+    text.
     """
 
     def is_same(one: str, other: str) -> bool:
@@ -143,7 +144,7 @@ def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) ->
     if is_same(want, got):
         return True
     lines, others = want.split("\n"), got.split("\n")
-    is_of_lines = 2 < len(lines) == len(others)  # An output ends with a newline, so the last text is empty.
+    is_of_lines = 2 < len(lines) == len(others)  # The last item is empty, because an output ends with a newline.
     return is_of_lines and all(map(lambda one, other: one == other or is_same(one, other), lines, others))
 
 
@@ -155,7 +156,7 @@ def same_but_for_order(want: str, got: str) -> bool:
 
 
 def _with_sorted_sets(written: str) -> str | None:
-    """Return a literal with its outermost sets in canonical form, or None if the text is not a literal."""
+    """Return a text with its outermost sets in canonical form. None if the text is not a literal with braces."""
     text = written.strip()
     if "{" not in text or "\r" in text or len(text) > _LONGEST or not _is_plain(text):
         return None
@@ -179,7 +180,7 @@ def _with_sorted_sets(written: str) -> str | None:
 
 
 def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) -> str:
-    """Return the canonical form of a literal. If `sets` is given, append the outermost sets to it, with their forms.
+    """Return the canonical form of a literal. If `sets` is given, add the outermost sets to `sets`, with their forms.
 
     Raises:
         ValueError: `node` is not a literal.
@@ -206,7 +207,7 @@ def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) ->
 
 
 def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
-    """Return the nodes. Raise ValueError if one is None, which means that a dictionary is unpacked (`**`)."""
+    """Return the nodes. Raise ValueError if a node is None, because then a dictionary is unpacked (`**`)."""
     found = [node for node in nodes if node is not None]
     if len(found) < len(nodes):
         raise ValueError("no literal")
@@ -214,7 +215,7 @@ def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
 
 
 def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
-    """Return an output with the comma-separated items inside braces rearranged. The output need not be Python."""
+    """Return an output in which `arrange` has reordered the items inside braces. The output need not be Python."""
     open_: list[tuple[str, list[list[str]]]] = [("", [[]])]
     for part in _PIECE.findall(written.strip()):
         opener, items = open_[-1]
@@ -259,7 +260,7 @@ def value_of(written: str) -> object:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether `text` has neither arithmetic nor deep nesting. It may still be something else than a literal."""
+    """Return whether `text` has neither arithmetic nor deep nesting. The text need not be a literal."""
     bare = _EXPONENT.sub("", _STRING.sub("''", text))
     if _ARITHMETIC.search(bare):
         return False
@@ -271,7 +272,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _form(value: object) -> Hashable:
-    """Return an object for comparison. Two such objects are equal only if their values count as the same."""
+    """Return a hashable form of a value. Two forms are equal only if their values count as the same."""
     match value:
         case float() if math.isnan(value):
             return "nan"

@@ -1,4 +1,7 @@
-"""A pool of a few warm templates. A template is replaced when files that it imported change, and ended when idle."""
+"""A pool of a few templates: warm interpreters from which the processes of evaluations are forked.
+
+A template is replaced when files that it imported change. It is ended when it is idle.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAUSE_SECONDS = 0.01
-"""When no evaluation has run for this many seconds, processes are forked ahead."""
+"""When no evaluation has run for this many seconds, processes are forked for the next evaluations."""
 _CLOCK_TICK = 20_000_000
-"""A file may change up to this many nanoseconds after its timestamp."""
+"""Resolution of timestamps in nanoseconds. A file may change this much later than its timestamp says."""
 _MOST_BOOTS = 3
-"""Maximum number of starts of a template. The last start imports nothing."""
+"""Maximum number of starts of a template. The last start imports nothing, so no import can break it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,14 @@ class Upkeep:
     idle: float = 60.0
     """An unused template is kept for this time."""
     growth: int = 64 << 20
-    """A template that has grown by this many bytes is replaced, because a larger template takes longer to fork."""
+    """Growth in bytes after which a template is replaced, because a larger template takes longer to fork."""
     recheck: float = 1.0
     """Time between two checks of the files that a template imported."""
     every: float = 0.5
-    """Minimum time between two templates that only save imports, because `check` goes through many files."""
+    """Minimum time between the starts of two templates that only save imports.
+
+    Otherwise `check`, which goes through many files, would start a template for each file.
+    """
     warm: float = WARM_SECONDS
     """Timeout for one import in a template."""
 
@@ -54,7 +60,7 @@ class TemplatePool:
         self._slots = 2 * evaluations + upkeep.spares
         self._upkeep = upkeep
         self._keepers: list[_Keeper] = []
-        """Keepers in order of use. The most recently used one is last."""
+        """The owners of the templates, in order of use. The most recently used is last."""
         self._retired: set[_Keeper] = set()
         """Keepers that get no new evaluations. Each ends with its last evaluation."""
         self._refused: set[str] = set()
@@ -89,7 +95,7 @@ class TemplatePool:
             self._retire(keeper)
             if not keeper.booted:
                 raise
-        # The template was killed, or broke. A new template shows whether this happens every time.
+        # The template was killed, or broke. Try once more with a new template.
         return await self._keeper(recipe).take()
 
     async def close(self) -> None:
@@ -137,10 +143,10 @@ class TemplatePool:
             self._end(keeper)
 
     def _rested(self, keeper: _Keeper, is_idle: bool) -> None:
-        """Handle that a template runs no evaluation. If `is_idle`, it has not been used for a while."""
+        """React when a template runs no evaluation. `is_idle` is True if nothing has used the template for a while."""
         if is_idle or keeper in self._retired:
             self._end(keeper)
-        # Processes are forked ahead only while no evaluation runs, because a fork would slow it down.
+        # Fork processes ahead only while no evaluation runs, because a fork would slow down a running evaluation.
         if not any(each.running for each in (*self._keepers, *self._retired)):
             for each in self._keepers:
                 each.fork_ahead()
@@ -171,25 +177,25 @@ class Taken:
 
     @property
     def gone(self) -> bool:
-        """True if the template has ended. In that case the process has ended as well."""
+        """True if the template has ended. The process has then ended as well."""
         return self._template.gone
 
     @property
     def holds(self) -> bool:
-        """True if no private file was found that the process can see."""
+        """True if the process cannot see any known private file."""
         return self._template.holds
 
     @property
     def folder(self) -> Path | None:
-        """Folder on disk that the process may write to. None if it is in memory, where its size is limited."""
+        """Folder on disk that the process may write to. None if the folder is in memory, where its size is limited."""
         scratch = self._template.scratch_on_disk
         return None if scratch is None else scratch / str(self.evaluation.slot)
 
     async def status(self) -> int | None:
         """Return the exit status of a process that closed its connection, or minus the signal that killed it.
 
-        None means that the process continues without a connection, as only hostile code does, or that its template has
-        ended.
+        Return None if the template has ended, or if the process continues without a connection. Only hostile code
+        continues in this way.
         """
         if await self.evaluation.ended() and not self.gone:
             self.evaluation.kill()
@@ -203,7 +209,7 @@ class Taken:
         return self.evaluation.memory() > max(MOST_MEMORY, self._template.resident() + MOST_MEMORY // 2)
 
     def is_overfull(self) -> bool:
-        """Return whether the process wrote more to a real disk than an evaluation may. This call takes some time."""
+        """Return whether the process wrote more to a real disk than an evaluation may. Run this in a thread."""
         folder = self.folder
         return folder is not None and is_overfull(str(folder), self.evaluation.pid)
 
@@ -216,7 +222,7 @@ class Lender(Protocol):
     """An object that lends processes for evaluations."""
 
     def give_back(self, evaluation: Evaluation | None) -> None:
-        """Take back a process after its evaluation. None means that the process has been reaped already."""
+        """Take back the process of an evaluation. None means that the template has already reaped the process."""
 
 
 class _Keeper:
@@ -249,7 +255,7 @@ class _Keeper:
 
     @property
     def usable(self) -> bool:
-        """True if new evaluations can use this template. It must be starting, or alive and up to date."""
+        """True if new evaluations can use this template: it is still starting, or it is alive and up to date."""
         if not self._boot.done():
             return True
         template = self._boot.result() if self.booted else None
@@ -258,7 +264,7 @@ class _Keeper:
         return template.is_current and not self._stamps.changed()
 
     def compile(self, files: Iterable[Path]) -> None:
-        """Compile files of the project for the next evaluations."""
+        """Compile files of the project in the template, so that the next evaluations need not do it."""
         if self.booted and not self._compiled.issuperset(files):
             task = asyncio.create_task(self._compile(self._boot.result(), files))
             self._compiling.add(task)
@@ -288,12 +294,12 @@ class _Keeper:
                 is_spare = bool(self._ahead)
                 process = self._ahead.pop(0) if is_spare else asyncio.create_task(template.fork())
                 if len(self._ahead) < min(self.running, self._upkeep.spares):
-                    # Evaluations often follow each other. So fork now, and the next one need not wait for its process.
+                    # Evaluations often follow each other. Fork now, so that the next need not wait for its process.
                     self._ahead.append(asyncio.create_task(template.fork()))
                 try:
                     evaluation = await asyncio.shield(process)
                 except asyncio.CancelledError:
-                    if process.cancelled():  # The template ended and cancelled the fork. This call was not cancelled.
+                    if process.cancelled():  # `end` cancelled the fork. This call itself was not cancelled.
                         raise SandboxError("The sandbox was ended meanwhile.") from None
                     self._ahead.append(process)
                     raise
@@ -307,9 +313,9 @@ class _Keeper:
     def fork_ahead(self) -> None:
         """Fork processes for later evaluations.
 
-        Measured side by side in 220 evaluations of each kind, the fastest 5 % took up to 13 ms in a process that was
+        220 evaluations of each kind were measured side by side. The fastest 5 % took up to 13 ms in a process that was
         forked ahead, and up to 42 ms in a new process. A trial evaluation in the process beforehand saved only another
-        2 ms.
+        2 ms, so AdaCoder does not run any.
         """
         if self.booted and self._boot.result().alive:
             while len(self._ahead) < self._upkeep.spares:
@@ -355,7 +361,7 @@ class _Keeper:
         raise AssertionError("the last boot imports nothing")
 
     async def _warm(self, template: TemplateProcess) -> bool:
-        """Run the imports of the recipe. Return True if the template can still be used."""
+        """Run the imports of the recipe. Return False if the template must not be used."""
         for statement in self.recipe.ahead.statements:
             if statement not in self._refused:
                 try:
@@ -368,7 +374,7 @@ class _Keeper:
         return await self._compile(template, self.recipe.ahead.files)
 
     async def _compile(self, template: TemplateProcess, files: Iterable[Path]) -> bool:
-        """Compile files of the project. Return True if the template can still be used."""
+        """Compile files of the project. Return False if the template must not be used."""
         for file in files:
             if str(file) not in self._refused and file not in self._compiled:
                 self._compiled.add(file)
@@ -388,7 +394,7 @@ class _Keeper:
         task.add_done_callback(self._tasks.discard)
 
     async def _reap(self, template: TemplateProcess, evaluation: Evaluation) -> None:
-        with suppress(SandboxError):  # The template is broken, and the next call will notice it.
+        with suppress(SandboxError):  # The template is broken, and the next call will notice.
             await template.reap(evaluation)
             self._put_aside.discard(evaluation)
             self._grown = template.resident() > self._size + self._upkeep.growth
@@ -409,14 +415,14 @@ class _Keeper:
 
 
 Rested: TypeAlias = "Callable[[_Keeper, bool], None]"
-"""A callback for when a template runs no evaluation. True means that the template is idle and may end."""
+"""A callback for a template that runs no evaluation. True means that the template is idle and may end."""
 
 
 class _Stamps:
     """Detects changes of files."""
 
     def __init__(self, files: Iterable[Path], since: int, recheck: float) -> None:
-        """`since`, in nanoseconds of the clock, is before the files were read. Checks are `recheck` seconds apart."""
+        """`since` is a time before the files were read, in nanoseconds. Checks are `recheck` seconds apart."""
         self._recheck = recheck
         self._known = _stamps(files)
         # A file that changed while the template started may have been read before its change.

@@ -1,8 +1,8 @@
 """Find out which isolation works on this machine.
 
-A program, the canary, tries to break out of each mechanism. A mechanism counts as working only if the canary fails.
-Every attempt that must fail has a counterpart that must succeed. Otherwise a canary that cannot do anything at all
-would count as a proof.
+A *mechanism* is a way to isolate code. A test program, the *canary*, tries to break out of each mechanism. A mechanism
+counts as working only if the canary cannot break out. For every action that must fail, there is a similar action that
+must succeed. Otherwise a canary that cannot do anything at all would count as a proof.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _PROBE_SECONDS = 20
 FAILED_SECONDS = 600.0
-"""After a stronger mechanism failed, later starts do not retry it for this many seconds."""
+"""After a stronger mechanism failed, later starts of AdaCoder do not retry it for this many seconds."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -120,7 +120,7 @@ def fork():
 
 _Question: TypeAlias = "tuple[Level, str | None, bool, asyncio.AbstractEventLoop]"
 Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
-"""A callback that gets the mechanism under test, and a future that will be True if the mechanism isolates code."""
+"""A callback that gets the mechanism under test, and a future. The future is True if the mechanism isolates code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +130,9 @@ class Proof:
     isolation: Isolation
     mechanism: Mechanism
     reason: str
-    """Reason why the isolation is not at the best level. Empty if it is."""
+    """Reason why the isolation is not at the requested level. Empty if it is."""
     remedy: str = ""
-    """Instruction to get better isolation, without a full stop. Empty if there is none."""
+    """Instruction to get better isolation, without a full stop. Empty if none is known."""
     is_recorded: bool = False
     """True if the proof is from an earlier start, and its conditions still hold."""
 
@@ -143,7 +143,7 @@ def _since_boot() -> float:
 
 @dataclass(eq=False)
 class Prober:
-    """Finds out which isolation works on this machine, and remembers it."""
+    """Finds out which isolation works on this machine, and caches the result."""
 
     program: Callable[[str], Path | None] = program_of_system
     """Finds a program of the system by its name."""
@@ -153,7 +153,7 @@ class Prober:
     begun_seconds: float = 0.005
     """`meanwhile` is called this many seconds after the test of a mechanism has started."""
     known_seconds: float = 30.0
-    """If a better proof is possible, a proof expires after this many seconds."""
+    """Seconds after which a proof expires if a better proof is possible."""
     _known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = field(default_factory=dict, init=False)
     """For each level and PATH: the proof, the time when it expires, and the record to write."""
     _under_way: dict[_Question, asyncio.Task[tuple[Proof, JSON]]] = field(default_factory=dict, init=False)
@@ -163,10 +163,14 @@ class Prober:
     ) -> Proof:
         """Find the strongest mechanism that isolates code here, up to the level `best`.
 
-        The result is cached. If it is as good as `best`, it stays valid until PATH changes. Otherwise it expires soon,
-        because the user may install missing software. If `anew` is True, the cache and the record are ignored. If
-        `keeps` is True, the proof is stored for later starts. If a test is needed, `meanwhile` is called while the
-        first mechanism is tested.
+        The result is cached. A result of the level `best` stays valid until PATH changes. A weaker result expires soon,
+        because the user may install missing software.
+
+        Args:
+            best: the strongest level to try.
+            anew: True to ignore the cache and the record of earlier starts.
+            keeps: True to store the proof for later starts.
+            meanwhile: called while the first mechanism is tested, if a test is needed.
         """
         key = best, os.environ.get("PATH"), anew, asyncio.get_running_loop()
         known = None if anew else self._known.get(key[:2])
@@ -180,8 +184,8 @@ class Prober:
                     del self._under_way[key]
             before = self._known.get(key[:2])
             if found.isolation.level is Level.NONE and before and before[0].isolation.level is not Level.NONE:
-                # The probe failed only for the moment, for example for lack of descriptors. The proven mechanism is
-                # kept. This is safe, because it refuses code that it cannot confine.
+                # The failure is probably temporary, for example because too many files are open. Keep the mechanism
+                # that was proven earlier. This is safe, because it does not run code that it cannot confine.
                 if anew:
                     return found
                 found, _, record = before
@@ -212,7 +216,7 @@ class Prober:
     def _recorded_proof(
         self, record: JSON, conditions: JSON, program: Path | None, system: Locks | None
     ) -> Proof | None:
-        """Return the proof in a record. None means that its conditions changed, or that its form is unknown."""
+        """Return the proof in a record. None if the conditions changed, the time is over, or the form is unknown."""
         mechanism: Mechanism
         match record:
             case {"conditions": before, "features": features, "reason": str(reason), "until": None | float() as until}:
@@ -280,7 +284,7 @@ def _proof(
 
 
 async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> AsyncIterator[Mechanism | str]:
-    """Yield the mechanisms to test, the strictest first. For one that cannot be tested, yield the reason instead."""
+    """Yield the mechanisms to test, the strictest first. If a mechanism cannot be tested, yield the reason instead."""
     if sys.platform == "darwin":
         yield Seatbelt()
         return
@@ -295,7 +299,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
             other = program_of_others(_BUBBLEWRAP)
             yield f"{other} is not the system's own, so it is not used" if other else "bubblewrap is not installed"
         else:
-            # The help lists the features of this version, but the machine may forbid some. So several sets are tried.
+            # The help lists the features of this version. The machine may forbid some, so try several sets of features.
             try:
                 printed, _ = await output_of(str(bwrap), "--help", env=environment(), cwd=Path("/"), errors=True)
                 described = printed.decode(errors="replace")
@@ -314,7 +318,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
 
 @dataclass(frozen=True, slots=True)
 class _Bait:
-    """Targets that the canary must not reach. A process outside the isolation can reach all of them."""
+    """The canary's targets. A process outside the isolation can reach them all, so isolation causes each failure."""
 
     folder: Path
     """Folder that the canary can see."""

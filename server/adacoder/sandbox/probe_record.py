@@ -1,6 +1,7 @@
 """Store the result of the probe for later starts, in a file that only this user can write.
 
-The record is valid as long as its conditions hold. A malformed record counts as missing, so the probe runs again.
+The probe tests which isolation works on this machine. The record is valid as long as its conditions hold. If the record
+is malformed, it counts as missing, so the probe runs again.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _STARTED = 19
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Facts that a proof depends on, in addition to the mechanism and the rights of this process."""
+    """Facts that a proof of isolation depends on, in addition to the mechanism and the rights of this process."""
 
     version: str = __version__
     python: Path = OUR_PYTHON
@@ -55,7 +56,7 @@ class Basis:
     """Folder of the modules with the mechanisms and their probe."""
     boot: str = "/proc/sys/kernel/random/boot_id"
     states: tuple[str, ...] = _STATES
-    """Files whose contents count."""
+    """Files whose contents must not change."""
 
 
 # --- the file --------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ def read() -> JSON:
 
 
 def write(record: JSON) -> None:
-    """Replace the record. If this fails, ignore the error."""
+    """Replace the record. Ignore an error, because then the next start only runs the probe again."""
     with suppress(OSError):
         _folder().write(_FILE, json.dumps(record).encode())
 
@@ -87,7 +88,10 @@ def _folder() -> PrivateFolder:
 
 
 def conditions(bubblewrap: Path | None, system: Locks | None, basis: Basis) -> JSON:
-    """Return everything that a proof with this bubblewrap and these locks depends on. None means unknown."""
+    """Return everything that a proof with this bubblewrap and these locks depends on.
+
+    Return None if the conditions are unknown. In that case, a proof must not be stored.
+    """
     boot = _text(basis.boot)
     if not boot:
         return None
@@ -99,7 +103,8 @@ def conditions(bubblewrap: Path | None, system: Locks | None, basis: Basis) -> J
         [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         [system.landlock, system.machine] if system else None,
         [*rights, *map(_text, basis.states)],
-        # A new container may reuse the name and the folders of an earlier container, but not its first process.
+        # A new container may reuse the name and the folders of an earlier container. But its first process has another
+        # start time.
         [*_namespaces(), *_text("/proc/1/stat").rpartition(")")[2].split()[_STARTED : _STARTED + 1]],
         [[str(place), *_identity(place)] for place in places],
     ]
@@ -119,7 +124,10 @@ def _text(path: str) -> str:
 
 
 def _identity(place: Path) -> list[int]:
-    """Return numbers that change when a file or folder is changed or replaced; for `/`, only when replaced."""
+    """Return numbers that change when a file or folder is changed or replaced.
+
+    The numbers of `/` change only when it is replaced, because its entries do not matter.
+    """
     try:
         found = place.lstat()
     except OSError:

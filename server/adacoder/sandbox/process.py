@@ -1,4 +1,7 @@
-"""Start, confine and end the processes of a template and its evaluations, and talk to them."""
+"""Start, confine and end the processes of a template and its evaluations, and exchange messages with them.
+
+A *template* is a warm, confined interpreter. It forks one process for each evaluation.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,9 @@ if TYPE_CHECKING:
 Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
-"""Timeout for the start of an interpreter. It is generous, because a slow machine is not the candidate's fault."""
+"""Timeout for the start of an interpreter. It is long, because a slow machine is not the candidate's fault."""
 _MOST_STARTS = 3
-"""Maximum number of starts of an interpreter while hidden files are replaced."""
+"""Maximum number of starts of an interpreter. A start is repeated if a hidden file is replaced meanwhile."""
 WARM_SECONDS = 10.0
 """Timeout for one import in a template."""
 FORK_SECONDS = 5.0
@@ -53,17 +56,19 @@ _DYING_SECONDS = 1.0
 _WATCHED_SECONDS = 0.03
 """Seconds between two checks of a template during an import."""
 _MOST_WAITING = 2
-"""The waits of this many threads count. Often one thread waits for another, and both have waited for a processor."""
+"""Only the longest waits of this many threads count. A thread often waits for another thread, and both waits for a
+processor delay the evaluation.
+"""
 _LOOKING_SECONDS = 0.001
 """Seconds between two checks for remaining processes."""
 _COMPLAINT_LENGTH = 200
 _STATM, _RULESETS = 4, 10
-"""Numbers of the descriptors that the launcher leaves open for the template."""
+"""Numbers of the descriptors that the launcher leaves open for the template, as in `child/launcher.py`."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The conditions that a template is made for. It is the key by which templates are found."""
+    """The conditions for which a template is made, and the key for finding a template."""
 
     mechanism: Mechanism
     visible: VisiblePaths
@@ -72,27 +77,30 @@ class Recipe:
     """The folder that the module is imported from, as in `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
     permitted: Permit | None = field(default=None, compare=False)
-    """A future for the result of the proof of isolation. None if isolation is already proven."""
+    """A future that is True once isolation is proven. None if isolation is already proven."""
     group: int = 1
-    """Number of slots that each forked process and its descendants share. Importers have more than one."""
+    """Number of slots that each forked process and its descendants share. More than 1 only for importers.
+
+    A slot is a subfolder of the scratch folder, for one process at a time.
+    """
 
     @cached_property
     def _hash(self) -> int:
         return hash((self.mechanism, self.visible, self.workspace, self.root, self.ahead, self.group))
 
     def __hash__(self) -> int:
-        """Return the hash, which is computed only once. Every evaluation needs it, and it covers many paths."""
+        """Return the hash, which is computed only once. It covers many paths, and every evaluation needs it."""
         return self._hash
 
     @cached_property
     def common(self) -> Recipe:
-        """This recipe with only the imports that most modules need."""
+        """A copy of this recipe with only the imports that most modules need."""
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
         """Return whether a template of this recipe can evaluate programs of the `other` recipe.
 
-        It can if the recipes are equal except for their imports, and all imports of this recipe are in `other` as well.
+        The recipes must be equal except for their imports. All imports of this recipe must be in `other` as well.
         """
         return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 
@@ -107,18 +115,17 @@ class Evaluation:
     _handle: int | None
     """The pidfd of the process; None if the system has no pidfds."""
     _waits: dict[str, float] = field(default_factory=dict)
-    """The longest waits of threads for a processor, in seconds, by the thread's number."""
+    """The longest waits for a processor, in seconds, by the number of the thread that waited."""
 
     @property
     def alive(self) -> bool:
-        """True if the process still has its connection."""
+        """True if the process has not closed its connection."""
         return not self.line.channel.hung_up
 
     async def ended(self) -> bool:
         """Wait a moment for the end of a process that closed its connection. Return False if the process continues.
 
-        Only hostile code continues without a connection. If the system does not show the end of a process, return True
-        at once.
+        Only hostile code continues without a connection. If the system has no pidfds, return True at once.
         """
         if self._handle is None:
             return True
@@ -134,11 +141,11 @@ class Evaluation:
         return 0 if self.pid is None else threads(self.pid)
 
     def waited(self) -> float:
-        """Return the seconds that the process has been seen to wait for a processor; 0 if unknown.
+        """Return how many seconds the process has waited for a processor, as far as was observed; 0 if unknown.
 
-        Only the threads that waited longest count. If all threads counted, code could wait for itself: 100 threads that
-        share a processor for a second wait 99 seconds. The wait of a thread that has ended counts as far as an earlier
-        call saw it.
+        Only the threads that waited longest count. If all threads counted, code could extend its own timeout: 100
+        threads that share a processor for a second wait 99 seconds together. If a thread has ended, its wait counts as
+        an earlier call observed it.
         """
         if self.pid is not None:
             for thread, seconds in waits(self.pid).items():
@@ -168,15 +175,15 @@ class Evaluation:
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def kill_group(self) -> None:
-        """Kill the process and the process group that it leads. Call this before the template reaps it."""
+        """Kill the process and its process group. Call this before the template reaps the process."""
         if self._handle is None or self.line.channel.sender is None:
             return
-        with suppress(ProcessLookupError):  # If the first call fails, the number may already belong to another group.
+        with suppress(ProcessLookupError):  # If the first call fails, the id may belong to another group, so stop.
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
             os.killpg(self.line.channel.sender, signal.SIGKILL)
 
     def close(self) -> None:
-        """Close the connection to a killed process. `kill` does not do it, because closing takes some time."""
+        """Close the connection to a killed process. `kill` does not close it, because closing takes some time."""
         self._connection.close()
         if self._handle is not None:
             os.close(self._handle)
@@ -197,7 +204,7 @@ class TemplateProcess:
     ) -> None:
         self.recipe = recipe
         self.broken = False
-        """True if the template failed at a task. It can no longer be used."""
+        """True if the template failed at a task, so it can no longer be used."""
         self._stage = stage
         self._staging = staging
         self._cleanup = cleanup
@@ -215,7 +222,7 @@ class TemplateProcess:
     async def boot(cls, recipe: Recipe, slots: int) -> TemplateProcess:
         """Start an interpreter, without any imports yet. `slots` is the maximum number of concurrent evaluations.
 
-        If a hidden file is replaced meanwhile, bubblewrap may fail to cover it. The start is then repeated.
+        If a hidden file is replaced meanwhile, bubblewrap may fail to cover the file. The start is then repeated.
 
         Raises:
             SandboxError: the interpreter does not start.
@@ -276,12 +283,12 @@ class TemplateProcess:
 
     @property
     def holds(self) -> bool:
-        """True if no private file was found that its processes can see."""
+        """True if the template's processes cannot see any known private file."""
         return self._stage.holds()
 
     @property
     def is_current(self) -> bool:
-        """True if its processes see the same files that the processes of a new template would see."""
+        """True if the template's processes see the same files as the processes of a new template would."""
         return self._stage.holds() and self._stage.is_current()
 
     @property
@@ -302,9 +309,9 @@ class TemplateProcess:
         return 0
 
     async def warm(self, statement: str, seconds: float) -> bool:
-        """Run an import in the template within `seconds`. If it raises, evaluations will see the error.
+        """Run an import in the template within `seconds`. If the import raises, evaluations will see the error.
 
-        Return True if evaluations can share all effects of the import. If not, the template must not be used.
+        Return True if evaluations can share all effects of the import. On False, the template must not be used.
 
         Raises:
             SandboxError: the template broke.
@@ -317,7 +324,7 @@ class TemplateProcess:
         return is_good and (self.pid is None or shares_memory(self.pid) is False)
 
     async def _watch(self) -> None:
-        """End the template, which runs no evaluation, if an import takes too much memory, disk or threads."""
+        """End the template if an import takes too much memory, disk or threads. No evaluation runs at that time."""
         scratch, pid = self.scratch_on_disk, self.pid
         while pid is not None:
             await asyncio.sleep(_WATCHED_SECONDS)
@@ -339,7 +346,7 @@ class TemplateProcess:
     async def settle(self) -> tuple[Path, ...]:
         """Prepare for forking after all imports. Return the imported files.
 
-        If one of these files changes, the template must be replaced.
+        When any of these files changes, the template must be replaced.
 
         Raises:
             SandboxError: the template broke.
@@ -350,7 +357,7 @@ class TemplateProcess:
         raise self._broke("its answer has an unknown form")
 
     async def fork(self, kind: str = "evaluation") -> Evaluation:
-        """Fork a locked-down process of a kind that `template.py` describes. The caller must `reap` it later.
+        """Fork a locked-down process. `template.py` describes its `kind`. The caller must `reap` the process later.
 
         Raises:
             SandboxError: no process can be started.
@@ -365,8 +372,8 @@ class TemplateProcess:
     async def reap(self, evaluation: Evaluation) -> tuple[int, bool]:
         """Make sure that nothing is left of an evaluation that was killed.
 
-        Return the exit status of the evaluation, or minus the signal that killed it. Also return whether the evaluation
-        had written too many files.
+        Return a pair: the exit status, or minus the signal that killed the evaluation; and True if the evaluation had
+        written too many files.
 
         Raises:
             SandboxError: something may be left. The template is broken.
@@ -382,12 +389,12 @@ class TemplateProcess:
         raise self._broke("its answer has an unknown form")
 
     def orphans(self, group: int | None) -> list[int]:
-        """Return the processes of a group whose parents have ended. The template's own parent has adopted them."""
+        """Return the processes of a group whose parents have ended, and which the template's parent has adopted."""
         parent = None if self.pid is None else parent_of(self.pid)
         return [pid for pid in children(parent) if pid != self.pid and _group_of(pid) == group] if parent else []
 
     async def sweep(self, group: int | None) -> bool:
-        """Kill the orphans of a group, and look again, because each may have forked. Return True if all are gone."""
+        """Kill orphans of a group until none is left, because each may have forked. Return False after a timeout."""
         try:
             async with asyncio.timeout(_DYING_SECONDS):
                 while orphans := self.orphans(group):
@@ -479,7 +486,7 @@ class TemplateProcess:
             except (TimeoutError, HungUpError, ProtocolError) as error:
                 raise self._broke(str(error) or "it took too long") from error
             except asyncio.CancelledError:
-                self.broken = True  # The answer may still arrive, and would be taken for the next one.
+                self.broken = True  # The answer may still arrive. The next call would take it for its own.
                 raise
 
     def _broke(self, why: str) -> SandboxError:
@@ -487,7 +494,7 @@ class TemplateProcess:
         return SandboxError(f"The sandbox broke: {why}.")
 
     def _complaint(self) -> str:
-        """Return the last line that the interpreter wrote to standard error, or an empty text."""
+        """Return the last line that the interpreter wrote to standard error, in a short form; empty without any."""
         written = self._complaints.read(1 << 16) or b""
         lines = [line for line in written.decode(errors="replace").splitlines() if line.strip()]
         return "".join(filter(str.isprintable, lines[-1]))[:_COMPLAINT_LENGTH].rstrip(".") if lines else ""
@@ -502,8 +509,8 @@ async def forked(
 ) -> Evaluation:
     """Make the process at the other end of `parent` fork a locked-down process.
 
-    `turn` is held during the request, so that only one request at a time is sent to the parent. `kind` is described in
-    `template.py`. `begin` sends the first message to the new process while the process is still being made.
+    This function holds `turn` during the request, so that the parent gets only one request at a time. `template.py`
+    describes `kind`. `begin` sends the first message while the new process is still starting, which saves time.
 
     Raises:
         SandboxError: no process can be started.
@@ -543,7 +550,7 @@ def _handle_of(pid: int | None, parent: int | None) -> int | None:
         handle = os.pidfd_open(pid)
     except OSError as error:
         raise ProtocolError("it is gone") from error
-    # This check comes after `pidfd_open`, because the pid may have been reused before that call.
+    # Check this after `pidfd_open`, because another process may have got the pid before that call.
     if parent_of(pid) != parent:
         os.close(handle)
         raise ProtocolError("it is not a process of the template")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A module with a candidate in place."""
+    """A module with a candidate in place, and the way to evaluate it."""
 
     module: Module
     text: str
@@ -28,14 +28,16 @@ class Program:
     suspects: tuple[str, ...] = ()
     """Names in the candidate that look undefined. Only the imported module shows whether they really are."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Texts that replace those of files, by path: the texts of open files, and the text of the module itself."""
+    """Texts to use instead of the texts on disk, by path: the texts of open files, and of the module itself."""
     is_withheld: bool = False
-    """True if wanted outputs are removed from `text`. The file must then be hidden, because it still has them."""
+    """True if `text` is without the wanted outputs. The file must then be hidden, because it still has them."""
     by_line: bool = False
-    """True if the lines and branches of the target that each example reaches are observed."""
+    """True to observe which lines and branches of the target each example reaches."""
     traced: bool = False
-    """True if the last example is traced. In that case `by_line` is ignored."""
+    """True to trace the last example. In that case `by_line` is ignored."""
     all_count: bool = False
-    """True if every example must match, as in doctest, even if it does not run the target. In that case, no statement
-    is left out, so a syntax error anywhere in `text` fails the evaluation.
+    """True if every example must match, as in doctest, even if it does not run the target.
+
+    In that case, statements with syntax errors are not left out, so such an error anywhere in `text` fails the
+    evaluation.
     """

@@ -1,4 +1,4 @@
-"""Errors of the sandbox that users see. A candidate that fails is not such an error."""
+"""Errors of the sandbox itself, which users see. If a candidate fails, the result is a Verdict instead."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from adacoder.domain import AdaCoderError
 
 
 class SandboxError(AdaCoderError):
-    """The sandbox could not run the code. This is not the candidate's fault."""
+    """The sandbox could not run the code, so nothing is known about the candidate."""
 
 
 class IsolationRefused(SandboxError):

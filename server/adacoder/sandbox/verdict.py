@@ -1,10 +1,11 @@
 """The judge of evaluations. It turns a worker's messages into a Verdict.
 
-Only this module compares outputs. It follows the rules of `doctest`.
+A *worker* is the process that runs the examples. It only reports outputs, and only this module compares them. The
+comparison follows the rules of `doctest`.
 
-An informal example is compared by the value of its result. The printed output and the form of the value do not matter:
-the author of `f(2) == {"b", "a"}` or `f(2) -> 15` does not mean a certain order of the set, a difference between 15 and
-15.0, or `print(15)`.
+An informal example, such as `f(2) == {"b", "a"}` or `f(2) -> 15`, is compared by the value of its result. Its author
+does not mean a certain order of the set, a difference between 15 and 15.0, or `print(15)`. So the printed output and
+the form of the value do not matter.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ _NEEDS = {
     **dict.fromkeys((13, 30), "processes"),  # EACCES and EROFS without a file: semaphores of multiprocessing raise them
     **dict.fromkeys((97, 99, 101, 111, 113, -2, -3, -5), "the network"),  # EAFNOSUPPORT … EHOSTUNREACH, EAI_…
 }
-"""The resource that a candidate lacked, by the number of its OSError."""
+"""The resource that isolation denied, by the number of the OSError."""
 _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
-"""The resource that a candidate lacked if the error names a file."""
+"""The resource that isolation denied if the error names a file, by the number of the OSError."""
 _SHARED_MEMORY = re.compile(r"['\"]/(?:dev/shm/|(?:psm|wnsm)_)")
-"""Matches the name of shared memory in an error: a path, or a name that `multiprocessing.shared_memory` makes."""
+"""Matches the name of shared memory in an error: a path in `/dev/shm`, or a name of `multiprocessing.shared_memory`."""
 _WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could not bind on any addr": "the network"}
-"""The resource that a candidate lacked, by the start of an error message without an error number."""
+"""The resource that isolation denied, by the start of an error message that has no number."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
 _LIKE_PROSE = re.compile(r"[ \t]*(?:[-*#:]|\.\.[ ]|.*[^\W\d_]{2}[^\w\n]+[^\W\d_]{2}|.*:[ \t]*$)")
 _SHOWN = 60
@@ -63,9 +64,9 @@ class Judge:
     note: str = ""
     """A note that is added to every Verdict; empty if there is none."""
     trace: Trace = field(init=False, default=Trace())
-    """Trace of the last example, if it was requested. It is not part of the Verdict."""
+    """Trace of the last example, if requested. The trace is not part of the Verdict."""
     cut_short: FailureKind | None = field(init=False, default=FailureKind.KILLED)
-    """Reason why the evaluation is incomplete. None if every example has a result, or no example can run."""
+    """Reason why the evaluation is incomplete. None if every example has a result, or if no example can run."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
     """The first failure."""
@@ -74,7 +75,7 @@ class Judge:
     _troubled: list[tuple[ExampleResult, Raised]] = field(init=False, default_factory=list)
     """Results of examples that raised an unexpected exception, each with the exception."""
     _unrelated: list[Failure] = field(init=False, default_factory=list)
-    """Failures of examples that did not run the target."""
+    """Failures of examples that did not run the target. They say nothing about the candidate."""
 
     def __post_init__(self) -> None:
         self._verdict = Verdict(None, isolation=self.isolation, notes=(self.note,) if self.note else ())
@@ -98,7 +99,8 @@ class Judge:
             reachable=answer.reachable,
             imports=raised is None,
             defines=answer.defines,
-            # After a failed import, names that the rest of the module would have defined are missing as well.
+            # A failed import also leaves names undefined that the rest of the module would define. So names are
+            # reported only if the import succeeded, or failed because of such a name.
             undefined=answer.missing if raised is None or _missing_name(raised) in answer.missing else (),
             notes=(
                 *self._verdict.notes,
@@ -124,7 +126,7 @@ class Judge:
         got = _displayed(example, answer)
         matched = _matches(example, got, answer)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
-        # If it is uncertain whether the target ran, a wrong result counts, but a right one proves nothing.
+        # If it is uncertain whether the target ran, a wrong result counts, but a right result proves nothing.
         entered = (not matched) if answer.ran is None else answer.ran
         counts = entered or self.program.all_count
         result = ExampleResult(example, matched, got, error, entered, answer.instead, counts, answer.reached)
@@ -138,7 +140,7 @@ class Judge:
             failure = self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got, hint)
             self._troubled.append((result, answer.raised))
         if failure.kind is FailureKind.DENIED or _takes_fence_for_output(example, got):
-            hint = failure.message  # The outputs do not show the cause.
+            hint = failure.message  # Only the message shows the cause.
         self._verdict = replace(self._verdict, results=(*self._verdict.results, replace(result, hint=hint)))
         # An example without output cannot verify anything, but an exception still counts against the candidate.
         if counts and (example.has_want or answer.raised is not None):
@@ -157,7 +159,7 @@ class Judge:
         self.trace = trace
 
     def ended(self, missing: tuple[str, ...]) -> None:
-        """Handle the end of all examples. `missing` has the names that they have left undefined."""
+        """Handle the end of all examples. `missing` has the names that are still undefined."""
         if self._verdict.answers(self.examples):
             self.cut_short = None
         self._verdict = replace(self._verdict, undefined=missing)
@@ -176,7 +178,7 @@ class Judge:
         self._end(FailureKind.TIMED_OUT, f"was still running after the {seconds:g} s that an evaluation may take")
 
     def died(self, status: int | None) -> None:
-        """Handle a worker that has ended. `status` is as in `Taken.status`."""
+        """Handle a worker that ended unexpectedly. `status` is the result of `Taken.status`."""
         if status is None:
             self.misbehaved("it closed its line to the evaluator")
         elif status == OUT_OF_MEMORY:
@@ -191,7 +193,7 @@ class Judge:
         self._end(FailureKind.KILLED, f"wrote more files than an evaluation may ({size >> 20} MiB)")
 
     def started_too_many_threads(self, most: int) -> None:
-        """Handle an evaluation with more than `most` threads at a time."""
+        """Handle the end of an evaluation that had more than `most` threads at a time."""
         self._end(FailureKind.KILLED, f"started more threads than an evaluation may ({most})")
 
     def misbehaved(self, how: str) -> None:
@@ -277,7 +279,7 @@ class Judge:
         return Failure(kind, told, example, got, error, self._own_line(raised.line))
 
     def _need(self, raised: Raised) -> str | None:
-        """Return the resource that isolation denied to the code. None if the error does not show this."""
+        """Return the resource that isolation denied to the code. None if the error does not show a denial."""
         if self.isolation.level is Level.NONE or "OSError" not in raised.bases:
             return None
         found = _ERRNO.search(raised.message)
@@ -290,7 +292,10 @@ class Judge:
         return need or _NEEDS.get(number)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
-        """Return the failure if no candidate can pass the example, or if an earlier example is to blame. Else None."""
+        """Return the failure if no candidate can pass the example, or if an earlier example caused the exception.
+
+        Return None if the candidate may be the cause.
+        """
         error = raised.message.strip()
         if raised.origin == "syntax":
             message = f"{_place(example)} is a syntax error ({_brief(error)}): correct it."
@@ -312,7 +317,10 @@ class Judge:
         return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
 
     def _undefined_name(self) -> Failure | None:
-        """Return the failure for undefined names, if any. It names an example that raised NameError for one of them."""
+        """Return the failure for undefined names; None if all names are defined.
+
+        If the first failure is the NameError of such a name, the result has the example and the error of that failure.
+        """
         missing = self._verdict.undefined
         if not missing:
             return None
@@ -338,8 +346,8 @@ def unparsed(path: Path, line: int, what: str) -> str:
 def _displayed(example: Example, answer: Answer) -> str:
     """Return the output of an example. It ends with a newline unless it is empty.
 
-    Printed text and value are joined, as doctest does. For an informal example, the value comes first, even if it is
-    None.
+    The printed text comes before the value, as in doctest. For an informal example, the value comes first, and is shown
+    even if it is None.
     """
     if example.informal and answer.raised is None:
         value = (answer.shown or "None").rstrip("\n") + _class_told(example, answer)
@@ -352,7 +360,7 @@ def _ended(output: str) -> str:
 
 
 def _class_told(example: Example, answer: Answer) -> str:
-    """Return words that name the class of a value that only looks like the wanted one; empty for other values."""
+    """Return words that name the class of a value that only looks like the wanted value; empty for other values."""
     looks_right = _is_value(answer.shown, example.want) and not _is_value(answer.plain, example.want)
     return f" (of the class '{_brief(answer.class_name)}')" if looks_right else ""
 
@@ -362,7 +370,7 @@ def _is_value(display: str, want: str) -> bool:
 
 
 def _matches(example: Example, got: str, answer: Answer) -> bool:
-    """Return whether an example gave the wanted result, by doctest's rules, or by value if it is informal."""
+    """Return whether an example gave the wanted result. An informal example is compared by value."""
     raised = answer.raised
     if raised is None and example.informal:
         # An example whose value is None must print nothing.
@@ -384,7 +392,7 @@ def _agree(example: Example, want: str, got: str) -> bool:
 
 
 def _same_sets(example: Example, got: str) -> bool:
-    """Return whether output and want differ only in the way that sets are written, such as the order of elements."""
+    """Return whether output and want differ only in the notation of sets, such as the order of their elements."""
     if example.flags & doctest.ELLIPSIS and doctest.ELLIPSIS_MARKER in example.want:
         return False
     return same_but_for_sets(example.want, got, partial(_agree, example))
@@ -401,7 +409,10 @@ def _hint(example: Example, got: str, answer: Answer) -> str:
 
 
 def _may_take_text_for_output(example: Example, got: str) -> bool:
-    """Return whether the expected output is the actual output, followed by a line that looks like prose."""
+    """Return whether the wanted output is the actual output, followed by a line that looks like prose.
+
+    Then the author may have forgotten the blank line after the output.
+    """
     lines = example.want.splitlines(keepends=True)
     shown = got.count("\n")
     if shown >= len(lines) or not _LIKE_PROSE.match(lines[shown]):
@@ -410,7 +421,7 @@ def _may_take_text_for_output(example: Example, got: str) -> bool:
         return _agree(example, "".join(lines[:shown]), got)
     match parsed(example.source):
         case ast.Module(body=[ast.Expr()]) | None:
-            return False  # An expression that shows nothing lacks its value.
+            return False  # An expression should show a value, so its empty output is the actual error.
     return True
 
 
@@ -421,7 +432,7 @@ def _takes_fence_for_output(example: Example, got: str) -> bool:
 
 
 def _exception_name(message: str) -> str:
-    """Return the name of an exception's class alone, as IGNORE_EXCEPTION_DETAIL compares it."""
+    """Return only the name of an exception's class, because IGNORE_EXCEPTION_DETAIL compares nothing else."""
     return message.partition("\n")[0].partition(":")[0].rpartition(".")[2]
 
 

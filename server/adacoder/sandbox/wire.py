@@ -1,7 +1,8 @@
-"""The server's end of the connection to a worker. It sends typed messages over a socket, in lockstep.
+"""The server's end of the connection to a worker, the process that runs examples.
 
-`worker.py` describes the messages. Every command carries a new nonce that the answer must repeat. If a worker sends
-unexpected bytes, they are read as the next answer, and are detected because they lack its nonce.
+`worker.py` describes the messages. Commands and answers take turns. Every command has a new nonce, a random text that
+the answer must repeat. If a worker sends unexpected bytes, the server reads them as its next answer. It detects them,
+because they lack the nonce.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MESSAGE_LIMIT = 16 << 20
-"""Maximum size of an answer in bytes. It has room for the longest output and the longest message."""
+"""Maximum size of an answer in bytes. This is enough for the longest output and the longest error message."""
 
 
 CHANGES = frozenset(
@@ -40,12 +41,12 @@ CHANGES = frozenset(
 _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_AHEAD = 1 << 15
-"""Maximum number of characters in questions that are asked ahead. A socket can hold that many unread."""
+"""Maximum number of characters in questions that are asked ahead. A socket can buffer that many."""
 _RAN = {"yes": True, "no": False}
 
 
 class ProtocolError(Exception):
-    """The worker violated the protocol. The message says how."""
+    """The worker violated the protocol. The message is a clause that describes the violation."""
 
 
 class HungUpError(Exception):
@@ -57,13 +58,13 @@ class Raised:
     """An exception, as the worker described it."""
 
     message: str
-    """`Type: message`, as `traceback.format_exception_only` gives it."""
+    """`Type: message`, in the form of `traceback.format_exception_only`."""
     bases: frozenset[str]
     """Names of the built-in exception classes that the exception belongs to."""
     line: int | None
-    """Innermost line of the candidate that the exception passed through. Lines of the module are counted from 1."""
+    """Innermost line of the candidate that the exception passed through, as a 1-based line of the module."""
     origin: str
-    """`example` if a line of the example raised the exception, `syntax` if it does not compile, else empty."""
+    """`example` if a line of the example raised the exception, `syntax` if the example does not compile, else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,9 @@ class Imported:
     """An answer to `load`: the module was imported, or its import raised an exception."""
 
     missing: tuple[str, ...]
-    """Suspects that are not defined anywhere."""
+    """Names from `Program.suspects` that are not defined anywhere."""
     left_out: tuple[int, ...] = ()
-    """Lines of syntax errors whose statements were left out, counted from 1."""
+    """1-based lines of syntax errors. The statements with these errors were left out."""
     defines: bool = True
     raised: Raised | None = None
     reachable: Reached = NOTHING
@@ -96,16 +97,17 @@ class Answer:
 
     printed: str = ""
     shown: str = ""
-    """Representation of the value, ending in a newline; empty for None and for statements."""
+    """The value's `repr` and a newline; empty for None and for statements."""
     raised: Raised | None = None
     plain: str = ""
-    """Representation of the value's plain copy. Empty if there is none, or if it was not requested."""
+    """The `repr` of a copy of the value that has only the types of literals. Empty without a copy, or if not requested.
+    """
     class_name: str = ""
-    """Type of the value, if requested."""
+    """Name of the value's class, if requested."""
     ran: bool | None = None
     """True if the example ran the target or used its results. None if this is uncertain."""
     instead: str = ""
-    """The function that ran instead of the target, if names show it. Else empty."""
+    """The function that ran instead of the target, if the names in the example show it. Else empty."""
     reached: Reached = NOTHING
     """Lines and branches of the target's code that the example reached, if requested."""
 
@@ -117,17 +119,17 @@ class Channel:
         self._socket = connection
         self._received = bytearray()
         self.sender: int | None = None
-        """Id of the process that sent the first message, in the server's namespace. None if the kernel gives no id."""
+        """Id of the process that sent the first message, in the server's namespace. None if the kernel hides it."""
 
     @property
     def hung_up(self) -> bool:
-        """True if the other end is closed. This happens at once when its process dies."""
+        """True if the other end is closed. The kernel closes it at once when its process dies."""
         watch = select.poll()
         watch.register(self._socket, 0)  # poll(2) reports a hang-up even if no event is requested.
         return bool(watch.poll(0))
 
     def is_silent(self) -> bool:
-        """Return whether there is nothing to receive.
+        """Return whether there are no bytes to receive.
 
         Raises:
             HungUpError: the other end is closed.
@@ -145,15 +147,15 @@ class Channel:
         return False
 
     async def send(self, *texts: str, descriptor: int | None = None) -> None:
-        """Send a message. If `descriptor` is given, send it as well.
+        """Send a message, and the file descriptor `descriptor` if given.
 
         Raises:
-            HungUpError: one of the two ends is closed.
+            HungUpError: this end or the other end is closed.
         """
         await self.send_all([texts], descriptor)
 
     async def send_all(self, messages: Iterable[Sequence[str]], descriptor: int | None = None) -> None:
-        """Send several messages at once, as `send` does."""
+        """Send several messages at once. Otherwise this is like `send`."""
         rest = memoryview(b"".join(map(pack, messages)))
         attached = [] if descriptor is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
         while rest:
@@ -207,7 +209,7 @@ class Channel:
 
 
 def channel_pair() -> tuple[socket.socket, socket.socket]:
-    """Return the two ends of a connection. The first one is our end, for a Channel."""
+    """Return the two ends of a connection. The first is the server's end, for a Channel."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     if _KERNEL_NAMES_SENDERS:
@@ -225,7 +227,7 @@ class WorkerLine:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
-        """Questions that were asked ahead and are not answered yet, each after its nonce."""
+        """Questions that were asked ahead and are not answered yet, as pairs of nonce and question."""
 
     async def ready(self) -> None:
         """Wait until the process is locked down.
@@ -245,7 +247,7 @@ class WorkerLine:
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            starts = "1"  # The text counts as one piece, so that no statement is left out.
+            starts = "1"  # The text counts as a single statement, so that no part is left out.
             if not program.all_count:
                 text = Lines(program.text)
                 starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
@@ -269,9 +271,9 @@ class WorkerLine:
         This works even before the process is ready. `sources` has the source of each example, and True if the example
         is compared by value.
 
-        Code that runs in the process can read the questions that follow. This is no risk for an unchanged module, which
-        has the same examples in its docstrings. Each answer still repeats the nonce of its question, and arrives in
-        order.
+        Code that runs in the process can read the waiting questions. For an unchanged module, this is harmless, because
+        its docstrings contain the same examples. Each answer still repeats the nonce of its question, and the answers
+        arrive in order.
 
         Raises:
             HungUpError: the other end is closed.
@@ -279,7 +281,7 @@ class WorkerLine:
         questions = [_load(program, seconds, ""), *(_run(source, by_value=by_value) for source, by_value in sources)]
         room = _MOST_AHEAD
         for question in questions:
-            if room < 0:  # Sending more would wait for a process whose own answers are not read yet.
+            if room < 0:  # To send more could block both ends: the process would wait until its answers are read.
                 break
             self._asked.append((secrets.token_hex(8), question))
             room -= sum(map(len, question))
@@ -291,7 +293,7 @@ class WorkerLine:
     async def import_(self, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
         """Import an unchanged module.
 
-        Return the outcome, and the changes that the import made. `standing.py` describes both.
+        Return the outcome, and the parts of the process's state that the import changed. `standing.py` describes both.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -312,7 +314,7 @@ class WorkerLine:
     async def trace(self, source: str, *, by_value: bool = False, tell: Callable[[Trace], None]) -> Answer:
         """Run one example as `run` does, and call `tell` with its trace.
 
-        If the example takes long, `tell` is called before the example ends.
+        If the example runs long, the trace ends early, and `tell` is called before the example ends.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol, or `tell` raised it.
@@ -322,7 +324,7 @@ class WorkerLine:
         return _answer(await self._receive(nonce))
 
     async def end(self, program: Program) -> tuple[str, ...]:
-        """Check that the worker sent nothing out of turn. Return the suspects that are still undefined.
+        """Check that the worker sent nothing out of turn. Return the names in `suspects` that are still undefined.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -429,7 +431,7 @@ def _reached(lines: str, branches: str) -> Reached:
 
 
 def _names(text: str, program: Program) -> tuple[str, ...]:
-    """Return the names in `text` that are suspects of the program. Other names are ignored."""
+    """Return the names in `text` that are in `program.suspects`. Ignore other names, because a worker may send any."""
     names = set(text.split())
     return tuple(name for name in program.suspects if name in names)
 

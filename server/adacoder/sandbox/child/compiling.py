@@ -1,6 +1,6 @@
 """Compile a module that may have broken parts. This file runs in the *user's* interpreter, confined.
 
-It uses only the standard library of Python 3.8 and later. `worker.py` and `standing.py` use it.
+This file uses only the standard library of Python 3.8 and later. `worker.py` and `standing.py` use it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType
 
-# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
+# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 
@@ -27,16 +27,16 @@ class BrokenTextError(Exception):
 
 
 class UnparsedError(Exception):
-    """A text does not compile, and the lines where its statements start are not known yet."""
+    """A text does not compile, and the lines where its statements start are unknown. The server must send the lines."""
 
 
 def compile_around(
     text: str, path: str, first: int, last: int, starts: Sequence[int]
 ) -> tuple[CodeType, str, list[int]]:
-    """Compile a module with a candidate in lines `first` to `last`. Other statements with syntax errors are left out.
+    """Compile a module with a candidate in lines `first` to `last`. Leave out other statements with syntax errors.
 
     `starts` has the lines where the module's top-level statements begin, counted from 1. Return the code, the compiled
-    text, which has the same line numbers, and the lines of the syntax errors that were left out.
+    text, and the lines of the syntax errors that were left out. The compiled text has the same line numbers as `text`.
 
     Raises:
         BrokenTextError: a syntax error is in the candidate, or in a part that cannot be left out.
@@ -67,7 +67,7 @@ def compile_around(
 
 
 def normalized(text: str) -> str:
-    """Return a text with line endings and byte order mark normalized as Python's parser does it."""
+    """Return a text with Unix line endings and without a byte order mark, as Python's parser reads it."""
     return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
 
 

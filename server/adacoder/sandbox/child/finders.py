@@ -1,8 +1,10 @@
 """Decide which text a module is loaded from, and which modules a template may import.
 
 This file runs in the *user's* interpreter, confined. It uses only the standard library of Python 3.8 and later.
-`worker.py` and `template.py` use it. Import hooks, `.pth` files and links can all lead to a project's files, so any
-finder may find any module. Therefore only the real path of a module counts, and never the finder that found it.
+`worker.py` and `template.py` use it. A *template* is the process from which evaluations are forked.
+
+Import hooks, `.pth` files and links can all lead to a project's files, so any finder may find any module. So only the
+real path of a module shows whether it belongs to the project, and never the finder that found it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import CodeType, ModuleType
 
-# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
+# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 
@@ -48,7 +50,7 @@ class Unsaved:
         self._compiled: tuple[str, CodeType] | None = None
 
     def text_of(self, path: str) -> str | None:
-        """Return the unsaved text of a file, even if `path` is a link to it. None if the file on disk counts."""
+        """Return the unsaved text of a file, even if `path` is a link to it. None if the text on disk is current."""
         if self._names is None:
             self._names = {basename(realpath(each) if islink(each) else each) for each in self._written}
         if basename(path) not in self._names and not islink(path):
@@ -58,11 +60,11 @@ class Unsaved:
         return self._real.get(realpath(path))
 
     def keep(self, path: str, code: CodeType) -> None:
-        """Store the compiled code of a file. It is used whenever the file is imported, under any name."""
+        """Store the compiled code of a file. Every import of the file then uses the code, under any module name."""
         self._compiled = path, code
 
     def code_of(self, path: str) -> CodeType | None:
-        """Return the code that was stored for a file, even if `path` is a link to it. None if there is none."""
+        """Return the code that `keep` stored for a file, even if `path` is a link to the file. Else None."""
         if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # Resolving paths is slow.
             return None
         return self._compiled[1]
@@ -71,8 +73,8 @@ class Unsaved:
 def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
     """Make Python compile all modules of the project from source, saved or not, for every finder.
 
-    Otherwise a `.pyc` file could run instead of the source. It may have been compiled from any text. At best it records
-    the time and size of its source, and Python does not check them for all such files. Installed modules are exempt.
+    Otherwise Python could run a `.pyc` file that was compiled from another text. A `.pyc` file records at best the time
+    and size of its source, and Python does not always check them. Installed modules are exempt.
     """
 
     def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -97,7 +99,7 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
 _get_code, _source_to_code = SourceLoader.get_code, SourceLoader.source_to_code
 
 compiled: dict[str, tuple[bytes, CodeType]] = {}
-"""Cache of the project's compiled files, by path. Each has its source and its code."""
+"""Cache of the project's compiled files, by path. Each value has the source and the code."""
 
 
 def compile_ahead(path: str) -> None:
@@ -144,7 +146,7 @@ class TextLoader(SourceFileLoader):
 
 
 class TextFinder:
-    """Finds the module under test. For unsaved modules that other finders find, it replaces the text."""
+    """Finds the module under test. If another finder finds a module with an unsaved text, it replaces the text."""
 
     def __init__(self, name: str, loader: TextLoader, unsaved: Unsaved) -> None:
         self._name = name
@@ -189,7 +191,10 @@ class Others:
         self._sought: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        """Return the first spec that is found. None if there is none, or if a finder asks for the same module again."""
+        """Return the first spec that another finder finds, or None.
+
+        A finder may call this again for the same module. The answer is then None, which prevents an endless recursion.
+        """
         if fullname in self._sought:
             return None
         self._sought.add(fullname)
@@ -223,7 +228,10 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 
 
 class Barrier:
-    """Keeps modules that are not installed out of the template: the project's own, and others of their names."""
+    """Keeps modules that are not installed out of the template.
+
+    It also keeps out every installed module that has the name of a module of the project.
+    """
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
         self._own = frozenset(own)
@@ -247,7 +255,7 @@ class Barrier:
         raise KeptOut
 
     def clear(self) -> None:
-        """Remove modules of the project that a `.pth` file has imported."""
+        """Unload modules of the project that a `.pth` file imported at start-up."""
         for name, module in list(sys.modules.items()):
             file = file_of(module)
             if file is None or self._installed.holds(file):
@@ -293,7 +301,7 @@ class InstalledFiles:
 
 
 class KeptOut(BaseException):
-    """Ends an import in the template. It is no ImportError, which many modules catch to go on without a module."""
+    """Ends an import in the template. It is not an ImportError, because many modules catch an ImportError and go on."""
 
 
 def file_of(module: object) -> str | None:

@@ -1,9 +1,12 @@
 """Find out by names if a statement uses the target. This file runs in the *user's* interpreter, confined.
 
-It uses only the standard library of Python 3.8 and later. `worker.py` loads it. A statement that only shows an earlier
-result of the target need not enter the target's code. For example, `>>> s = Stats([1])` enters the code, and `>>> s`
-only shows the result. If a statement does not enter the target's code, it may also have run another function. The
-current values of its names show which function this was. No code of these values is run.
+This file uses only the standard library of Python 3.8 and later. `worker.py` loads it. The *target* is the function or
+class under test.
+
+A statement can test the target without running its code, because the statement shows an earlier result of the target.
+For example, `>>> s = Stats([1])` runs the target's code, and `>>> s` only shows the result. But if a statement does not
+run the target's code, it may also have run another function by mistake. The current values of the statement's names
+show which function this was. This file runs no code of these values.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
+# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _MODULE = type(builtins)
@@ -28,7 +31,7 @@ _UNCHANGEABLE = (
     *(_MODULE, type, _FUNCTION, _BUILTIN, type(None), type(...), type(NotImplemented)),
     *(int, float, complex, str, bytes, frozenset, range, slice),
 )
-"""Types whose objects do not change when a statement calls them or reads from them."""
+"""Types whose objects a statement cannot change by using them. So such an object does not carry an effect."""
 _module_dict: Any = vars(_MODULE)["__dict__"]
 _class_dict = type.__dict__["__dict__"].__get__
 _mro = type.__dict__["__mro__"].__get__
@@ -43,11 +46,12 @@ class Flow:
         self._names = names
         self._count = 0
         self._carried: dict[str, tuple[int | None, bool]] = {}
-        """Names that may carry a result of the target. Each has the id of its value (None if it has no value), and True
-        if the value certainly comes from the target.
+        """Names that may carry a result of the target.
+
+        Each has the id of its value (None if it has no value), and True if the value certainly comes from the target.
         """
         self._carrying: dict[str, bool] = {}
-        """The names in `_carried` whose values are unchanged, each with the same True or False."""
+        """The names in `_carried` that still have the same value. True means the same as in `_carried`."""
 
     def begins(self) -> None:
         """Handle the start of a statement."""
@@ -57,8 +61,8 @@ class Flow:
     def ran(self, source: str, code: CodeType, *, entered: bool, shows: bool, binds: bool) -> bool | None:
         """Return True if a finished statement ran the target or used its results. None if this is uncertain.
 
-        `entered` is True if the statement was seen to enter the target's code, `shows` if it gave an output, and
-        `binds` if it can bind names.
+        `entered` is True if the observer saw that the statement ran the target's code. `shows` is True if the statement
+        gave an output. `binds` is True if the statement can bind names.
         """
         ran: bool | None = entered
         if self._carrying and not entered:
@@ -84,7 +88,7 @@ class Flow:
 
 
 def _names_of(code: CodeType) -> Iterator[str]:
-    """Yield the names in code, including attributes and nested code."""
+    """Yield the names in code, including the names of attributes and the names in nested code."""
     yield from code.co_names
     for each in code.co_consts:
         if type(each) is type(code):
@@ -134,9 +138,9 @@ def told(
 ) -> str:
     """Describe a name in a statement that looks like the target but refers to something else.
 
-    The result is a text such as "`b.f` is `a.c.f`". It is "`f` is a …" if the name refers to a form of the target whose
-    calls cannot be observed, because it was recompiled or compiled to machine code. It is empty if no name is seen to
-    refer to something else than the target or its class.
+    The result is a text such as "`b.f` is `a.c.f`". A name may also refer to a form of the target whose calls cannot be
+    observed, because a decorator recompiled the target, or compiled it to machine code. In that case the result is
+    "`f` is a …". The result is empty if all names seem to refer to the target or its class.
 
     `own` is the code of the target, which ends on line `last`. `names` are the docstring's globals.
     """
@@ -164,7 +168,7 @@ def told(
 
 
 def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
-    """Return words for a value whose calls cannot be observed to run the target's code. Empty for other values."""
+    """Return words for a value whose calls run the target in a way that cannot be observed. Empty for other values."""
     if not own:
         return ""
     file = own[0].co_filename
@@ -180,7 +184,7 @@ def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
 
 
 def _dotted(node: Any) -> list[str]:
-    """Return the parts of a dotted name. For any other node, the result is empty."""
+    """Return the parts of a dotted name. The result is empty if `node` is not a dotted name."""
     parts: list[str] = []
     while type(node).__name__ == "Attribute":
         parts.insert(0, node.attr)
@@ -189,7 +193,7 @@ def _dotted(node: Any) -> list[str]:
 
 
 def _value(parts: list[str], names: Mapping[str, object]) -> object:
-    """Return the value of a dotted name if stored attributes show it. Else return None."""
+    """Return the value of a dotted name if it can be read from stored attributes, without running code. Else None."""
     first, *rest = parts
     value: Any = names.get(first)
     for name in rest:
@@ -205,7 +209,7 @@ def _value(parts: list[str], names: Mapping[str, object]) -> object:
 
 
 def _full_name(value: Any) -> str:
-    """Return the qualified name that a function or class has stored. Empty if there is none."""
+    """Return the qualified name of a function or class, with its module. Empty for other values."""
     if issubclass(type(value), type):
         parts = [_class_dict(value).get("__module__"), _name_of_class(value)]
     elif type(value) in (_FUNCTION, _BUILTIN):

@@ -1,36 +1,37 @@
-"""Launch the user's interpreter. One process supervises it from outside, another locks itself down and becomes it.
+"""Launch the user's interpreter in a process that locks itself down, and supervise that process from outside.
 
     launcher.py LIFELINE WRAPPER… -- CONFINEMENT… -- PROGRAM…
 
 AdaCoder's own interpreter runs this file (`-I -S`, standard library only). So no code of the user, neither a
 `.venv/bin/python` nor a `.pth` file, runs before the process is locked down.
 
-LIFELINE is a descriptor that nobody writes to. If it is given, the launcher forks, and stays outside as the
-*supervisor*. The supervisor waits until the child has ended, or until the other end of the lifeline is closed, because
-the server closed it or died. Then it kills all descendants of the child, and ends when they are gone.
+LIFELINE is the read end of a pipe that stays empty. If LIFELINE is given, the launcher forks. The parent stays outside
+as the *supervisor*. It waits until the child has ended, or until the other end of the pipe is closed, because the
+server closed it or died. Then the supervisor kills all descendants of the child, and ends when they are gone.
 
-While it waits, the supervisor kills process groups and process trees with too many processes. It stops a process with
-too many threads, so that the server can see why the process must be ended. If the process is still there a second
-later, the supervisor kills it.
+While the supervisor waits, it kills process groups and process trees with too many processes. It only stops a process
+with too many threads, so that the server can count the threads and report the reason. If the process still exists a
+second later, the supervisor kills it.
 
-The child becomes WRAPPER, a command that runs this file again inside, with an empty LIFELINE. If there is no WRAPPER,
-the child itself continues as follows. It confines itself. As soon as descriptor 0 has something to read, it becomes
-PROGRAM.
+The child becomes WRAPPER, a command that runs this file again inside the sandbox, with an empty LIFELINE. If there is
+no WRAPPER, the child itself does the next steps. It confines itself. As soon as descriptor 0 has something to read, it
+becomes PROGRAM, the user's interpreter.
 
 Each CONFINEMENT is a KEY=VALUE. All of them are optional:
 
     limit:NAME=N    set `resource.RLIMIT_NAME`; a limit that is already lower stays as it is
     scratch=PATH    the folder to work in
     slots=N         create the folders 0 … N-1 in the scratch folder if they are missing, one for each concurrent
-                    evaluation; with a filter, only few more processes than that are allowed
+                    evaluation; with a filter, only a few more than N processes are allowed
     statm=D         leave the process's own `/proc/self/statm` open as descriptor D, if there is a `/proc`
     landlock=ABI    restrict files, network and signals with this version of Landlock; then only the scratch folder and
                     `read`, `list` and `device` paths are accessible
     rulesets=D      for each slot I, leave open a Landlock ruleset as descriptor D + I; it allows only slot I of the
                     scratch folder
-    group=N         after these, leave open a ruleset for each group of N slots, which allows all slots of the group
+    group=N         after these descriptors, leave open a ruleset for each group of N slots; it allows all slots of the
+                    group
     read=PATH       may be read and executed, with everything in it
-    list=PATH       its entries may be listed, as may the folders in it
+    list=PATH       its entries may be listed, and the entries of all folders in it
     device=PATH     may be read and written
     filter=HEX      a seccomp program
 """
@@ -56,16 +57,17 @@ _MOST_DESCRIPTORS = 65536
 _COUNTED_MS = 100
 """Milliseconds between two counts of processes."""
 _OWN_PROCESSES = 8
-"""A group may have this many processes in addition to its evaluations. They are bwrap, the template, and killed
-processes that still exist.
+"""Number of processes that a group may have in addition to its evaluations: bwrap, the template, and killed processes
+that still exist.
 """
 _BOMB = 8
-"""A process group that exceeds its limit by this factor is killed as a whole."""
+"""Factor by which a process group may exceed its limit before the whole group is killed at once."""
 _MOST_THREADS = 1000
-"""Maximum number of threads of one process. The server usually ends it first, unless they start very fast."""
+"""Maximum number of threads of one process. The server has a lower limit, so it usually ends the process earlier."""
 _STOPPED_SECONDS = 1.0
-"""A process with too many threads is stopped for this many seconds, and then killed. In this time, the server can end
-it, but the server may not know of the process."""
+"""Seconds between stopping and killing a process with too many threads. Meanwhile the server can end the process and
+report the reason. The supervisor kills the process in the end, because the server may not know of it.
+"""
 
 
 # linux/prctl.h
@@ -125,8 +127,9 @@ def main(arguments: list[str]) -> None:
 def most_processes(confinement: Sequence[str]) -> int:
     """Return the maximum number of processes in a process group.
 
-    A template and its evaluations are one group. Each importer is another group, with its desks and their evaluations.
-    With a filter, evaluations cannot start processes. Without a filter, the number is unlimited.
+    A template and its evaluations are one group. Each importer, a process that imports a module for several
+    evaluations, forms another group with its descendants. With a filter, evaluations cannot start processes, so a small
+    number is enough. Without a filter, the number is unlimited.
     """
     wishes = dict(argument.partition("=")[::2] for argument in confinement)
     group = int(wishes.get("group", "1"))
@@ -148,7 +151,7 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
     """
     _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # The kernel reaps children that have ended, so none are left.
     if LINUX:
-        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # This process adopts all orphans among its descendants, so none gets lost.
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # This process adopts all orphans among its descendants, so it can kill them.
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:
@@ -169,7 +172,7 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
             kill(os.kill, pid)
             with suppress(OSError):  # the process has ended
                 if (group := os.getpgid(pid)) != os.getpgrp():
-                    kill(os.killpg, group)  # All are killed at once, so that none can fork faster than it is killed.
+                    kill(os.killpg, group)  # Kill all at once. Otherwise they may fork faster than they are killed.
     with suppress(ChildProcessError):
         os.wait()  # There may be children that the system did not list.
     os._exit(0)
@@ -181,7 +184,7 @@ def kill(how: Callable[[int, int], None], target: int, signal: int = _SIGKILL) -
 
 
 def wait_for_end(child: int, lifeline: int, most: int) -> None:
-    """Wait until the child ends or the lifeline's other end is closed. Meanwhile kill processes that exceed limits."""
+    """Wait until the child ends or the lifeline's other end is closed. Meanwhile end processes that exceed limits."""
     if sys.platform == "linux":
         watch = select.poll()
         watch.register(lifeline, 0)  # poll(2) reports a hang-up even if no event is requested.
@@ -202,9 +205,9 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
 def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
     """End descendants that have started too many processes or threads.
 
-    If a process group has more than `most` processes, its smallest process tree of more than `most` processes is
-    killed. The whole group is killed if there is no such tree, or if a tree of this group was killed before, because
-    its processes may fork faster than they are killed. A process with too many threads is stopped, and killed later.
+    If a process group has more than `most` processes, kill its smallest process tree that has more than `most`
+    processes. Kill the whole group if it has no such tree. Also kill the whole group if a tree of it was killed before,
+    because its processes may fork faster than they are killed. Stop a process with too many threads, and kill it later.
 
     `warned` has the groups in which a tree was killed. `stopped` has the time at which each process was stopped.
     """
@@ -236,7 +239,7 @@ def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
 
 
 def smallest_tree(members: Sequence[int], parents: Mapping[int, int], most: int) -> list[int]:
-    """Return the smallest process tree in `members` that has more than `most` processes; empty if there is none.
+    """Return the smallest process tree in `members` with more than `most` processes; empty if no tree is so large.
 
     In `members`, parents must come before their children.
     """
@@ -313,7 +316,7 @@ def lower_limit(name: str, value: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up root's capabilities. The sandbox does not rely on Landlock and seccomp alone to restrict root."""
+    """Give up root's capabilities, so that Landlock and seccomp are not the only restriction of root."""
     for capability in range(_CAPABILITIES):
         with suppress(OSError):  # there is nothing to give up, or the kernel does not know the capability
             prctl(_PR_CAPBSET_DROP, capability)
@@ -329,7 +332,7 @@ def hold(
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
         *((path, _READ_DIR) for path in wishes.get("list", ())),
-        # Nothing needs to write to /dev/zero. A writable mapping of it would be memory that no limit counts.
+        # Nothing needs to write to /dev/zero. No limit would count the memory of a writable mapping of it.
         *((path, _READ_FILE | (0 if path == "/dev/zero" else _WRITE_FILE)) for path in wishes.get("device", ())),
     ]
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)
@@ -354,7 +357,7 @@ def all_rights(abi: int) -> int:
 def ruleset(abi: int, rights: int, rules: Sequence[tuple[str, int]]) -> int:
     """Create a Landlock ruleset and return its descriptor.
 
-    It denies `rights`, the network and signals. For its path, each rule allows some rights.
+    The ruleset denies `rights`, the network and signals. Each of `rules` has a path, and the rights to allow there.
     """
     attributes = struct.pack("QQQ", rights, _NET_ALL, _SCOPE_ALL)[: 8 if abi < 4 else 16 if abi < 6 else 24]
     handle = syscall(_CREATE_RULESET, attributes, len(attributes), 0)
@@ -382,7 +385,7 @@ def load_filter(program: bytes) -> None:
 def wait_for_word() -> None:
     """Wait for the first message to the interpreter, on descriptor 0. Before this message, no code of the user runs.
 
-    So the slow steps of the start can be done while the isolation is still being proven.
+    So the server can start this process before it knows that the isolation works. This saves time.
     """
     watch = select.poll()
     watch.register(0, select.POLLIN)

@@ -1,13 +1,15 @@
 """Observe if code of the target runs, and which of its lines. This file runs in the *user's* interpreter, confined.
 
-It uses only the standard library of Python 3.8 and later. `worker.py` loads it. Code is recognised by its code object,
-which was compiled from the module under test, and never by a name or a file. From Python 3.12 on, the interpreter
-itself reports events of this code (`sys.monitoring`). In older versions, a hook is active until this code begins.
-Neither way runs Python code at every call of the target. So recursion depth, tracebacks and tracers are the same as
-without observation.
+This file uses only the standard library of Python 3.8 and later. `worker.py` loads it. The *target* is the function or
+class under test. Its code is recognised by the code objects that were compiled from the module under test, and never by
+a name or a file.
 
-Hostile code cannot fake an observation. It cannot get from a callback to the object that the callback writes to. If it
-calls a callback itself, this has no effect, because the interpreter must also be executing the observed code.
+From Python 3.12 on, the interpreter itself reports events of these code objects (`sys.monitoring`). In older versions,
+a profiler or tracer is active until the target begins. Neither way runs Python code at every call of the target. So
+recursion depth, tracebacks and tracers are the same as without observation.
+
+Hostile code cannot fake an observation. It cannot get from a callback to the observer, which has the results. It may
+call a callback itself, but this has no effect, because the callback checks that its caller is the observed code.
 """
 
 from __future__ import annotations
@@ -22,13 +24,13 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any
 
-# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
+# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _getframe = sys._getframe  # noqa: SLF001  # It shows the caller of a callback.
 _NAME = "adacoder"
 _TOOLS = (5, 4, 3, 2, 1, 0)
-"""Tool numbers of `sys.monitoring`. Numbers that other programs rarely use come first."""
+"""Tool numbers of `sys.monitoring`. The numbers that other tools rarely use come first."""
 _SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
 """Flags of generators and coroutines."""
 
@@ -59,12 +61,12 @@ def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, 
 
 
 def _hidden(callback: Callable[..., object]) -> Callable[..., object]:
-    """Return a wrapper of a callback that does not reveal the callback. It is a cache of size 0."""
+    """Return a wrapper that calls a callback without revealing it to hostile code. The wrapper is a cache of size 0."""
     return _lru_cache_wrapper(callback, 0, False, tuple)  # type: ignore[call-arg]
 
 
 class Observer:
-    """Observes if some code runs, and which of its lines."""
+    """Observes if the given code runs, and which of its lines and branches."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """See `observer` for the arguments."""
@@ -74,10 +76,10 @@ class Observer:
         self.entered = False
         self.lines: set[int] = set()
         self.branches: set[tuple[int, int]] = set()
-        """Each pair has the line of a test, and the line that the test led to."""
+        """Pairs of the line of a test, and the line that the test led to."""
 
     def forget(self) -> None:
-        """Forget everything that was observed."""
+        """Discard the results, so that the next example starts without any."""
         self.entered = False
         self.lines.clear()
         self.branches.clear()
@@ -117,7 +119,7 @@ class Monitored(Observer):
             return
         for event, callback in self._callbacks.items():
             _register(self._tool, event, callback)
-        for code in self.codes:  # This enables events again for code that was seen before.
+        for code in self.codes:  # Setting the events again enables events that a callback disabled.
             _set_events(self._tool, code, 0)
             _set_events(self._tool, code, self._events(code))
 
@@ -132,7 +134,7 @@ class Monitored(Observer):
         )
 
     def _events(self, code: CodeType) -> int:
-        # If an exception is thrown into suspended code, the only event is for the next line that the code reaches.
+        # If an exception is thrown into a suspended generator, the only event is LINE, at the next line that runs.
         by_line = _EVENTS.LINE if self._by_line or code.co_flags & _SUSPENDS else 0
         return int(_EVENTS.PY_START | _EVENTS.PY_RESUME | by_line | (sum(_BRANCHES) if self._by_line else 0))
 
@@ -152,22 +154,26 @@ class Monitored(Observer):
             lines = self._line_of[id(code)]
             if offset in lines and destination in lines:
                 self.branches.add((lines[offset], lines[destination]))
-        # If there is one event for both branches, disabling it would disable both.
+        # If both branches share one event, do not disable it. Otherwise the second branch would not be reported.
         return None if len(_BRANCHES) == 1 else _DISABLE
 
 
 class Profiled(Observer):
-    """Observes by a profiler until the target begins, before Python 3.12. With `by_line`, it observes by a tracer.
+    """Observes by a profiler before Python 3.12. With `by_line`, it observes by a tracer instead.
 
-    Because the profiler stops there, the target runs at full speed and with its usual recursion depth. If much code
-    runs before the target, the profiler behind `cProfile` takes over, because it runs no Python code.
+    The profiler stops when the target begins, so the target runs at full speed and with its usual recursion depth. If
+    much other code runs before the target, the profiler behind `cProfile` takes over. It is faster, because it runs no
+    Python code.
     """
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """See `observer` for the arguments."""
         super().__init__(codes, by_line=by_line)
         self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
-        """The offset of each generator and coroutine before it begins. To a profiler, closing it looks like a start."""
+        """The offset of each generator and coroutine before it begins.
+
+        To close such an object before it begins looks to a profiler like a start. The offset shows the difference.
+        """
         is_told_apart = not by_line and not self._starts and _Profiler is not None
         self._profiler: Any = _Profiler(subcalls=False, builtins=False) if is_told_apart else None
         self._hook: Any = _hidden(self._traces if by_line else self._sees)
@@ -206,13 +212,16 @@ class Profiled(Observer):
         (_settrace if self._by_line else _setprofile)(hook)
 
     def _watch_threads(self) -> None:
-        """Observe threads that begin from now on, unless the program has set a hook of its own for them."""
+        """Observe threads that begin from now on, unless the user's code has set a hook of its own for threads."""
         kind = "trace" if self._by_line else "profile"
         if type(getattr(threading, f"_{kind}_hook", "")) in (type(None), _lru_cache_wrapper):
             getattr(threading, f"set{kind}")(self._hook)
 
     def _begin_thread(self, function: Any, arguments: Any, named: Any = None) -> int:
-        """Begin a thread like `_thread.start_new_thread`, and observe it. `threading` still uses the original one."""
+        """Begin a thread like `_thread.start_new_thread`, and observe it.
+
+        `threading` still uses the original function, because `_watch_threads` handles its threads.
+        """
 
         def observed() -> None:
             self._set(self._hook)
@@ -223,11 +232,10 @@ class Profiled(Observer):
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
         """Handle an event of the profiler.
 
-        When the target has begun, only this thread is no longer observed. Other threads may continue in the next
-        example.
+        When the target has begun, stop observing only this thread. Another thread may still run in the next example.
         """
         code = frame.f_code
-        if id(code) in self._ids:  # This calls no function, because there are millions of events.
+        if id(code) in self._ids:  # `_holds` would do the same, but a call is slow, and there are millions of events.
             if _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
                 self.entered = True
                 if _get_ident() == self._thread:
@@ -247,9 +255,9 @@ class Profiled(Observer):
 
 
 def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]]]:
-    """Return all lines of code, and all branches that the interpreter can report.
+    """Return all lines of some code, and all branches that the interpreter can report.
 
-    The first line of a function counts only if the function has no other line.
+    The first line of a code object counts only if the code object has no other line.
     """
     import dis
 
@@ -267,7 +275,7 @@ def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]
 
 
 def _lines(code: CodeType) -> Iterator[tuple[int, int]]:
-    """Yield each instruction's offset and line. One that only ends a loop gets the line after the loop."""
+    """Yield each instruction's offset and line. An instruction that only ends a loop gets the line after the loop."""
     import dis
 
     starts = dict(dis.findlinestarts(code))
@@ -294,7 +302,7 @@ if _monitoring is not None:
     _register = _monitoring.register_callback
 
     def _claimed() -> int | None:
-        """Claim a tool number and return it. None if other programs have taken all of them."""
+        """Claim a tool number and return it. None if other tools have taken all numbers."""
         for tool in _TOOLS:
             owner = _get_tool(tool)
             if owner is None:
@@ -304,7 +312,7 @@ if _monitoring is not None:
         return None
 else:
     import _thread
-    import dis  # The import is here, so that a process that observes a generator need not do it.
+    import dis  # The template imports it here, so that a process that observes a generator need not import it.
     import threading
 
     _settrace, _gettrace = sys.settrace, sys.gettrace
@@ -318,7 +326,7 @@ else:
     except ImportError:
         _Profiler = None
     else:
-        _Profiler = type("Profiler", (Profiler,), {})  # The subclass distinguishes it from a program's own profilers.
+        _Profiler = type("Profiler", (Profiler,), {})  # The subclass distinguishes our profiler from the user's own.
 
     def _getprofile_of_others() -> Any:
         """Do the same as `sys.getprofile`, but hide this observer."""
@@ -337,5 +345,5 @@ else:
 
 
 def observer(codes: Sequence[CodeType], *, by_line: bool) -> Observer:
-    """Return an observer of some code in this interpreter. `by_line` is True if it observes lines and branches."""
+    """Return an observer of some code in this interpreter. If `by_line` is True, it observes lines and branches."""
     return Profiled(codes, by_line=by_line) if _monitoring is None else Monitored(codes, by_line=by_line)

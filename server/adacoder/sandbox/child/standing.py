@@ -1,15 +1,16 @@
 """Import unchanged modules, so that their examples can run. This file runs in the *user's* interpreter, confined.
 
-It uses only the standard library of Python 3.8 and later. Importers and desks understand the commands of a template and
-one more, which `template.py` passes on to this file:
+This file uses only the standard library of Python 3.8 and later. `template.py` describes the kinds of processes. An
+importer and a desk know the commands of a template, and one more. `template.py` passes this command on to this file:
 
     import NONCE NAME PATH TEXT        PATH is empty for a package, which is imported by its name, as it is on disk
-      → there NONCE CHANGE…            another module has already imported it, from the same text
+      → there NONCE CHANGE…            another module has already imported this module, from the same text
       → imported NONCE CHANGE…
-      → failed NONCE                   it raised, or runs from another text; a separate evaluation reports the reason
+      → failed NONCE                   the import raised, or the module was imported from another text; a separate
+                                       evaluation reports the reason
 
 Each CHANGE names a part of the process's state that the import changed. In a docstring's process, the module is already
-imported, and `load` has an empty TEXT. Everything else is as in `worker.py`.
+imported, so the TEXT of `load` is empty. All other commands are the same as in `worker.py`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Standing:
         self._texts: dict[str, str] = {}
         """Source texts of the imported modules, by path."""
         self.ready: tuple[str, dict[str, object], dict[str, list[CodeType]]] = "", {}, {}
-        """The module that docstrings were last prepared for: its name, a copy of its globals, and its code by name."""
+        """Result of `prepare` for the last module: its name, a copy of its globals, and its code by name."""
         finders.read_sources(is_installed, self._unsaved)
 
     def import_(self, name: str, path: str, text: str) -> str:
@@ -58,7 +59,7 @@ class Standing:
             if path:
                 self._find(name, path, compiling.normalized(text))
             import_module(name)
-        except BaseException:  # Even SystemExit is only an outcome of the module's code.
+        except BaseException:  # The module may raise anything, even SystemExit.
             return "failed"
         self.recursion_limit = sys.getrecursionlimit()
         if "tempfile" in sys.modules and vars(sys.modules["tempfile"]).get("tempdir") == os.environ.get("TMPDIR"):
@@ -66,12 +67,12 @@ class Standing:
         return "imported"
 
     def prepare(self, name: str, path: str) -> None:
-        """Prepare the data that all docstrings of a module share. This happens before their processes are forked."""
+        """Prepare the data that all docstrings of a module share. Call this before forking their processes."""
         if self.ready[0] == name:
             return
         try:
             self.ready = name, dict(vars(sys.modules[name])), observing.by_name(finders.compiled[path][1])
-        # The module replaced itself. Its docstrings are then evaluated in processes of their own, which report this.
+        # The module has replaced itself in `sys.modules`. An evaluation in a process of its own reports this.
         except BaseException:
             self.ready = "", {}, {}
         gc.freeze()
@@ -92,9 +93,9 @@ class Standing:
 
 
 def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
-    """Return the parts of the process's state that an import may change, by name. Modules are not included.
+    """Return the parts of the process's state that an import may change, by name. `sys.modules` is not included.
 
-    `found` is the state that `template.py` collects.
+    `found` is the result of `Parent._surroundings` in `template.py`.
     """
     threads, descriptors, environment, path, _, here = found
     return {
@@ -112,7 +113,7 @@ class StandingModule(worker.ModuleUnderTest):
     """The module under test in the process of a docstring."""
 
     def __init__(self, fields: list[str], standing: Standing) -> None:
-        """`fields` are the arguments of the command `load`."""
+        """`fields` are the fields of the command `load`."""
         super().__init__(fields, lambda path: False)
         self._standing = standing
 

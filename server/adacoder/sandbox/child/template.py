@@ -1,44 +1,51 @@
 """Import the modules that evaluations share, and fork the evaluations. This runs in the *user's* interpreter, confined.
 
-It uses only the standard library of Python 3.8 and later. A template imports installed modules that the modules under
-test are sure to import, but no modules of the project. For each evaluation it forks a process, which locks itself down
-further and continues in `worker.py`.
+This file uses only the standard library of Python 3.8 and later. A process that runs it is a *template*. The template
+imports the installed modules that the modules under test are sure to import, but no modules of the project. For each
+evaluation, it forks a process. This process locks itself down further, and continues in `worker.py`.
 
-Commands are messages in the format of `worker.py`. They arrive on descriptor 0, which is then moved to CHANNEL:
+Commands are messages in the format of `worker.py`. They arrive on descriptor 0, which this file moves to CHANNEL:
 
     setup STATM SLOTS GROUPS GROUP SCRATCH MOST_FILES MOST_BYTES FILTER IMPORTING OWN_PID ROOT WORKSPACE OWN
           [INSTALLED]…
       → ready                                    once; the fields are explained below
       → unable MESSAGE
     warm STATEMENT                               an import to run
-      → warmed GOOD                              GOOD is empty if evaluations cannot share the effects of the import;
-                                                 then the template must not be used
+      → warmed GOOD                              GOOD is empty if evaluations cannot share the effects of the import,
+                                                 so that the template must not be used
     compile PATH                                 compile a file of the project, but do not import it
       → compiled                                 even if it failed
     settle                                       all imports are done
       → settled [PATH]…                          files of the imported modules
-    fork SLOT KIND [NAME PATH]                   a descriptor comes with it, the new process's CHANNEL; if a process of
-                                                 another docstring has the slot, it is reaped first, and the answer of
-                                                 `reap` comes first; NAME and PATH are of a docstring's module
+    fork SLOT KIND [NAME PATH]                   the message carries a descriptor, the new process's CHANNEL; if the
+                                                 process of another docstring still has the slot, it is reaped first,
+                                                 and the answer of `reap` is sent first; NAME and PATH are those of a
+                                                 docstring's module
     reap SLOT                                    for a process that was killed
       → reaped STATUS CLEAN OVERFULL             STATUS is as in `os.waitstatus_to_exitcode`; CLEAN is empty if anything
-                                                 is left; OVERFULL is not empty if the process was killed here, because
-                                                 it wrote too many files
+                                                 is left; OVERFULL is not empty if the template killed the process,
+                                                 because it wrote too many files
 
-STATM, SLOTS and GROUPS are descriptors that the launcher left open. STATM is the template's own `/proc/self/statm`.
-SLOTS is the Landlock ruleset of slot 0, and the rulesets of the other slots follow. GROUPS is the ruleset of the first
-group, which has GROUP slots, and the rulesets of the other groups follow. An evaluation may write to folder SLOT of
-SCRATCH. It is killed if it has more than MOST_FILES files or MOST_BYTES bytes there. MOST_FILES is 0 if something else
-counts them. FILTER is the seccomp program of an evaluation, in hex, with OWN_PID as a placeholder for the process's own
-id. IMPORTING is the same for an importer. OWN has the names of the project's top-level modules and packages, separated
-by spaces. Each INSTALLED is a folder, and only modules in these folders are imported here.
+The fields of `setup` are:
+
+* STATM, SLOTS and GROUPS are descriptors that the launcher left open. STATM is the template's own `/proc/self/statm`.
+  SLOTS is the Landlock ruleset of slot 0, and the rulesets of the other slots follow. GROUPS is the ruleset of the
+  first group of slots, and the rulesets of the other groups follow. Each group has GROUP slots.
+* SCRATCH is a folder. An evaluation may write to its subfolder SLOT. The template kills an evaluation that has more
+  than MOST_FILES files or MOST_BYTES bytes there. MOST_FILES is 0 if the server counts them instead.
+* FILTER is the seccomp program of an evaluation, in hex. It has OWN_PID as a placeholder for the process's own id.
+  IMPORTING is the same for an importer.
+* ROOT is the folder from which the project's modules are imported, and WORKSPACE is the project's folder.
+* OWN has the names of the project's top-level modules and packages, separated by spaces.
+* Each INSTALLED is a folder. The template imports only modules in these folders.
 
 KIND is the kind of the forked process:
 
     evaluation           continues in `worker.py`
-    importer             has the first slot of a group; it knows the commands of a template, and `import`
-    desk                 is forked from an importer, and has a slot of its group; it is an importer for one module at a
-                         time
+    importer             imports a top-level module or package; it has the first slot of a group, and knows the commands
+                         of a template and `import`
+    desk                 is forked from an importer, and has a slot of the importer's group; it knows the same commands,
+                         and handles one module at a time
     docstring            is forked from a desk; it evaluates examples in the module that the desk has imported (see
                          `standing.py`)
 """
@@ -63,8 +70,7 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.child import finders, standing, worker
 else:
-    # These modules are loaded by path, without entries in `sys.modules`, because the user may have modules of the same
-    # names.
+    # Load these modules by path, without entries in `sys.modules`, because the user may need modules of the same names.
     worker = type(sys)("worker")
     worker.__file__ = join(dirname(realpath(__file__)), "worker.py")
     SourceFileLoader("worker", worker.__file__).exec_module(worker)
@@ -82,7 +88,7 @@ FILES_CHECKED_SECONDS = 0.1
 
 
 class Parent:
-    """The process that evaluations are forked from, with the state that they share."""
+    """The process from which evaluations are forked, with the state that they share."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         statm, slots, groups, group, self._scratch, most_files, most_bytes, program, importing, own_pid, *fields = (
@@ -92,7 +98,7 @@ class Parent:
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
-            replace_shared_memory(folders)  # This comes before the project's folders are on `sys.path`.
+            replace_shared_memory(folders)  # Do this before the project's folders are on `sys.path`.
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)
@@ -104,7 +110,7 @@ class Parent:
         self._slots, self._groups, self._group = int(slots), int(groups), int(group)
         self._folder = ""
         self._standing: standing.Standing | None = None
-        """The unchanged modules that an importer and its descendants have imported. None in other processes."""
+        """The unchanged modules that an importer and its descendants have imported. None in all other processes."""
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
         self._counted = monotonic()
@@ -154,14 +160,14 @@ class Parent:
             self._end_overfull()
 
     def _end_overfull(self) -> None:
-        """End evaluations that wrote too much. Each has its own file system, which counts files and bytes."""
+        """End evaluations that wrote too much. Each evaluation has a file system of its own, which counts its files."""
         self._counted = monotonic()
         for slot in self._children:
             for number, place in enumerate(self._places(slot)):
                 state = os.statvfs(place)
                 bytes_ = (state.f_blocks - state.f_bfree) * state.f_frsize
                 # The first place is the importer's own. An importer counts the files of its desks itself. A hostile
-                # importer may not do so. It is therefore killed, with its desks, at twice the limit.
+                # importer may not count them, so it is killed here, with its desks, at twice the limit.
                 share = 2 if number else 1
                 if state.f_files - state.f_ffree > self._most_files * share or bytes_ > self._most_bytes * share:
                     self._overfull.add(slot)
@@ -172,7 +178,10 @@ class Parent:
         return [join(self._scratch, str(int(slot) + number)) for number in range(self._group)]
 
     def _warm(self, statement: str) -> bool:
-        """Run an import. Return True if evaluations can share its effects. If it fails, they report the error."""
+        """Run an import. Return True if evaluations can share its effects.
+
+        Ignore an error. Each evaluation gets the same error and reports it.
+        """
         before = self._surroundings()
         sys.meta_path.insert(0, self._barrier)
         try:
@@ -184,9 +193,9 @@ class Parent:
         return not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
-        """Return the parts of the process's state that an import may change. Modules are not included.
+        """Return the parts of the process's state that an import may change. `sys.modules` is not included.
 
-        Evaluations cannot share changes such as threads and open files.
+        If an import changes any of them, such as threads or open files, evaluations cannot share the change.
         """
         descriptors = [number for number in range(worker.CHANNEL, MOST_DESCRIPTORS) if _is_open(number)]
         threads = _thread._count()  # noqa: SLF001  # `threading` calls it as well, but may not be imported.
@@ -195,8 +204,8 @@ class Parent:
     def _settle(self) -> list[str]:
         """Prepare for forks. Return the answer to `settle`."""
         gc.collect()
-        gc.freeze()  # Otherwise the collector would touch all objects, and each evaluation would copy them.
-        gc.disable()  # It stays disabled until code runs that is not AdaCoder's own.
+        gc.freeze()  # Otherwise the collector would write to all objects, so each evaluation would copy their memory.
+        gc.disable()  # The collector stays disabled until code of the user runs.
         self._lock.allow_for_memory()
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # Each process has its own folder.
@@ -218,7 +227,7 @@ class Parent:
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
-        # The files are opened again, because all processes that inherit an open file share its flags.
+        # Open new files here, because processes that inherit an open file share its flags.
         for number in range(worker.CHANNEL):
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
         self._children.clear()
@@ -226,8 +235,8 @@ class Parent:
             os.closerange(worker.CHANNEL + 1, MOST_DESCRIPTORS)
             self._lock.close(kind)
             return True
-        # Other processes cannot reach a folder whose name they do not know. This name exists only in the new process.
-        # The template does not know it either.
+        # Other processes cannot reach a folder whose name they do not know. Only the new process knows this name, and
+        # not even the template does.
         self._folder = join(self._scratch, slot, os.urandom(16).hex())
         os.mkdir(self._folder, 0o700)
         os.chdir(self._folder)
@@ -235,7 +244,7 @@ class Parent:
         first = last = ruleset = self._slots + int(slot)
         if kind == "importer":
             if sys.platform == "linux":
-                os.setpgid(0, 0)  # Later, the lock prevents the process and its descendants from changing the group.
+                os.setpgid(0, 0)  # From `close` on, the process and its descendants cannot leave this group.
             last, ruleset = first + self._group - 1, self._groups + int(slot) // self._group
             self._standing, self._group = standing.Standing(self.installed.holds), 1
         else:
@@ -260,7 +269,7 @@ class Parent:
         """Kill the process in a slot."""
         try:
             os.kill(self._children[slot], 9)
-        except OSError:  # If the process was killed from outside, this call may be forbidden.
+        except OSError:  # If the process was killed from outside, the kernel may forbid this call.
             pass
 
     def _reap(self, slot: str) -> tuple[str, str, str]:
@@ -270,24 +279,24 @@ class Parent:
         overfull = slot in self._overfull
         self._overfull.discard(slot)
         clean = min(map(self._renew, self._places(slot)))
-        if dirname(self._folder) == join(self._scratch, slot):  # The process that ended worked in this folder as well.
+        if dirname(self._folder) == join(self._scratch, slot):  # A desk shares its folder with its children.
             os.mkdir(self._folder, 0o700)
             os.chdir(self._folder)
         return str(code), "clean" if clean else "", "overfull" if overfull else ""
 
     def _renew(self, place: str) -> bool:
-        """Empty the folder of a slot, and reset its attributes. Return True if it is empty."""
+        """Empty the folder of a slot, and reset its attributes. Return True if the folder is then empty."""
         clean = worker.empty(place)
         try:
             _chmod(place, 0o700)
             _utime(place, (0, 0))
-        except OSError:  # Evaluations may not do this.
+        except OSError:  # This process may not change attributes.
             pass
         return clean
 
 
 class Lock:
-    """Locks down a forked process, more than its template. The template does the slow steps in advance."""
+    """Locks down a forked process more than its template. The template prepares the slow steps, such as limits."""
 
     def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm
@@ -312,13 +321,18 @@ class Lock:
     def hide_memory(self) -> None:
         """Prevent processes in the same namespace from reading the memory of this process.
 
-        Call this only if there is a namespace. Otherwise Landlock protects the memory. In that case, the server would
-        no longer be allowed to see the process's mappings, because it owns no namespace that gives it this right.
+        Call this only if the sandbox has a namespace. Without a namespace, Landlock protects the memory, and this call
+        would do harm: the server could no longer read the process's mappings. Only as the owner of the namespace does
+        the server keep this right.
         """
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 
     def allow_for_memory(self) -> None:
-        """Set the memory limits of an evaluation: 1 GiB, or half a GiB more than the template has if that is larger."""
+        """Compute the memory limits of an evaluation from the memory of its template.
+
+        The limit is 1 GiB, or half a GiB more than the template has, whichever is larger. The limit of address space is
+        2 GiB, or 1 GiB more than the template has.
+        """
         try:
             size, _, _, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
         except OSError:  # There is no /proc. The launcher's limits stay in force.
@@ -331,7 +345,7 @@ class Lock:
         ]
 
     def close(self, kind: str, ruleset: int = -1) -> None:
-        """Lock this process down for good, as its kind requires. If the descriptor `ruleset` is open, use Landlock.
+        """Lock this process down for good, as its kind requires. Apply the Landlock ruleset if its descriptor is open.
 
         Raises:
             OSError: a lock cannot be applied.
@@ -359,7 +373,7 @@ class Lock:
 
 
 def own_pids(program: bytes, placeholder: int) -> list[int]:
-    """Return the offsets in a seccomp program that have the placeholder for the process's own id."""
+    """Return the offsets in a seccomp program at which the placeholder for the process's own id is."""
     sought = struct.pack("=i", placeholder)
     return [at for at in range(4, len(program), 8) if program[at : at + 4] == sought]
 
@@ -367,7 +381,8 @@ def own_pids(program: bytes, placeholder: int) -> list[int]:
 def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
     """Return a wrapper of `os.chmod` or `os.utime` that evaluations may use.
 
-    The wrapper opens the file and changes the open file. So it works only for files that the evaluation may open.
+    The wrapper opens the file, and then changes it through the descriptor. So it works only for files that the
+    evaluation may open.
     """
 
     def changed(
@@ -390,10 +405,10 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
 
 
 def replace_shared_memory(folders: Sequence[str]) -> None:
-    """Replace functions that make shared memory without a file, because isolation denies them.
+    """Replace functions that make shared memory without a file, because isolation denies such memory.
 
-    The replacements work within one process: `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` makes an
-    unnamed file in the process's own folder. If the project has a module `mmap` in `folders`, `mmap` is not replaced.
+    The replacements work only within one process. `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` makes
+    an unnamed file in the process's own folder. If the project has a module `mmap` in `folders`, do not replace `mmap`.
     """
 
     def memfd_create(name: str, flags: int = 0) -> int:
@@ -437,10 +452,10 @@ def _is_open(descriptor: int) -> bool:
 
 
 def main() -> None:
-    """Run as a template. In a process forked from it, evaluate one module."""
+    """Run as a template. In each process that the template forks, continue and evaluate one module."""
     os.dup2(0, worker.CHANNEL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    # Until now, standard error went to the server, so that it could report why this file was not reached.
+    # Until now, standard error went to the server. If the interpreter does not start, the server shows the reason.
     os.dup2(1, 2)
     sys.modules["__main__"] = type(sys)("__main__")  # Candidates find this empty module under the name `__main__`.
     _, *fields = worker.receive()

@@ -1,12 +1,14 @@
 """Trace an example through the target, with the values of locals. This file runs in the *user's* interpreter, confined.
 
-It uses only the standard library of Python 3.8 and later. `worker.py` loads it. The thread that runs the example gets a
-trace function, which traces only the target's code. A value is displayed without running any code of its class, not
-even `__repr__`, because such code could print, change something or hang. `reprlib` would run such code.
+This file uses only the standard library of Python 3.8 and later. `worker.py` loads it. The *target* is the function or
+class under test. The thread that runs the example gets a trace function, which traces only the target's code.
+
+To display a value, this file runs no code of the value's class, not even `__repr__`. Such code could print, change
+something or hang. `reprlib` would run such code, so it is not used.
 
 Traced code can still detect tracing in four ways: by its frames' `f_trace`, by the contents of an earlier `locals()`
-(before Python 3.13), by objects that live until the next line, and by recursion that ends some calls earlier. A trace
-therefore decides nothing, and the observers of the target do not use it.
+(before Python 3.13), by objects that live until the next line, and by a recursion limit that is reached some calls
+earlier. So a trace never influences a verdict, and the observers in `observing.py` do not use traces.
 """
 
 from __future__ import annotations
@@ -22,15 +24,15 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any
 
-# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
+# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 SEEN_LIMIT = 10_000
-"""After this many entries, tracing stops, and the rest of the example runs at full speed."""
+"""Number of entries after which tracing stops. The rest of the example then runs at full speed."""
 MOST_KEPT = 200
 """Maximum number of entries that are sent. Half are from the beginning of the trace, and half from its end."""
 TRACE_LIMIT = 64_000
-"""Maximum length of all entries together. Each of the two halves may have half of it."""
+"""Maximum length of all entries together. The first half and the last half of the entries may each use half of it."""
 MOST_VALUES = 20
 """Maximum number of names in an entry. Further names follow in the next entry."""
 NAME_LIMIT = 100
@@ -41,20 +43,22 @@ DEPTH_LIMIT = 5
 
 _settrace, _gettrace = sys.settrace, sys.gettrace
 _OPTIMIZED, _COROUTINE = 0x1, 0x80
-"""Flags of code objects. If the first flag is missing, as for a class body, the locals may be any mapping. The second
-flag marks a coroutine, which does not itself give the values that it yields.
+"""Flags of code objects.
+
+If `_OPTIMIZED` is missing, as for a class body, the locals may be any mapping. `_COROUTINE` marks a coroutine. A
+coroutine passes on the values that an awaited object yields, so these values are not the coroutine's own results.
 """
 _CALLING = ("CALL", "PRECALL", "RAISE")
-"""Names of instructions that StopIteration can leave as a real exception. Elsewhere it only ends an iteration."""
+"""Names of instructions from which a StopIteration is a real exception. From others, it only ends an iteration."""
 _class_dict = type.__dict__["__dict__"].__get__
 _mro, _flags = type.__dict__["__mro__"].__get__, type.__dict__["__flags__"].__get__
 _OF_PYTHON = 0x200
-"""Flag of classes that are created at run time. The storage of built-in classes is not read."""
+"""Flag of classes that are created at run time. Attributes are read only from the storage of such classes."""
 _name_of_class = type.__dict__["__name__"].__get__
 _arguments: Any = vars(BaseException)["args"]
 _GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])
 _SIMPLE = frozenset(map(id, (type(None), bool, float, complex, type(...), type(NotImplemented), range)))
-"""Ids of simple types. Comparing the types themselves may run code of a metaclass."""
+"""Ids of simple types. Ids are compared, because comparing the types themselves may run code of a metaclass."""
 _SHORT = 10**18
 _PLAIN: dict[Any, str] = {
     **dict.fromkeys((int, str, bytes, bytearray), ""),
@@ -67,14 +71,14 @@ _PLAIN: dict[Any, str] = {
 }
 """Built-in types whose contents are displayed, with their brackets."""
 _OF_C = {**dict.fromkeys(("date", "datetime", "time", "timedelta"), "_datetime"), "Decimal": "_decimal"}
-"""Classes whose `repr` is written in C and safe, with their modules."""
+"""Classes whose `repr` is safe, because it is written in C, with their modules."""
 
 
 class Tracer:
     """The trace function of the thread that runs one example."""
 
     def __init__(self, codes: Sequence[CodeType], tell: Callable[..., None]) -> None:
-        """`codes` is the target's code. `tell` is called once, with ENDED, LEFT_OUT, KEPT and each EXECUTED."""
+        """`codes` is the target's code. `tell` is called once, with the fields of `traced` in `worker.py`."""
         from opcode import opname
 
         self._ids = frozenset(map(id, codes))
@@ -91,7 +95,7 @@ class Tracer:
         _settrace(self)  # type: ignore[arg-type]  # `__call__` returns another such function
 
     def stop(self, *, ended: bool = True) -> None:
-        """Stop tracing, and send the trace unless it has been sent before."""
+        """Stop tracing, and send the trace unless it was sent before."""
         tell, self._tell = self._tell, None
         if tell is None:
             return
@@ -126,7 +130,7 @@ class Tracer:
 
 
 class _Call:
-    """The trace function of one frame. It keeps no reference to the frame, so it does not prolong its life."""
+    """The trace function of one frame. It keeps no reference to the frame, so the frame can end as without tracing."""
 
     def __init__(self, tracer: Tracer, number: int) -> None:
         self.tracer = tracer
@@ -143,7 +147,7 @@ class _Call:
         if event == "exception":
             is_end = issubclass(argument[0], (StopIteration, StopAsyncIteration))
             raised = "" if is_end and not operation.startswith(_CALLING) else shown(argument[1])
-            if raised and raised != self._raised:  # If it is the same, clean-up code has only re-raised it.
+            if raised and raised != self._raised:  # Otherwise clean-up code has only re-raised the exception.
                 self._keep(frame, "", raised)
                 self._raised = raised
             return self
@@ -180,7 +184,7 @@ def shown(value: object) -> str:
             text += part.replace("\n", " ")
             if len(text) > VALUE_LIMIT:
                 return text[: VALUE_LIMIT - 1] + "…"
-    # Too little stack is left to continue, and Python 3.8 may crash if the error is caught at this depth.
+    # Too little stack is left to continue. Python 3.8 may crash if this error is caught at this depth, so pass it on.
     except RecursionError:
         raise
     except (RuntimeError, MemoryError, ValueError):  # This happens, for example, if another thread changes the value.
@@ -189,7 +193,7 @@ def shown(value: object) -> str:
 
 
 def _pieces(value: Any, depth: int) -> Iterable[str]:
-    """Return the pieces of a displayed value. Most values are simple, and have only one piece."""
+    """Return the pieces of the text for a value. Most values are simple, and have only one piece."""
     kind = type(value)
     if id(kind) in _SIMPLE or (kind is int and -_SHORT < value < _SHORT) or (kind is str and len(value) < VALUE_LIMIT):
         return (repr(value),)
@@ -197,7 +201,7 @@ def _pieces(value: Any, depth: int) -> Iterable[str]:
 
 
 def _parts(value: Any, depth: int) -> Iterator[str]:
-    """Yield the pieces of any value. Only methods of built-in types are called."""
+    """Yield the pieces of the text for any value. Call only methods of built-in types."""
     kind = type(value)
     name = str.__getitem__(_name_of_class(kind), slice(NAME_LIMIT))
     base: Any = next((each for each in _PLAIN if issubclass(kind, each)), None)
@@ -220,7 +224,7 @@ def _parts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
-    """Yield the pieces of a value whose type is built-in, or a subclass of a built-in type."""
+    """Yield the pieces of the text for a value of a built-in type `base`, or of a subclass of `base`."""
     if base is int:
         bits = int.bit_length(value)
         yield int.__repr__(value) if bits < 4 * VALUE_LIMIT else f"<int of {bits} bits>"
@@ -238,7 +242,7 @@ def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
 
 
 def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
-    """Yield the pieces of an object's attributes, read directly from their storage."""
+    """Yield the pieces of each attribute of an object. The attributes are read directly from slots and `__dict__`."""
     found: list[tuple[object, object]] = []
     for base in [each for each in reversed(_mro(type(value))) if _flags(each) & _OF_PYTHON]:
         for name, each in _class_dict(base).items():
@@ -255,7 +259,7 @@ def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
 
 
 def _listed(brackets: Sequence[str], items: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Yield the pieces of several values, with commas between them."""
+    """Yield the pieces of several values, with commas between the values and brackets around them."""
     separator = brackets[0]
     for item in items:
         yield separator

@@ -1,15 +1,15 @@
 """Import a module with a candidate in place, and run its examples.
 
-This file runs in the *user's* interpreter, confined. It uses only the standard library of Python 3.8 and later. It
-serves in a process that `template.py` forked for one evaluation. It decides nothing. It answers with the output, value
-or exception of an example, and the server compares them.
+This file runs in the *user's* interpreter, confined. It uses only the standard library of Python 3.8 and later. It runs
+in a process that `template.py` forked for one evaluation. It judges nothing. It answers with the output, value or
+exception of an example, and the server compares them with the wanted output.
 
-A message is a list of texts, each after its length. Commands and answers take turns on CHANNEL:
+A message is a list of texts, each after its length. Commands and answers take turns on the descriptor CHANNEL:
 
     ready                                                         once the process is locked down
     load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS BY_LINE STATEMENTS TEXT [PATH TEXT]…
       → loaded NONCE MISSING LINES BRANCHES [LINE]…               LINE: where a statement had to be left out
-      → unparsed NONCE                                            send it again, with the lines where statements begin
+      → unparsed NONCE                                            send `load` again, with STATEMENTS
       → broken NONCE LINE MESSAGE                                 the candidate is a syntax error
       → unreadable NONCE LINE MESSAGE                             a syntax error that cannot be left out
       → lacking NONCE MISSING [LINE]…                             imported, but it does not define the target
@@ -22,24 +22,33 @@ A message is a list of texts, each after its length. Commands and answers take t
     end   NONCE
       → ended NONCE MISSING
 
-SECONDS is the processor time that the evaluation may use. SUSPECTS and MISSING are names, STATEMENTS are line numbers,
-and BASES are the built-in classes of an exception, all separated by spaces. MESSAGE is the text of
-`traceback.format_exception_only`. LINE is a line of TEXT, counted from 1. For an exception, it is the innermost line of
-the candidate that the exception passed through, or 0 if there is none. ORIGIN is `example` if a line of the example
-itself raised the exception, `syntax` if the example does not compile, else empty. PRINTED is the text written to
-standard output, including values that statements display. SHOWN is the line that displays the value of an expression;
-it is empty for None. If BY_VALUE is not empty, CLASS is the name of that value's class, and PLAIN displays its `plain`
-copy. PLAIN is empty if there is no such copy.
+The fields are:
 
-RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if this is uncertain. INSTEAD
-names the function that ran instead of the target, if the names in the example show it. LINES are line numbers of the
-target's code, separated by spaces. BRANCHES are the jumps from a test's line to another line, such as `3>4`. Both are
-empty if BY_LINE is empty. In `loaded` they are all lines and branches, and in answers to `run` only those that the
-example took.
-
-ENDED is `yes` if the example was traced to its end. LEFT_OUT is the number of entries that were not sent. KEPT is the
-number of EXECUTED that came before them. Each EXECUTED consists of lines of text: the numbers of the call and of the
-line, separated by a space; the returned or yielded value; the raised exception; then `name=value` for each local.
+* NONCE is a new random text in each command, and the answer repeats it.
+* SECONDS is the processor time that the evaluation may use.
+* QUALNAME, FIRST and LAST are the name and the lines of the target: the function or class of the candidate.
+* SUSPECTS are names in the candidate that may be undefined, separated by spaces. MISSING are the suspects that are
+  undefined.
+* STATEMENTS are the lines where statements begin, separated by spaces.
+* LINE is a line of TEXT, counted from 1. For an exception, LINE is the innermost line of the candidate that the
+  exception passed through, or 0 if there is none.
+* MESSAGE is the text of `traceback.format_exception_only`. BASES are the built-in classes of the exception, separated
+  by spaces.
+* ORIGIN is `example` if a line of the example itself raised the exception, `syntax` if the example does not compile,
+  else empty.
+* PRINTED is the text written to standard output, including values that statements display.
+* SHOWN is the line that displays the value of an expression. SHOWN is empty for None.
+* CLASS is the name of the value's class, and PLAIN displays the value's `plain` copy. Both are empty if BY_VALUE is
+  empty. PLAIN is also empty if there is no such copy.
+* RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if this is uncertain.
+* INSTEAD names the function that ran instead of the target, if the names in the example show it.
+* LINES are line numbers of the target's code, separated by spaces. BRANCHES are the jumps from a test's line to another
+  line, such as `3>4`. Both are empty if BY_LINE is empty. In `loaded`, they are all lines and branches. In answers to
+  `run`, they are only the lines and branches that the example took.
+* ENDED is `yes` if the example was traced to its end.
+* LEFT_OUT is the number of entries that were not sent. KEPT is the number of EXECUTED before the entries left out.
+* Each EXECUTED is an entry with these lines of text: the numbers of the call and of the line, separated by a space; the
+  returned or yielded value; the raised exception; then `name=value` for each local.
 """
 
 from __future__ import annotations
@@ -70,7 +79,7 @@ if TYPE_CHECKING:
 else:
 
     def _beside(name):
-        """Load a module next to this file, but not into `sys.modules`. The user may have a module of the same name."""
+        """Load a module next to this file. Keep it out of `sys.modules`, where the user may need the same name."""
         module = type(sys)(name)
         SourceFileLoader(name, join(dirname(realpath(__file__)), name + ".py")).exec_module(module)
         return module
@@ -78,10 +87,10 @@ else:
     compiling, finders = _beside("compiling"), _beside("finders")
     flow, observing, tracing = _beside("flow"), _beside("observing"), _beside("tracing")
 
-# This file has a private copy of the built-ins, so changes that a candidate makes to the real ones do not affect it.
+# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
-# These functions are bound early. So a candidate that patches them breaks only itself.
+# These functions are bound before a candidate runs. So a candidate that patches them breaks only itself.
 _read = os.read
 _write = os.write
 _exit = os._exit
@@ -102,7 +111,7 @@ OUTPUT_LIMIT = 1 << 20
 PLAIN_LIMIT = 20_000
 """Maximum number of characters, digits and items in a value that is compared by value."""
 PLAIN_DEPTH = 50
-"""Maximum nesting of brackets in such a value."""
+"""Maximum nesting of brackets in a value that is compared by value."""
 OUT_OF_MEMORY = 77
 """Exit status if there is not enough memory for an answer."""
 
@@ -111,14 +120,14 @@ OUT_OF_MEMORY = 77
 
 
 def pack(texts: Sequence[str]) -> bytes:
-    """Encode a message. It has its size, then each text after the text's size. A size is 4 bytes, little-endian."""
+    """Encode a message: its size, and then each text after the text's size. A size has 4 bytes, little-endian."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     body = b"".join([len(item).to_bytes(4, "little") + item for item in encoded])
     return len(body).to_bytes(4, "little") + body
 
 
 def unpack(body: bytes, most: int = sys.maxsize) -> list[str]:
-    """Decode the texts of a message that is given without its size.
+    """Decode the texts of a message. `body` is the message without its size.
 
     Raises:
         ValueError: the message is malformed, or has more than `most` texts.
@@ -163,7 +172,7 @@ def receive_bytes(size: int) -> bytes:
 
 
 def _defines(module: Mapping[str, object], qualname: str) -> bool:
-    """Return True if a dotted name leads from a module's globals to a value. This calls no descriptor."""
+    """Return True if a dotted name leads from a module's globals to a value. Call no descriptor."""
     first, *rest = qualname.split(".")
     if first not in module:
         return False
@@ -187,13 +196,13 @@ class NotPlainError(Exception):
 
 
 def plain(value: object, room: list[int], depth: int = 0) -> object:
-    """Return a copy of a value that has only the types of literals.
+    """Return a plain copy of a value. It has only the types of literals.
 
     A value of a subclass becomes a value of the built-in type: a Counter becomes a dict, and a named tuple becomes a
-    tuple. Only methods of the built-in types are called, so that no code of the value's own class runs. So its
-    `__repr__`, its `__eq__` and a fake `__class__` have no effect.
+    tuple. This function calls only methods of the built-in types. So a value's own `__repr__`, its `__eq__` and a fake
+    `__class__` have no effect.
 
-    `room` has the size that may still be copied, counted as in PLAIN_LIMIT.
+    `room` is a list with one item, the size that may still be copied. The size is counted as in PLAIN_LIMIT.
 
     Raises:
         NotPlainError: the value has another type, or is too large.
@@ -222,7 +231,7 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
         copy = tuple([plain(item, room, depth + 1) for item in tuple.__iter__(value)])
     elif _is(value, set):
         copy = {plain(item, room, depth + 1) for item in set.__iter__(value)}
-        # If the copy is smaller, items that were different have become equal. Such a value has no plain copy.
+        # If the copy is smaller, different items have become equal items. So the value has no plain copy.
         room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))
     elif _is(value, dict):
         copy = {plain(key, room, depth + 1): plain(item, room, depth + 1) for key, item in dict.items(value)}
@@ -258,7 +267,7 @@ class ModuleUnderTest:
     """The module under test."""
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
-        """`fields` are the fields of `load`. `is_installed` returns True for an installed file, else False."""
+        """`fields` are the fields of `load`. `is_installed` returns False for a file of the project."""
         (seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, starts, text) = fields[:10]
         if seconds:
             lower_limit(resource.RLIMIT_CPU, int(seconds))
@@ -279,7 +288,7 @@ class ModuleUnderTest:
         sys.argv = [self._path]
 
     def load(self) -> list[str]:
-        """Import the module. Return the answer to `load` without the nonce, which is the second field of an answer."""
+        """Import the module. Return the answer to `load` without its second field, the nonce."""
         try:
             code, text, left_out = compiling.compile_around(
                 self._text, self._path, self._first, self._last, self._starts
@@ -300,7 +309,7 @@ class ModuleUnderTest:
         gc.enable()
         try:
             namespace = vars(import_module(self._name))
-        except BaseException as error:  # Even SystemExit is only an outcome of the module's code.
+        except BaseException as error:  # The module may raise anything, even SystemExit. The server reports it.
             raised = error
         self._recursion_limit = _getrecursionlimit()
         regain()
@@ -330,14 +339,14 @@ class ModuleUnderTest:
         return ["loaded", self.missing(), *_reached(*reachable), *notes]
 
     def missing(self) -> str:
-        """Return the suspects that are not defined, separated by spaces."""
+        """Return MISSING: the suspects that are not defined, separated by spaces."""
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
 
     def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
         """Run one example as `doctest` does. Return the answer to `run` without the nonce.
 
-        If `tell` is given, the example is traced, and `tell` is called with the trace.
+        If `tell` is given, trace the example, and call `tell` with the trace.
         """
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
@@ -355,7 +364,7 @@ class ModuleUnderTest:
             if tracer:
                 tracer.start()
             shown, plain_copy, class_name = self._execute(code, binds, output, by_value)
-        except BaseException as error:  # Even SystemExit is only an outcome of the example.
+        except BaseException as error:  # The example may raise anything, even SystemExit. The server judges it.
             raised = error
         if tracer:
             tracer.stop()
@@ -414,7 +423,7 @@ class ModuleUnderTest:
     def _evidence(
         self, source: str, code: CodeType | None, is_undisturbed: bool, *, shows: bool, binds: bool
     ) -> list[str]:
-        """Return RAN, INSTEAD, LINES and BRANCHES for the example that was observed."""
+        """Return RAN, INSTEAD, LINES and BRANCHES for the example that has just run."""
         observer = self._observer
         entered, reached = observer.entered, ["", ""]
         if self._by_line:
@@ -430,9 +439,9 @@ class ModuleUnderTest:
         return ["" if "` is a " in instead else "no", instead, *reached]
 
     def _description(self, error: BaseException, example: str) -> list[str]:
-        """Return MESSAGE, BASES, LINE and ORIGIN for an exception. Its traceback is dropped."""
+        """Return MESSAGE, BASES, LINE and ORIGIN for an exception, and drop the exception's traceback."""
         line, innermost = self._trace(error.__traceback__)
-        error.__traceback__ = None  # Its frames may hold all available memory.
+        error.__traceback__ = None  # The traceback's frames may hold all available memory.
         try:
             parts = _describe(type(error), error)
             if isinstance(error, SyntaxError):  # `doctest` does not compare the lines that show the code.
@@ -465,7 +474,7 @@ def _reached(lines: Collection[int], branches: Collection[tuple[int, int]]) -> l
 
 
 def regain() -> None:
-    """Undo changes to the interpreter that affect this file. A candidate may have made some."""
+    """Undo changes to the interpreter that a candidate may have made and that would affect this file."""
     _settrace(None)
     _setprofile(None)
     _setrecursionlimit(_RECURSION_LIMIT)
@@ -501,9 +510,9 @@ def lower_limit(kind: int, value: int) -> None:
 
 
 def empty(folder: str) -> bool:
-    """Remove everything in a folder, which hostile code may have filled. Return True if the folder is empty.
+    """Remove everything in a folder that hostile code may have filled. Return True if the folder is then empty.
 
-    Links are not followed. Deep folders are first moved up, so that no path gets too long.
+    Do not follow links. Move deep folders up before emptying them, so that no path gets too long.
     """
     pending = [folder]
     moved = 0

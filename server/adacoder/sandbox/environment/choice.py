@@ -1,7 +1,7 @@
 """Choose the project's Python.
 
-AdaCoder runs no program for this. If a `python3` is a wrapper script, AdaCoder finds the Python behind it or skips it.
-`interpreter` decides which files of the chosen Python may be seen.
+AdaCoder runs no program to choose it. If a `python3` is a wrapper script, AdaCoder finds the Python behind the script,
+or skips the script. `interpreter` decides which files of the chosen Python a confined process may see.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SETTING = Named("interpreter")
 _ENVIRONMENTS = (".venv", "venv")
 _VERSION = re.compile(r"(?!\.)[\w.+-]+")
-"""Matches the name of a version for pyenv. It does not match a path, which a project's own file may contain."""
+"""Matches the name of a pyenv version, but no path. A project's `.python-version` may be hostile and contain a path."""
 _MOST_BYTES = 1 << 12
 _OWN = (
     "it is AdaCoder's own, because the project has no .venv, no environment is activated, and PATH has no other python3"
@@ -36,18 +36,18 @@ class Choice:
     """A Python, and the reason why it was chosen."""
 
     path: Path
-    """The absolute path. Links are kept, because a virtual environment is recognised by the link inside it."""
+    """The absolute path. Links are kept, because Python recognises a virtual environment by the link inside it."""
     why: str
     """The reason, as a clause without a full stop."""
     passed_over: tuple[str, ...] = ()
-    """Sentences about Pythons with higher priority that cannot be used."""
+    """A sentence about each Python that has a higher priority but cannot be used."""
 
 
 def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
     """Choose the Python for files in folder `near` of `workspace`.
 
-    The first of these is chosen: the setting, the nearest `.venv` (or `venv`) from `near` up to `workspace`, the
-    activated environment, the `python3` on PATH, and the Python that runs AdaCoder.
+    The order of priority is: the setting, the nearest `.venv` (or `venv`) from `near` up to `workspace`, the activated
+    environment, the `python3` on PATH, and the Python that runs AdaCoder.
 
     Raises:
         SandboxError: there is no Python at the place that the setting or the project names.
@@ -102,7 +102,7 @@ def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
 def _activated(passed_over: list[str]) -> tuple[Path, str] | None:
     """Return the Python of the activated environment, and the reason for the choice. None if no environment is active.
 
-    Conda's base does not count, because it is always active.
+    Conda's base environment does not count. It is always active, so the user may not have chosen it.
     """
     for variable, is_one in (("VIRTUAL_ENV", is_environment), ("CONDA_PREFIX", _is_of_conda)):
         named = os.environ.get(variable)
@@ -126,9 +126,10 @@ def _is_base(prefix: Path) -> bool:
 
 
 def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
-    """Return the first `python3` on PATH that is an interpreter, and the reason. None if it is AdaCoder's own.
+    """Return the first `python3` on PATH that is an interpreter, and the reason for the choice.
 
-    Relative folders in PATH are skipped, because they depend on the current folder.
+    Return None if PATH has none, or if the first is AdaCoder's own. Relative folders in PATH are skipped, because they
+    depend on the current folder.
     """
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
     for path in (Path(folder, "python3") for folder in folders):
@@ -162,7 +163,10 @@ def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
 
 
 def _in_pyenv(root: Path, version: str) -> Path | None:
-    """Return the Python of an installed pyenv version, or of the newest that starts with `version`; else None."""
+    """Return the Python of a pyenv version, or of the newest version that starts with `version`.
+
+    Return None if no such version is installed.
+    """
     if not _VERSION.fullmatch(version):
         return None
     folders = sorted((root / "versions").glob(f"{version}.*"), key=_numbers, reverse=True)

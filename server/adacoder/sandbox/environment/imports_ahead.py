@@ -1,7 +1,10 @@
-"""Find the installed modules that a module is sure to import. A template imports them ahead of the evaluations.
+"""Find the installed modules that a module is sure to import.
 
-Only statements that run at every import of the module count. The project's own modules are never imported ahead.
-Installed modules that the project's modules are sure to import are found as well.
+A *template* is the process from which evaluations are forked. It imports these modules *ahead*, so that the evaluations
+start faster.
+
+Only statements that run at every import of the module count. If the module imports other modules of the project, their
+imports count as well. A template never imports the project's own modules ahead, because they may change.
 """
 
 from __future__ import annotations
@@ -26,8 +29,10 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
-"""The imports of the project's other modules are read again after this many seconds. Until then, a template may import
-a module that is no longer needed, or leave a new import to the evaluation.
+"""Seconds after which the imports of the project's other modules are read again.
+
+A stale result does no harm. The template may import a module that is no longer needed, and the evaluation imports a new
+module itself.
 """
 _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
@@ -36,14 +41,14 @@ _MOST_FILES = 100
 _MOST_PARTS = 50
 """Maximum number of parts of a dotted name."""
 _MOST_BYTES = 1 << 20
-"""`_MOST_FILES` limits the number of files that are read, and `_MOST_BYTES` the bytes of each."""
+"""Maximum number of bytes of a file. `_MOST_FILES` is the maximum number of files."""
 _MOST_KEPT = 64
 """Maximum number of modules in the cache."""
 _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
 )
-"""Common imports that every template makes. The modules are small and have no visible submodules."""
+"""Imports that every template makes. These modules are common and small, and have no visible submodules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class Ahead:
     own: tuple[str, ...] = ()
     """The project's own top-level modules and packages."""
     files: tuple[Path, ...] = field(default=(), compare=False)
-    """The project's other files that run with the module. They may only be compiled ahead."""
+    """The project's other files that run with the module. A template may compile these files, but not import them."""
 
 
 NOTHING_AHEAD = Ahead(())
@@ -63,16 +68,19 @@ NOTHING_AHEAD = Ahead(())
 
 
 class ImportsAhead:
-    """Finds the imports for the programs of a workspace. They do not depend on the candidates in the programs."""
+    """Finds the imports for the programs of a workspace.
+
+    The candidate in a program does not change the result, so one template serves all candidates of a function.
+    """
 
     def __init__(self, workspace: Path, recheck_seconds: float = RECHECK_SECONDS) -> None:
         self._workspace = workspace
         self._recheck_seconds = recheck_seconds
         self._known: dict[Path, tuple[tuple[str, str, Module], tuple[int, int, int], Ahead]] = {}
-        """Cache by file. A value has the text around the candidate, the time, and the result."""
+        """Cache by file. Each value has the text around the candidate, the time of the search, and the result."""
 
     async def of(self, program: Program) -> Ahead:
-        """Return the imports for the program. If the files were read a moment ago, they are not read again."""
+        """Return the imports for the program. If the files were read a moment ago, do not read them again."""
         module, text = program.module, program.text
         begin, end = line_start(text, program.first_line - 1), line_start(text, program.last_line)
         around = text[:begin], "" if end is None else text[end:], module
@@ -127,7 +135,10 @@ class _Import:
 
 @lru_cache(maxsize=256)
 def _imports(text: str) -> tuple[_Import, ...] | None:
-    """Return the import statements of a module that always run. None if they cannot be determined."""
+    """Return the import statements that run at every import of a module.
+
+    Return None if the text has code that may change them.
+    """
     if _UNPREDICTABLE.search(text):
         return None
     return tuple(
@@ -153,7 +164,7 @@ def _imports_of(statement: str) -> Iterator[_Import]:
 
 
 def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield the files of the project that an import statement in the file `path` runs."""
+    """Yield the project's files that an import statement in the file `path` runs."""
     bases = [path.parents[statement.level - 1]] if 0 < statement.level <= len(path.parents) else roots
     parts = statement.module.split(".") if statement.module else []
     for base in bases if len(parts) <= _MOST_PARTS else ():

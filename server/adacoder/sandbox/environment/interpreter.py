@@ -1,8 +1,8 @@
 """Describe the user's interpreter and the files that it needs to start. This module does not run the interpreter.
 
-All input may be hostile, because an environment can be part of a repository. So only regular files are read, and only
-up to a limited size. A path that a link, a `.pth` file or `pyvenv.cfg` leads to is shown only if `real_paths` allows
-its real path.
+All input may be hostile, because an environment can be part of a repository. So this module reads only regular files,
+and only up to a limited size. A link, a `.pth` file or `pyvenv.cfg` can lead to any path. A confined process sees the
+path only if `real_paths` allows its real path.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
-"""Maximum bytes of a file, lines of all `.pth` files, and entries of a folder. Real ones are far smaller."""
+"""Maximum bytes of a file, lines of all `.pth` files together, and entries of a folder. Real ones are far smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +51,21 @@ class Interpreter:
     """A Python on this machine."""
 
     path: Path
-    """The absolute path. Links are kept, because a virtual environment is recognised by the link inside it."""
+    """The absolute path. Links are kept, because Python recognises a virtual environment by the link inside it."""
     folders: tuple[Path, ...]
-    """Real paths that the interpreter needs to run: parts of its environment and of the installation under it, packages
-    elsewhere that are linked, and folders that `.pth` files add.
+    """Real paths that the interpreter needs to run.
+
+    They are the parts of its environment and of the installation that the environment is based on, the packages that
+    links lead to, and the folders that `.pth` files add.
     """
     links: tuple[tuple[Path, str], ...]
     """Symbolic links that lead to the executable and to `folders`, each with its target."""
     added: tuple[Path, ...] = ()
-    """Those of `folders` that are other projects, installed in place. They may have secrets of their own."""
+    """Entries of `folders` that are other projects, installed in place. Such a project may have secrets to hide."""
     parts: tuple[Path, ...] = ()
-    """Those of `folders` that belong to the environment, or to the installation under it."""
+    """Entries of `folders` that belong to the environment, or to the installation that it is based on."""
     packages: tuple[Path, ...] = ()
-    """Folders with packages. They are folders in `parts`, and those of `folders` where linked packages are."""
+    """Folders with packages: folders within `parts`, and the entries of `folders` with linked packages."""
 
     @property
     def installed(self) -> tuple[Path, ...]:
@@ -81,7 +83,7 @@ def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
 
 
 def described(path: Path) -> Interpreter:
-    """Return a cached description of the interpreter. It is renewed after an installation, and at intervals."""
+    """Return a description of the interpreter. It is cached, and renewed after an installation and at intervals."""
     prefix = path.parent.parent
     places = (path, prefix / "pyvenv.cfg", *_packages(prefix))
     return _described_once(path, tuple(map(_changed, places)), int(time.monotonic() / _AGAIN_SECONDS))
@@ -136,7 +138,7 @@ class _InterpreterPaths:
             self.show(follow(part))
 
     def show(self, way: Followed | None) -> bool:
-        """Show the target of a path if that is allowed. Return True if it is shown."""
+        """Show the target of a path if `real_paths` allows it. Return True if the target is shown."""
         place = shown_for(way.real, self._parts) if way is not None else None
         if way is None or place is None:
             return False
@@ -146,29 +148,30 @@ class _InterpreterPaths:
         return True
 
     def add(self, way: Followed | None) -> None:
-        """Show the target of a path if that is allowed, or if the target belongs to another project."""
+        """Show the target of a path if `real_paths` allows it, or if the target belongs to another project."""
         if self.show(way) or way is None or project_of(way.real) is None:
             return
         self.folders[way.real] = self.added[way.real] = None
         self.keep_links(way)
 
     def keep_links(self, way: Followed) -> None:
-        """Keep the links on a path if its target is shown."""
+        """Keep the links on a path if its target is shown, so that the path also works inside the sandbox."""
         if is_within(way.real, (*self.folders, *OF_THE_SYSTEM)):
             self.links |= dict.fromkeys(way.links)
 
 
 def _ways(path: Path, beneath: Path | None) -> Iterator[Followed]:
-    """Yield the ways to the executable, and to the folder of executables that `pyvenv.cfg` names (`beneath`)."""
+    """Follow the paths to the executable. `beneath` is the folder of executables that `pyvenv.cfg` names."""
     for place in (path, beneath, beneath / path.name if beneath is not None else None):
         if place is not None and (way := follow(place)) is not None:
             yield way
 
 
 def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
-    """Return the prefixes of the chosen environment or installation, and of the installations under it.
+    """Return the prefix of the chosen environment or installation, and of the installations that it is based on.
 
-    Other environments on the way are left out, because the interpreter does not read them.
+    The links to the executable may lead through other environments. These are left out, because the interpreter does
+    not read them.
     """
     places = [place for way in ways for place in (way.real, *(link for link, _ in way.links))]
     candidates = dict.fromkeys([own, *(folder for place in places for folder in (place.parent, place.parent.parent))])
@@ -180,12 +183,15 @@ def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """Return the parts of an environment or installation to show. In a folder of the system, everything is visible."""
+    """Return the parts of an environment or installation to show. A prefix in a system folder is shown as a whole."""
     return [prefix] if is_within(prefix, OF_THE_SYSTEM) else parts(prefix)
 
 
 def _apart(executable: Path) -> list[Path]:
-    """Return the parts to show if Python is installed directly into the home folder or its `.local`; else nothing."""
+    """Return the parts to show if Python is installed directly into the home folder or its `.local`.
+
+    Then the prefix itself cannot be shown, because it holds the user's files. For other installations, return nothing.
+    """
     prefix = executable.parent.parent
     if not (is_wide(prefix) and prefix.is_relative_to(home()) and is_installation(prefix)):
         return []
@@ -213,7 +219,7 @@ def _around_packages(prefixes: Iterable[Path]) -> Iterator[Path]:
 def _targets(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[Path]:
     """Yield the targets of the links in `folders`, in `packages` and in each package.
 
-    Only one target is given for each folder that targets are in. This is enough, because a tool that links packages
+    If several targets are in one folder, yield only the first. This is enough, because a tool that links packages
     links all files of a package from the same place.
     """
     seen: set[str] = set()
@@ -237,7 +243,10 @@ def _entries(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[os.D
 
 
 def _named(packages: Iterable[Path]) -> Iterator[Path]:
-    """Yield the folders of projects that are installed in place. `.pth` files name them, or else pip's records do."""
+    """Yield the folders of projects that are installed in place, as named by `.pth` files or by pip's records.
+
+    A record counts only if no `.pth` file names a folder in the same project.
+    """
     found = [(folder, entry) for folder in packages for entry in entries(folder, _MOST_ENTRIES)]
     lines = ((folder, line) for folder, each in found if each.name.endswith(".pth") for line in _lines(Path(each.path)))
     added = [
@@ -254,7 +263,7 @@ def _named(packages: Iterable[Path]) -> Iterator[Path]:
 
 
 def _in_place(file: Path) -> Iterator[Path]:
-    """Yield the folder of a project that is installed in place, if this file (of PEP 610) names one."""
+    """Yield the folder of a project that is installed in place, if `file`, a `direct_url.json` of PEP 610, names it."""
     with suppress(ValueError, RecursionError):
         match json.loads(beginning(file, _MOST_BYTES) or b"{}"):
             case {"url": str(url), "dir_info": {"editable": True}} if url.startswith("file:///"):

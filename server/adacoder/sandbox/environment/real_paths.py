@@ -1,7 +1,7 @@
-"""Follow links to real paths, and decide which real paths may be shown.
+"""Follow links to real paths, and decide which real paths a confined process may see.
 
-An environment can be part of a repository, and so can its links. Their targets are shown only if they are of a kind
-that real interpreters need. This module trusts no name that a repository can choose.
+A hostile repository can contain an environment with links to any path. So the target of a link is shown only if it is
+of a kind that interpreters need. This module trusts no name that a repository can choose.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 _OF_AN_INSTALLATION = ("bin", "lib", "lib64", "libexec", "include", "share", "ssl", "Python", "Resources")
 _OF_AN_ENVIRONMENT = ("bin", "lib", "lib64", "include", "share", "etc", "pyvenv.cfg")
-"""Entries that Python reads in an installation, and in an environment. The folder may also have entries of others."""
+"""Entries that Python reads in an installation, and in an environment.
+
+Only these entries are shown, because the folder may have other entries that do not belong to Python.
+"""
 _PRIVATE = ("/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var")
-"""Folders with a system's state, secrets and sockets. No packages are installed there."""
+"""Folders with a system's state, secrets and sockets. No packages are installed there, so they need not be shown."""
 OF_THE_SYSTEM = tuple(map(Path, SYSTEM))
 _OF_THE_KERNEL = tuple(map(Path, ("/dev", "/proc", "/sys")))
 _MOST_LINKS = 40
@@ -76,16 +79,16 @@ def real(path: Path) -> Path:
 
 
 def unmoved(places: Iterable[Path]) -> list[Path]:
-    """Return the paths that are still real. In the others, a link has replaced a part."""
+    """Return the paths that are still real. If a link has replaced a part of a path, the path is left out."""
     return [place for place in places if real(place) == place]
 
 
 def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
     """Return the path to show so that `place`, a real path, can be read. None if `place` may not be shown.
 
-    It may be shown if it is within `parts`, which are parts of the environment and of the installations under it. It
-    may also be shown if it belongs to a package in the cache or store of a tool that links packages from there. In that
-    case, the whole package is shown.
+    `parts` are the parts of the environment and of the installations that it is based on. Everything within them may be
+    shown. Some tools link packages from a cache or store. If `place` belongs to such a package, return the path of the
+    whole package.
     """
     if is_within(place, (*parts, *OF_THE_SYSTEM)):
         return place
@@ -109,10 +112,10 @@ def _is_unpacked(folder: Path) -> bool:
 
 
 def project_of(folder: Path) -> Path | None:
-    """Return the root of the other Python project that contains `folder`, a real path.
+    """Return the root of the Python project that contains `folder`, a real path.
 
-    Return None if there is no such project, or if it may not be shown. A project has a project file, or is a folder
-    with nothing but modules and packages. Places where systems and users keep private files do not count.
+    Return None if there is no such project, or if it may not be shown. A folder counts as a project if it has a project
+    file, or if it has only modules and packages. Places where systems and users keep private files do not count.
     """
     if not is_folder(folder):
         return None
@@ -142,7 +145,7 @@ def _is_open(folder: Path) -> bool:
 
 
 def _is_in_environment(folder: Path) -> bool:
-    """Return whether a project is in the `src` folder of an environment, where pip puts projects from a repository."""
+    """Return whether a project is in the `src` folder of an environment, where pip puts checked-out repositories."""
     return any(folder.parent == above / "src" and is_file(above / "pyvenv.cfg") for above in folder.parents)
 
 
@@ -154,7 +157,7 @@ def libraries(prefix: Path) -> list[Path]:
 
 
 def is_installation(prefix: Path) -> bool:
-    """Return whether Python itself is installed at `prefix`, a real path. The root of the system does not count."""
+    """Return whether Python itself is installed at `prefix`, a real path. The file system's root does not count."""
     return any(
         is_file(library / "os.py") and shown_for(real(library / "os.py"), parts(prefix)) is not None
         for library in libraries(prefix)

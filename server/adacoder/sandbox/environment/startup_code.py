@@ -1,8 +1,8 @@
 """Find code of the workspace that Python runs at start-up, before any example.
 
-This code is confined like all other code. But it may change the results of examples, so a note warns the user. The note
-does not mention unchanged files of installed packages, because most environments have some. It does not mention
-`usercustomize` either, because Python starts in isolated mode, which skips it.
+The sandbox confines this code like all other code. But the code may change the results of examples, so a note warns the
+user. The note does not mention unchanged files of installed packages, because most environments have some. It does not
+mention `usercustomize` either, because AdaCoder starts Python in isolated mode, which skips that module.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SHOWN = 3
 
 
 def note(interpreter: Interpreter, workspace: Path) -> str:
-    """Return a note about code of the workspace that runs when the interpreter starts. Empty if there is none."""
+    """Return a note about code of the workspace that runs when the interpreter starts. Empty without such code."""
     files = _files(interpreter, workspace, int(time.monotonic() / RECHECK_SECONDS))
     if not files:
         return ""
@@ -69,7 +69,7 @@ def _places(interpreter: Interpreter) -> Iterator[Path]:
 
 
 def _run_in(place: Path) -> Iterator[Path]:
-    """Yield the files that run at start-up, in a folder of modules or packages."""
+    """Yield the files in a folder of modules or packages that Python runs at start-up."""
     names: list[str] = []
     with suppress(OSError), os.scandir(place) as entries:
         names = [entry.name for entry in itertools.islice(entries, _MOST_ENTRIES)]
@@ -87,7 +87,7 @@ def _runs_code(content: bytes) -> bool:
 
 
 def _is_as_installed(place: Path, name: str, content: bytes) -> bool:
-    """Return whether a file is unchanged since a tool or an installed package put it there."""
+    """Return whether a file is unchanged since a tool or a package installed it."""
     if content.strip() == _OF_VIRTUALENV:
         return True
     digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")

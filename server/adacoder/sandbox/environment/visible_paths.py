@@ -1,4 +1,4 @@
-"""Find the files that a confined interpreter may see. They are the same for all mechanisms of isolation."""
+"""Find the files that a confined interpreter may see. All mechanisms of isolation show the same files."""
 
 from __future__ import annotations
 
@@ -43,19 +43,22 @@ TOOLS = tuple(dict.fromkeys(place for place in _tools() if place.exists()))
 """Files that AdaCoder itself needs inside the sandbox."""
 
 RECHECK_SECONDS = 0.5
-"""Before an evaluation, the result of a cheap search (see `_CHEAP_SECONDS`) is used for this many seconds, unless the
-root folder itself changed. After the evaluation, the search is repeated. If the evaluation may have seen too much, its
-results are discarded.
+"""Before an evaluation, the result of a cheap search may be this many seconds old. A change of the root folder itself
+makes the result invalid at once.
+
+This is safe, because the search is repeated after the evaluation. If the evaluation may have seen too much, its results
+are discarded.
 """
 _CHEAP_SECONDS = 0.002
+"""A search that takes less processor time than this is cheap."""
 _PATIENCE, _PATIENCE_FOR_INSTALLED = 20, 200
 """The result of an expensive search is used for this multiple of the search's duration. The second number is for
-installed files, because users rarely work on them.
+installed files, because users rarely change them.
 """
 _SHORT_SECONDS = 0.0001
-"""A search counts as taking at least this long."""
+"""Minimum duration of a search when a multiple of the duration is computed."""
 _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
-"""Maximum depth of a search. Packages can have 50,000 files."""
+"""Maximum depth of a search in the interpreter's own folders and in packages. Packages can have 50,000 files."""
 _MOST_LINKED = 5000
 """Maximum number of entries that are searched for hard links to a module's file."""
 _KEPT = 32
@@ -83,8 +86,8 @@ def find_visible(
     """Return the files that `module` of `workspace` may see when `interpreter` runs it.
 
     As long as nothing changed, the results are equal, so a process that was started with an earlier result can be used.
-    The result of a cheap search may have this `age` in seconds. For a check after a run it is 0. If this check finds
-    that the run may have seen too much, the results of the run must be discarded.
+    The result of a cheap search may be `age` seconds old. After a run, call this again with an `age` of 0. If the new
+    result differs, the run may have seen too much, so its results must be discarded.
 
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
@@ -100,7 +103,7 @@ def find_visible(
 def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[Path]:
     """Return the real paths of existing files that hold a module's source in any form.
 
-    They are the file itself, files compiled from it, its backups, and copies that are built in the workspace or
+    They are the file itself, its compiled files, its backups, and its copies that are built in the workspace or
     installed in `packages`.
     """
     paths = {module.path, real(module.path)}
@@ -114,7 +117,7 @@ def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[
 
 
 def _with_copies(path: Path) -> Iterator[Path]:
-    """Yield a file with its backups, and the files that Python compiled from it into this folder or its cache."""
+    """Yield a file, its backups, and its compiled files in the same folder or in the folder's `__pycache__`."""
     name, compiled = re.escape(path.name), f"{path.stem}."
     beside = re.compile(rf"{name}(?:[ci~]|\..*)?|\.{name}\..*|#{name}#", re.DOTALL)
     with suppress(OSError, ValueError):
@@ -130,7 +133,7 @@ def _built(base: Path) -> Iterator[Path]:
 
 
 def _other_names(places: Iterable[Path], root: Path) -> Iterator[Path]:
-    """Yield other names that hard links give to the files at `places`. A large `root` is searched only in part."""
+    """Yield other hard links to the files at `places`. A large `root` is searched only in part."""
     linked: set[int] = set()
     for place in places:
         with suppress(OSError):
@@ -162,7 +165,11 @@ class _Search:
     def __init__(
         self, look: Callable[[], _VisibleFolders], patience: int = _PATIENCE, watched: Path | None = None
     ) -> None:
-        """If `watched` is given, a change of that folder starts a new search at once."""
+        """Repeat the search `look` when its result is too old.
+
+        The result is used for `patience` times the duration of the search. If the folder `watched` is given, a change
+        of this folder makes the result invalid at once.
+        """
         self._look = look
         self._patience = patience
         self._watched = watched
@@ -171,7 +178,10 @@ class _Search:
         self._looked = self._took = 0.0
 
     def found(self, moment: float | None = None) -> _VisibleFolders:
-        """Return the last result, or search again if it is too old. A cheap result may be `moment` seconds old."""
+        """Return the last result, or search again if it is too old.
+
+        The result of a cheap search may be `moment` seconds old.
+        """
         if moment is None or self._took >= _CHEAP_SECONDS:
             moment = self._patience * max(self._took, _SHORT_SECONDS)
         began = time.monotonic()
@@ -211,7 +221,7 @@ def _project(root: Path, wishes: Wishes) -> _Search:
 
 @lru_cache(maxsize=_KEPT)
 def _part(root: Path, package: str, wishes: Wishes) -> _Search:
-    """Return the search for a root that is too large. It covers only the part that one package (or folder) needs."""
+    """Return the search of a part of a root that is too large: one package, or the modules directly in the root."""
 
     def look() -> _VisibleFolders:
         own = _own_parts(root, package)
@@ -251,7 +261,10 @@ def _changed(folder: Path) -> int:
 
 
 def _own_parts(root: Path, package: str) -> list[Path]:
-    """Return the paths of a module's package, or of the modules in its folder. Links would show their targets."""
+    """Return the paths of a module's package, or of the modules in its folder.
+
+    Links are left out, because showing a link would show its target.
+    """
     with suppress(OSError):
         if (root / package).is_dir() and not (root / package).is_symlink():
             return [root / package]
@@ -268,7 +281,7 @@ def _secrets_of_parts(own: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
 
 
 def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
-    """Return the paths to hide in a folder of another project. If the folder is private there, hide all of it."""
+    """Return the paths to hide in a folder of another project. If the folder is private there, return the folder."""
     try:
         found = hidden(project_of(folder) or folder, wishes)
     except TooLargeError:
@@ -277,7 +290,7 @@ def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
 
 
 def _as_shown(secret: Iterable[Path], folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the paths in `folders` at which the secrets can be seen. Secrets outside `folders` are dropped."""
+    """Return the paths in `folders` through which a process can see the secrets. Other secrets are left out."""
     reals = [(folder, real(folder)) for folder in folders]
     found: dict[Path, None] = {}
     for path in secret:

@@ -1,4 +1,8 @@
-"""Mechanisms that confine a template. Each has a file of its own. `probe` tests which of them work on this machine."""
+"""The ways to isolate code, called *mechanisms*. `probe` tests which of them work on this machine.
+
+A mechanism confines a *template*: a warm interpreter that forks one process for each evaluation. Each mechanism has a
+file of its own.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "PATH": "/usr/bin:/bin",
     "LOGNAME": "user",  # The sandbox has no other source for this name.
     "PYTHONDONTWRITEBYTECODE": "1",
-    # Each thread's arena and each BLAS thread reserve address space, which is limited.
+    # Each malloc arena and each BLAS thread reserves address space, which LIMITS restricts.
     "MALLOC_ARENA_MAX": "2",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -25,7 +29,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Environment of confined code, except for HOME and TMPDIR."""
 
 LIMITS: Mapping[str, int] = {
-    "AS": 8 << 30,  # Address space. It is more than the memory limit, because libraries reserve much and use little.
+    "AS": 8 << 30,  # Address space: more than the memory limit, because libraries reserve much of it and use little.
     "DATA": 2 << 30,
     "FSIZE": 16 << 20,
     "NOFILE": 256,
@@ -34,8 +38,9 @@ LIMITS: Mapping[str, int] = {
     "MSGQUEUE": 0,
     "SIGPENDING": 64,
 }
-"""Limits of a template (`resource.RLIMIT_*`), in bytes or counts. Its evaluations lower some of them further. NPROC is
-missing, because it would count all processes of the user.
+"""Limits of a template (`resource.RLIMIT_*`), in bytes or counts. Its evaluations lower some of them further.
+
+NPROC is missing. It would count all processes of the user, so it could fail an evaluation because of other programs.
 """
 
 CONFIGURATION = tuple(
@@ -50,7 +55,7 @@ SCRATCH_SIZE = 64 << 20
 SCRATCH_FILES = 20_000
 """Maximum number of files of one evaluation."""
 MOST_MEMORY = 1 << 30
-"""Maximum bytes of memory of an evaluation. If its template is large: the template's memory and half of this."""
+"""Maximum bytes of memory of an evaluation. A large template raises the limit to its own memory plus half of this."""
 MOST_THREADS = 128
 """Maximum number of threads of one evaluation."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
@@ -61,11 +66,11 @@ class Stage:
     """The setup of one template."""
 
     wrapper: tuple[str, ...]
-    """Command that isolates the program whose name follows. Empty if the launcher does all the isolation."""
+    """Command that isolates the program whose name follows it. Empty if the launcher does all the isolation."""
     confinement: tuple[str, ...]
-    """Instructions that the launcher carries out before the interpreter starts."""
+    """Instructions for `child/launcher.py`, which carries them out before the interpreter starts."""
     scratch: str
-    """Folder with one subfolder for each concurrent evaluation. This is its path inside the sandbox."""
+    """Folder with one subfolder for each concurrent evaluation, as a path inside the sandbox."""
     program: bytes = b""
     """Seccomp program of an evaluation; empty if there is none."""
     importing: bytes = b""
@@ -73,13 +78,13 @@ class Stage:
     on_disk: bool = False
     """True if the scratch folder is on a real disk."""
     most_files: int = 0
-    """Maximum number of files of one evaluation. It is 0 if the template need not count files and bytes."""
+    """Maximum number of files of one evaluation. 0 means that the template need not count files and bytes."""
     descriptors: tuple[int, ...] = ()
-    """Descriptors that the command inherits."""
+    """Descriptors that `wrapper` inherits."""
     holds: Callable[[], bool] = lambda: True
-    """A function that returns False if code may have seen a hidden file."""
+    """Returns False if code may have seen a hidden file."""
     is_current: Callable[[], bool] = lambda: True
-    """A function that returns False if the stage no longer shows all files that it should show."""
+    """Returns False if the stage no longer shows all files that it should show, so a new template is needed."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -98,7 +103,7 @@ class Mechanism(Protocol):
     def stage(self, visible: VisiblePaths, slots: int = 1) -> AbstractContextManager[Stage]:
         """Set up a template that sees `visible`, for at most `slots` concurrent evaluations.
 
-        The context cleans up at its end. By then, the template's processes must have ended.
+        The context cleans up at its end. The caller must end the template's processes before.
 
         Raises:
             OSError: the stage's files cannot be created.

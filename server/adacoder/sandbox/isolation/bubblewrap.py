@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SCRATCH = "/tmp"  # noqa: S108  # inside the sandbox
 
 _MOST_OPEN = 100
-"""Maximum number of covered files and folders that are kept open. A process usually gets only 1,024 descriptors."""
+"""Maximum number of hidden files and folders that are kept open. A process usually gets only 1,024 descriptors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Bubblewrap:
         confinement = (
             *limits(SCRATCH, slots),
             *self.locks.confinement(files=False, processes=False),
-            # These rules only isolate the evaluations from each other, in SCRATCH.
+            # The mounts already protect files. These rules isolate the evaluations from each other in SCRATCH.
             *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, *folders)),
             *(f"device={device}" for device in DEVICES),
         )
@@ -101,9 +101,9 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", "/proc")
         yield from ("--dev", "/dev")
-        if not self.locks.landlock:  # A writable mapping of /dev/zero would be memory that no limit counts.
+        if not self.locks.landlock:  # No limit would count the memory of a writable mapping of /dev/zero.
             yield from ("--ro-bind", os.devnull, "/dev/zero")
-        for slot in range(slots):  # Each slot has its own limit, and so leaves space for the others.
+        for slot in range(slots):  # Each evaluation has a folder with its own limit, so it cannot fill the others.
             if self.features.size:
                 yield from ("--size", str(SCRATCH_SIZE))
             yield from ("--tmpfs", f"{SCRATCH}/{slot}")
@@ -122,12 +122,15 @@ class Bubblewrap:
 
 
 class _Covers:
-    """The paths that mounts cover. If a covered file is removed or replaced, the kernel removes the mount."""
+    """The hidden paths that mounts cover.
+
+    If a covered file is removed or replaced, the kernel removes the mount. So code could then see a new file there.
+    """
 
     def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
         self._known: dict[Path, tuple[int, ...]] = {}
         for place in places:
-            # These errors mean that the path is invisible inside as well.
+            # The path is missing, or this user may not see it. So code inside cannot see it either.
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                 if len(self._known) < _MOST_OPEN:
                     cleanup.callback(os.close, os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
@@ -139,7 +142,7 @@ class _Covers:
         return self._known
 
     def hold(self) -> bool:
-        """Return whether all covered files are still the same."""
+        """Return whether all covered files are still the same, so that every mount still exists."""
         try:
             found = [_identity(place, is_open=number < _MOST_OPEN) for number, place in enumerate(self._known)]
         except OSError:
@@ -156,8 +159,8 @@ def _covered(places: Iterable[Path]) -> Iterator[_Covers]:
 def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
     """Return numbers that identify a file or folder. They change when it is replaced.
 
-    The inode number of an open file is not reused. The inode number of a closed file may be reused, but then the time
-    of the last change differs.
+    The kernel does not reuse the inode number of an open file. It may reuse the inode number of a closed file, so the
+    time of the last change counts as well.
     """
     found = os.lstat(place)
     return found.st_dev, found.st_ino, 0 if is_open else found.st_ctime_ns
@@ -167,7 +170,7 @@ def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
 def _pipe(arguments: Iterable[str]) -> Iterator[int]:
     """Yield a descriptor from which bubblewrap can read its arguments.
 
-    On the command line, programs inside could read them, and would learn the names of hidden files.
+    Code inside the sandbox could read a command line, and learn the names of hidden files.
     """
     data = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
     read, write = os.pipe()
@@ -196,7 +199,7 @@ def _system() -> Iterator[str]:
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """Return the existing paths, without duplicates and paths inside another path or a folder of the system."""
+    """Return the existing paths without duplicates. Leave out paths inside another path or inside a system folder."""
     found: list[Path] = [Path(place) for place in SYSTEM if not Path(place).is_symlink()]
     system = len(found)
     for path in sorted(set(paths), key=lambda path: len(path.parts)):

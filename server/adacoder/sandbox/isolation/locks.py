@@ -1,4 +1,7 @@
-"""Linux locks for unprivileged processes: Landlock for files, seccomp for system calls."""
+"""Landlock and seccomp, called *locks* here. A Linux process can restrict itself by them, without any privileges.
+
+Landlock restricts access to files, and seccomp restricts system calls.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _SIGNALS_SINCE = 6
 
 @dataclass(frozen=True, slots=True)
 class Locks:
-    """The locks that this kernel offers."""
+    """The locks that this kernel has."""
 
     landlock: int
     """Version (ABI) of Landlock; 0 if there is none."""
@@ -33,7 +36,10 @@ class Locks:
         return ("landlock", "seccomp") if self.landlock else ("seccomp",)
 
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
-        """Yield the `confinement` by these locks. `files` and `processes` are True if nothing else protects them."""
+        """Yield the part of `Stage.confinement` that applies these locks.
+
+        `files` is True if only the locks protect files. `processes` is True if only the locks protect other processes.
+        """
         if self.landlock:
             yield f"landlock={self.landlock}"
         signals = processes and self.landlock < _SIGNALS_SINCE
@@ -44,7 +50,7 @@ class Locks:
         return seccomp.child_filter(self.machine, owns_devices=os.geteuid() == 0)
 
     def importing(self) -> bytes:
-        """Return the seccomp program of a process that imports a module and forks its evaluations."""
+        """Return the seccomp program of an importer: a process that imports a module and forks its evaluations."""
         signals = self.landlock < _SIGNALS_SINCE
         return seccomp.importer_filter(self.machine, owns_devices=os.geteuid() == 0, signals=signals)
 

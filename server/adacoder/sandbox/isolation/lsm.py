@@ -1,8 +1,8 @@
-"""Isolation by Landlock and seccomp alone. It is for machines without namespaces: many containers, and Ubuntu 24.04.
+"""Isolation by Landlock and seccomp alone, for machines without namespaces: many containers, and Ubuntu 24.04.
 
 A process may read the system's libraries, the interpreter, and the project without its secrets. It may write to its own
 scratch folder. It can reach neither the network nor any process outside. But it can see the names of files that it may
-not read.
+not read, so this isolation is weaker than bubblewrap's.
 """
 
 from __future__ import annotations
@@ -65,14 +65,17 @@ _Entries: TypeAlias = list[tuple[str, int]]
 
 
 def _visible(visible: VisiblePaths, listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Yield the visible paths, each with its right. Add the folders that may only be listed to `listed`."""
+    """Yield the visible paths, each with its right. Record the folders that may only be listed in `listed`."""
     hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
     for folder in (*unmoved(visible.interpreter.folders), *map(real, (*TOOLS, *visible.shown))):
         yield from _around(folder, hidden, listed)
 
 
 def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Yield paths and rights that allow `place` without the `hidden` paths, because Landlock's rules can only allow."""
+    """Yield paths and rights that allow everything in `place` except the `hidden` paths.
+
+    Landlock has no rule that denies. So a folder with hidden paths gets a separate rule for each visible entry.
+    """
     if is_within(place, hidden):
         return
     if not any(secret.is_relative_to(place) for secret in hidden):
@@ -85,12 +88,12 @@ def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -
 
 
 def _entries(folder: Path) -> _Entries:
-    """Return the names and inode numbers of a folder's entries.
+    """Return the names and inode numbers of a folder's entries, without links.
 
-    Links are left out, because a rule for a link applies to its target.
+    Links are left out, because a Landlock rule for a link would apply to its target.
 
-    A rule applies only to a file that exists when the rule is made. If the entries change later, a new template is
-    needed to read the new files. This happens often, because most editors create a new file when they save.
+    A rule applies only to a file that exists when the rule is made. So if the entries change later, only a new template
+    can read the new files. Entries change often, because most editors create a new file when they save.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         return sorted((entry.name, entry.inode()) for entry in entries if not entry.is_symlink())

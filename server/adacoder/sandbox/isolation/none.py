@@ -1,4 +1,4 @@
-"""No isolation. Code still gets its own processes with limits, an environment without secrets, and a scratch folder."""
+"""No isolation. Code still gets its own processes with limits, a scratch folder, and an environment without secrets."""
 
 from __future__ import annotations
 

@@ -10,6 +10,6 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/
 
 def is_within(path: Path, folders: Iterable[Path]) -> bool:
     """Return whether an absolute path is one of the folders, or inside such a folder."""
-    # This does the same as `is_relative_to` in a fifth of the time. It is called often at each start.
+    # Comparing texts takes a fifth of the time of `is_relative_to`. Each start calls this function often.
     text = f"{path}/"
     return any(text.startswith(f"{folder}/" if len(folder.parts) > 1 else "/") for folder in folders)

@@ -1,7 +1,7 @@
-"""Create scratch folders on disk, for mechanisms that have none in memory.
+"""Create scratch folders on disk, for mechanisms that cannot create them in memory.
 
-The process that creates a folder holds a lock on it. The lock is released when the process ends, even if it is killed.
-So a folder that another process can lock was left behind.
+AdaCoder's process holds a lock on each folder that it created. The kernel releases the lock when the process ends, even
+if it is killed. So if another process can lock a folder, the folder was left behind and can be removed.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _PREFIX = "adacoder-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 """Matches a name that `tempfile` makes from the prefix."""
 _FOLDER_BYTES = 4096
-"""Each folder counts as this many bytes, as on most file systems. Reading the size of each would take too long."""
+"""Size of each folder in bytes, as on most file systems. Reading the real size of each would take too long."""
 _MOST_LOCKED = 8
-"""Maximum number of nested folders that deny access to their owner. Each takes a descriptor during the search."""
+"""Maximum number of nested folders that deny access to their owner. The search keeps a descriptor open for each."""
 _MOST_SECONDS = 10.0
 """Seconds that one start of AdaCoder may spend on removing old folders. The next start continues."""
 
 
 @contextmanager
 def scratch(parent: str | None = None) -> Iterator[str]:
-    """Create a folder and yield its path. At the end, remove it with everything that hostile code put into it.
+    """Create a folder in `parent` and yield its path. At the end, remove it with everything that hostile code put in.
 
-    It is created in `parent`, by default in the folder for temporary files.
+    The default for `parent` is the folder for temporary files.
     """
     folder, lock = _make(parent)
     try:
@@ -56,7 +56,7 @@ def _make(parent: str | None) -> tuple[str, int]:
     """Create and lock a folder. Return its path, and the descriptor that holds the lock."""
     while True:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-        # Until the folder is locked, another process may take it for an abandoned one and remove it.
+        # Until this process locks the folder, another AdaCoder may think that it was left behind, and remove it.
         with suppress(FileNotFoundError):
             lock = os.open(folder, os.O_RDONLY)
             if _is_locked(lock) and os.path.lexists(folder):
@@ -70,7 +70,7 @@ def _is_locked(folder: int) -> bool:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # This file system has no locks. So no process removes folders from it either.
+    except OSError:  # This file system has no locks, so no other process removes folders from it either.
         pass
     return True
 
@@ -81,7 +81,7 @@ def _remove(folder: str) -> None:
 
 
 def remove_left() -> None:
-    """Remove scratch folders of this user that killed processes left behind. This takes some time."""
+    """Remove this user's scratch folders that killed processes left behind. Run it in a thread, because it is slow."""
     end = time.monotonic() + _MOST_SECONDS
     for parent in {tempfile.gettempdir(), SHORT}:
         with suppress(OSError):
@@ -95,7 +95,7 @@ def remove_left() -> None:
 
 
 def _keeps_names(folder: str) -> bool:
-    """Return whether the entries of a folder can be replaced only by their owners."""
+    """Return whether only the owner of an entry in a folder can replace the entry. Only then is a removal safe."""
     found = os.stat(folder)  # noqa: PTH116  # All of this file uses `os`.
     own = found.st_uid in (0, os.geteuid())
     return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
@@ -107,7 +107,7 @@ def _remove_if_left(folder: str) -> None:
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return
-        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # Unconfined code may have changed the rights.
+        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # Unconfined code may have changed the folder's mode.
             os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101  # like everything in this file
         lock = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -118,9 +118,9 @@ def _remove_if_left(folder: str) -> None:
 
 
 def is_overfull(folder: str, pid: int | None) -> bool:
-    """Return whether an evaluation wrote more than it may. This takes some time.
+    """Return whether an evaluation wrote more than it may. Run this in a thread, because it is slow.
 
-    `folder` is the folder of its slot. Deleted files that the process `pid` still holds count as well.
+    `folder` is the evaluation's own folder. Deleted files that the process `pid` still holds count as well.
     """
     size = 0 if pid is None else deleted_bytes(pid, str(Path(folder).parent))
     try:
@@ -130,12 +130,12 @@ def is_overfull(folder: str, pid: int | None) -> bool:
                 if size > SCRATCH_SIZE or count > SCRATCH_FILES:
                     return True
     except OSError:
-        return True  # The folders are too deep, or too many deny access. Harmless code makes no such folders.
+        return True  # The folders are nested too deeply, or too many deny access. Only hostile code makes such folders.
     return size > SCRATCH_SIZE
 
 
 def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
-    """Yield the size of each entry below a folder. `locked` is the number of enclosing folders that denied access."""
+    """Yield the size in bytes of each entry below a folder. `locked` of its enclosing folders denied access."""
     folders = [folder]
     while folders:
         place = folders.pop()
@@ -152,9 +152,9 @@ def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
 
 
 def _sizes_of_locked(folder: str, locked: int) -> Iterator[int]:
-    """Yield the sizes for a folder that denies access to its owner. During the search, access is allowed.
+    """Yield the sizes below a folder that denies access to its owner. The folder allows access during the search.
 
-    If the folder was replaced by a link or moved away meanwhile, nothing is changed.
+    If code replaced the folder by a link or moved it away meanwhile, change nothing, because the link may lead outside.
     """
     try:
         handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)

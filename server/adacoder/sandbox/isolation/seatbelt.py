@@ -1,6 +1,6 @@
 """Isolation by macOS' own sandbox, sandbox-exec(1). This is experimental, and has not been tried on macOS yet.
 
-Like every mechanism, it is used only if the probe proves that it denies and allows the right actions.
+AdaCoder uses this mechanism only if `probe` proves that it denies and allows the right actions.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Seatbelt:
 
 
 def _profile(visible: VisiblePaths, folder: str) -> Iterator[str]:
-    """Yield the lines of the profile, in the language of seatbelt. The last rule that matches decides."""
+    """Yield the lines of the profile, in seatbelt's language. If several rules match, the last of them decides."""
     shown = dict.fromkeys(
         [*map(Path, _SYSTEM), *TOOLS, *unmoved(visible.interpreter.folders), *visible.shown, Path(folder)]
     )
     yield "(version 1)"
     yield "(deny default)"
-    yield "(allow process-fork)"  # The template needs it. Limits prevent evaluations from starting processes.
+    yield "(allow process-fork)"  # The template forks evaluations. Limits prevent an evaluation from forking further.
     yield "(allow process-exec*)"  # Only readable files can be executed.
     yield "(allow signal (target self) (target children))"
     yield "(allow sysctl-read)"

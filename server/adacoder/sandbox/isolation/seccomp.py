@@ -1,13 +1,15 @@
-"""Seccomp programs of the sandbox (seccomp(2)). They decide which system calls are denied, and with which error.
+"""Build the seccomp programs of the sandbox (seccomp(2)). They deny system calls, each with a suitable error.
 
-The programs are in classic BPF. The *template* filter is loaded before the user's interpreter starts. It applies to the
-interpreter and all its descendants. The *child* filter is added for the process of one evaluation. It denies the calls
-that only the template needs, and is small, because it is loaded for each evaluation. If several filters apply, the
-kernel uses the strictest answer. This module only builds the programs, for any supported machine. A program is an array
-of `struct sock_filter`, as prctl(PR_SET_SECCOMP) takes it.
+The launcher loads the *template* filter before the user's interpreter starts, so the filter applies to the interpreter
+and all its descendants. Each evaluation adds the *child* filter to its own process. This filter denies the calls that
+only the template needs. It is small, because it is loaded for each evaluation. If several filters apply, the kernel
+uses the strictest answer.
 
-All calls that are not denied are allowed, but calls that the filters do not know yet are denied. A lock on a file gets
-a special answer: the call reports success, but no lock is taken. The other answers show the reason:
+A program is written in classic BPF. It is an array of `struct sock_filter`, as prctl(PR_SET_SECCOMP) takes it. This
+module can build the programs for any supported machine, because it does not load them.
+
+A filter allows every call that it does not deny. But it denies calls that are newer than its table of calls. For a lock
+on a file, it reports success, but the kernel takes no lock. The other answers show the reason:
 
     EAFNOSUPPORT, ENETUNREACH   the network
     EAGAIN                      a new process or program
@@ -33,9 +35,9 @@ MACHINES = frozenset(syscalls.MACHINES)
 """Supported machines, as uname(2) names them."""
 
 OWN_PID = int.from_bytes(b"pid?", "little")
-"""Placeholder for the process's own id in the child filter. Its 4 bytes (little-endian) occur nowhere else there.
+"""Placeholder for the process's own id in the child filter. Its 4 bytes (little-endian) occur nowhere else in it.
 
-No process has this id. So a filter that still has the placeholder denies every signal.
+No process has this id, so a filter that still has the placeholder denies every signal.
 """
 
 
@@ -52,9 +54,9 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 
     Args:
         machine: as in uname(2).
-        files: True to deny changes to files that Landlock does not control, even through open descriptors. This is
-            needed if there are no read-only mounts.
-        signals: True to deny every signal. This is needed if there is neither a process namespace nor a Landlock scope.
+        files: True to deny the changes to files that Landlock does not control, even through open descriptors. Pass
+            True if there are no read-only mounts.
+        signals: True to deny every signal. Pass True if there is neither a process namespace nor a Landlock scope.
 
     Raises:
         UnsupportedMachine: there is no filter for this machine.
@@ -63,7 +65,7 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
     denials = [*_ALWAYS, *(_FILES if files else ()), *(_SIGNALS if signals else ())]
     return _assemble(
         *_foreign(known),
-        # Frequent calls whose arguments decide come first.
+        # Calls whose arguments decide come first, because they are frequent.
         *_on(known, "open", _truncation(1)),
         *_on(known, "openat", _truncation(2)),
         *_on(known, "mmap", _NO_SHARED_MEMORY),
@@ -78,11 +80,12 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 
 
 def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) -> bytes:
-    """Return the filter of a process that imports a module, and then forks the evaluations of its examples.
+    """Return the filter of an *importer*: a process that imports a module, and then forks its evaluations.
 
-    It denies the same calls as an evaluation's filter, except those needed for importing and forking. `signals` is True
-    if the process could otherwise send signals to other processes. In that case, its evaluations cannot send any
-    signals either, because the filter also applies to them. The other arguments are as for `child_filter`.
+    The filter denies the same calls as an evaluation's filter, except the calls needed for importing and forking. The
+    arguments are as for `child_filter`, apart from `signals`. Pass True for `signals` if the importer could otherwise
+    signal other processes. Its evaluations then cannot send any signals either, because the filter also applies to
+    them.
     """
     known = _machine(machine)
     return _assemble(
@@ -100,11 +103,11 @@ def child_filter(machine: str, *, owns_devices: bool = False) -> bytes:
 
     The process may have no children, and may send signals only to itself.
 
-    It can change the attributes of a file only through an open descriptor, because Landlock decides which files it can
-    open. If `owns_devices` is True, it cannot change any attributes. Otherwise it could, as root, open a device node
-    and deny everyone access to it.
+    It can change the attributes of a file only through an open descriptor, so Landlock controls access to the file. If
+    `owns_devices` is True, the process cannot change any attributes. Otherwise a process of root could open a device
+    node, and deny everyone access to the device.
 
-    The filter must be loaded last, on top of the template's filter, with OWN_PID replaced. `machine` is as in uname(2).
+    Load this filter last, on top of the template's filter. First replace OWN_PID in it. `machine` is as in uname(2).
 
     Raises:
         UnsupportedMachine: there is no filter for this machine.
@@ -175,7 +178,9 @@ _LOAD_ARCHITECTURE = _load(4)
 
 
 def _load_argument(index: int) -> _Block:
-    """Load the low word of a call's argument. For the arguments used here, the kernel also reads only this word."""
+    """Load the low word of a call's argument. This is enough, because the kernel ignores the high word of the arguments
+    tested here.
+    """
     return _load(16 + 8 * index)
 
 
@@ -235,27 +240,27 @@ class _Denial:
 
 
 _ALWAYS = (
-    # No network. Socket pairs that are connected from the start stay allowed (below). asyncio uses one to wake itself.
+    # No network. Socket pairs stay allowed (below), because asyncio uses a pair to wake itself.
     _Denial(Errno.EAFNOSUPPORT, "socket"),
     _Denial(Errno.ENETUNREACH, "connect bind listen accept accept4 sendmmsg recvmmsg"),
-    # Filters cannot see what these calls do, because their arguments are in memory, or because they run other calls.
+    # A filter cannot examine these calls, because their arguments are in memory, or because they run other calls.
     _Denial(Errno.ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register io_setup"),
-    # No access to the memory and descriptors of other processes, and no signals that the rules for kill do not cover.
+    # No access to the memory and descriptors of other processes. No signals that would bypass the rules for kill.
     _Denial(Errno.EPERM, "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp"),
     _Denial(Errno.EPERM, "pidfd_getfd pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo"),
     # No namespaces and mounts, because they would change the file system that the sandbox shows.
     _Denial(Errno.EPERM, "unshare setns chroot pivot_root mount umount2 mount_setattr"),
     _Denial(Errno.EPERM, "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick"),
-    # No access to files except by their paths, because Landlock and mounts confine paths. No device files.
+    # No access to files except by path, because Landlock and mounts confine only access by path. No device files.
     _Denial(Errno.EPERM, "name_to_handle_at open_by_handle_at fanotify_init mknod mknodat"),
-    # No locks. Any process that can read a file could lock it, and make all others wait. A lock on the evaluation's own
-    # files is not needed, because no other process can open them.
+    # No locks. Otherwise a process could lock any file that it can read, and make other programs wait. An evaluation
+    # needs no locks on its own files, because no other process can open them.
     _Denial(Errno.SUCCESS, "flock"),
-    # No attributes that outlast a file's content. No watches on other activity, because a user has only few of them.
+    # No attributes that outlast a file's content. No watches on files, because each user has only a few of them.
     _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
     _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
     _Denial(Errno.EPERM, "inotify_init inotify_init1 inotify_add_watch"),
-    # No parts of the kernel that only administrators need, or where attacks on the kernel often start.
+    # No calls for administrators, and no calls in which attacks on the kernel often start.
     _Denial(Errno.EPERM, "bpf perf_event_open userfaultfd personality modify_ldt iopl ioperm lookup_dcookie syslog"),
     _Denial(Errno.EPERM, "init_module finit_module delete_module kexec_load kexec_file_load reboot vhangup"),
     _Denial(Errno.EPERM, "swapon swapoff acct quotactl quotactl_fd sethostname setdomainname"),
@@ -263,16 +268,16 @@ _ALWAYS = (
     # No change of user, and no additional rights.
     _Denial(Errno.EPERM, "setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid"),
     _Denial(Errno.EPERM, "capset lsm_set_self_attr add_key request_key keyctl"),
-    # No memory that the limit does not count, that cannot be swapped out, or that outlives the process.
+    # No memory that the limit does not count, that cannot be swapped out, or that remains after the process.
     _Denial(Errno.EPERM, "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl"),
     _Denial(Errno.EPERM, "mq_open mq_unlink mlock mlock2 mlockall memfd_create memfd_secret vmsplice"),
-    # No influence on when and where processes run, because these calls affect all of the user's processes.
+    # No scheduling calls, because these calls affect all of the user's processes.
     _Denial(Errno.EPERM, "sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set"),
     _Denial(Errno.EPERM, "migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node"),
 )
 
 _FILES = (
-    # These calls need no right that Landlock controls, and could change the user's own files.
+    # Landlock does not control these calls, so they could change the user's own files.
     _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"),
     # Landlock controls this call only from ABI 3 on.
     _Denial(Errno.EPERM, "truncate"),
@@ -281,23 +286,26 @@ _FILES = (
 )
 
 _SIGNALS = (
-    # An id may belong to any process of the user, and the template's filter cannot know the id of each child.
+    # The target may be any process of the user. The template's filter cannot allow an evaluation to signal itself,
+    # because it does not know the id of each child.
     _Denial(Errno.EPERM, "kill tkill tgkill"),
 )
 
 _CHILD = (
-    # An evaluation has only one process. So the process that is judged is also the process that is killed at the end.
+    # An evaluation has only one process. So killing this process at the end leaves nothing behind.
     _Denial(Errno.EAGAIN, "fork vfork"),
     _Denial(Errno.ENOSYS, "clone3"),
 )
 
 _IMPORTER = (
     _Denial(Errno.EAGAIN, "execve execveat"),
-    # The process must stay in its session and group, and must get no handle to other processes.
+    # The process must stay in its session and group, so that AdaCoder can kill the group. It must not get a handle to
+    # other processes.
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
-    # A path may lead to the folder of another evaluation. Through descriptors, Landlock decides about access.
+    # A path may lead to the folder of another evaluation. Calls with a descriptor are safe, because Landlock decides
+    # which files can be opened.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
-    # A Landlock rule keeps the file that it names, even after the file is deleted.
+    # A Landlock rule keeps its file even after the file is deleted, so no limit would count the file.
     _Denial(Errno.EPERM, "landlock_create_ruleset landlock_add_rule"),
 )
 
@@ -305,7 +313,7 @@ _ATTRIBUTES = (_Denial(Errno.EPERM, "fchmod utimensat"),)
 
 
 def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction]:
-    """Yield instructions that deny these calls by the loaded number."""
+    """Yield instructions that deny these calls. The number of the current call must be loaded."""
     listed = [*denials]
     for errno in Errno:
         names = [name for denial in listed if denial.errno is errno for name in denial.calls.split()]
@@ -314,10 +322,10 @@ def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction
 
 
 def _foreign(machine: Machine) -> _Block:
-    """Deny unknown calls and calls of other machines. Afterwards, the number of a known call is loaded.
+    """Deny unknown calls, and kill a process that uses the calls of another architecture.
 
     On another architecture, the same numbers mean other calls. The x32 calls of x86-64 have numbers above all others,
-    so they count as unknown.
+    so they count as unknown. Afterwards, the number of the call stays loaded.
     """
     return (
         *_LOAD_ARCHITECTURE,
@@ -347,7 +355,8 @@ _THREADS = (
     *_unless(_CLONE_THREAD | _CLONE_FILES, _answer(Errno.EAGAIN)),
     *_ALLOW,
 )
-"""Allow only threads that share their descriptors. Otherwise each thread could have as many as the limit allows."""
+"""Allow only threads that share their descriptors. Otherwise the limit of descriptors would apply to each thread alone.
+"""
 
 _MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 _NO_SHARED_MEMORY = (
@@ -356,9 +365,9 @@ _NO_SHARED_MEMORY = (
     *_if_any([_MAP_SHARED | _MAP_ANONYMOUS], _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Deny shared memory without a file. A mapping of a single page can keep all of it, and no limit counts it.
+"""Deny shared memory without a file. No limit counts this memory, and one mapped page can keep all of it.
 
-MAP_SHARED_VALIDATE contains the bit of MAP_SHARED, and MAP_PRIVATE does not.
+The mask works, because MAP_SHARED_VALIDATE contains the bit of MAP_SHARED, and MAP_PRIVATE does not.
 """
 
 _OWN_SIGNALS = (*_load_argument(0), *_unless(OWN_PID, _answer(Errno.EPERM)), *_ALLOW)
@@ -367,7 +376,7 @@ _OWN_LIMITS = (*_load_argument(0), *_unless(0, _answer(Errno.EPERM)), *_ALLOW)
 
 _SET_PDEATHSIG = 1
 _BOUND_TO_PARENT = (*_load_argument(0), *_if_any([_SET_PDEATHSIG], _answer(Errno.EPERM)), *_ALLOW)
-"""Prevent the process from outliving its parent."""
+"""Deny a change of the signal that kills the process when its parent ends."""
 
 _SET_CHILD_SUBREAPER = 36
 _ADOPTING = (
@@ -375,7 +384,7 @@ _ADOPTING = (
     *_if_any([_SET_CHILD_SUBREAPER], (*_load_argument(1), *_if_any([0], _answer(Errno.EPERM)), *_ALLOW)),
     *_ALLOW,
 )
-"""Make sure that the process continues to adopt its orphans."""
+"""Make sure that the process continues to adopt its orphans, so that AdaCoder can find them."""
 
 _UNIX, _DATAGRAM = 1, 2
 _CONNECTED_PAIRS = (
@@ -387,7 +396,8 @@ _CONNECTED_PAIRS = (
 )
 """Allow only streams. A datagram socket of a pair could send to any other socket, by sendto or sendmsg.
 
-SOCK_DGRAM contains the bit. So does SOCK_RAW, which means the same here. SOCK_STREAM and SOCK_SEQPACKET do not.
+The bit is set in SOCK_DGRAM, and in SOCK_RAW, which means the same for Unix sockets. It is not set in SOCK_STREAM and
+SOCK_SEQPACKET.
 """
 
 _BY_DESCRIPTOR = (
@@ -397,7 +407,7 @@ _BY_DESCRIPTOR = (
     *_unless(0, _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Allow changes only to the times of an open file. In such a call, both words of the pointer to the path are 0."""
+"""Allow changes of a file's times only if the file is open. In such a call, both words of the path pointer are 0."""
 
 _LOCKS = (6, 7, 37, 38)
 """The commands F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW."""
@@ -410,12 +420,14 @@ _COMMANDS = (
     *_if_any([_SET_RW_HINT, _SET_FILE_RW_HINT, _SETDELEG], _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Deny some commands of fcntl. Commands for locks get the same answer as `flock`.
+"""Deny some commands of fcntl. Commands for locks get the same answer as `flock`. The reasons for the others:
 
-An owner of a descriptor is denied, because the owner gets any signal, even SIGKILL, when there is something to read. A
-lease on a file makes others wait when they open the file. A watch on a folder is denied as above. A larger pipe would
-take memory that all pipes of the user share. A hint on a file works without write access, and the next evaluation could
-read the hint.
+* The owner of a descriptor gets a signal of any kind, even SIGKILL, when there is something to read. So code could
+  kill another process by making it the owner.
+* A lease on a file makes other programs wait when they open the file.
+* Each user has only a few watches on folders.
+* A larger pipe takes memory that all pipes of the user share.
+* A hint on a file works without write access, so it could pass data to the next evaluation.
 """
 
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
@@ -427,21 +439,22 @@ _CONTROLS = (
     *_mask(0xFF00),
     *_if_any([ord(kind) << 8 for kind in "fvX\x94\xf5"], _answer(Errno.EPERM)),
 )
-"""Deny an owner of a socket (as above), typing into the terminal, and calls of file systems. More tests can follow.
+"""Deny some requests of ioctl: an owner of a socket (as above), typing into the terminal, and requests to file systems.
 
-Many calls of file systems change a file that is open only for reading, or its attributes. The second byte of a call's
-number shows where it belongs: to all file systems (f, v, X), to Btrfs (0x94) or to F2FS (0xf5). Cloning a file into
-another one needs write access, and stays allowed.
+Many requests to file systems change a file, or its attributes, even if the file is open only for reading. The second
+byte of a request's number shows whether it belongs to all file systems (f, v, X), to Btrfs (0x94) or to F2FS (0xf5).
+Cloning a file into another file stays allowed, because it needs write access. The block does not end the program, so
+other blocks can follow.
 """
 
 _TRUNC, _ACCESS_MODE = 0o1000, 0o3
 
 
 def _truncation(flags: int) -> _Block:
-    """Deny O_TRUNC without write access, because Landlock controls it only from ABI 3 on.
+    """Deny O_TRUNC without write access, because Landlock controls truncation only from ABI 3 on.
 
-    `flags` is the index of the argument with the flags. O_RDONLY (0) gives no write access. Neither does 3, which is
-    not a defined mode, but which the kernel accepts.
+    `flags` is the index of the argument with the flags. O_RDONLY (0) gives no write access. The undefined mode 3, which
+    the kernel accepts, gives no write access either.
     """
     truncating = (*_mask(_ACCESS_MODE), *_if_any([0, 3], _answer(Errno.EPERM)), *_ALLOW)
     return (*_load_argument(flags), *_if_bits(_TRUNC, truncating), *_ALLOW)

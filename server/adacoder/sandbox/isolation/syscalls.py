@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NEWEST = 469
-"""The highest number that the filters know: file_setattr. From 424 on, all machines use the same numbers."""
+"""The highest number that the filters know: file_setattr. From 424 on, a call has the same number on all machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A kind of machine, with its own numbers of system calls."""
+    """A processor architecture, with its own numbers of system calls."""
 
     architecture: int
     """The machine's AUDIT_ARCH, as in linux/audit.h."""
@@ -27,7 +27,7 @@ class Machine:
     """Column of `_TABLE` with the machine's numbers."""
 
     def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
-        """Return the numbers of the calls with these names, without calls that the machine lacks."""
+        """Return the numbers of the named calls. Calls that the machine lacks are left out."""
         numbers = [_SHARED.get(name) or _TABLE[name][self.column] for name in names]
         return tuple(number for number in numbers if number is not None)
 

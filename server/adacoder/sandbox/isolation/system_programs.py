@@ -1,7 +1,7 @@
-"""Find the programs that run outside isolation. They must be the system's own, in folders that only root can change.
+"""Find the programs that AdaCoder runs outside isolation. Only root may be able to change them.
 
-A program on PATH need not be the system's own, because PATH may contain an activated environment, `.`, or a folder of
-the project.
+A lookup on PATH alone is not safe, because PATH may contain an activated environment, `.`, or a folder of the project.
+So a program counts only if it is in a system folder.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ _FOLDERS = (
     *("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"),
     *("/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin", "/run/current-system/profile/bin"),
 )
-"""Folders of the system's programs. The last three are for NixOS, Nix for all users, and Guix. In a container, root
-owns everything, so only these folders distinguish the system's programs from a project's.
+"""Folders of the system's programs. The last three are for NixOS, Nix for all users, and Guix.
+
+Ownership alone is not enough. In a container, root owns everything, even a project's programs.
 """
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def program_of_system(name: str) -> Path | None:
-    """Return the real path of a program in a system folder that is on PATH.
+    """Return the real path of a program in a system folder that is on PATH, or None.
 
-    Programs that a user other than root could have put there do not count. If no program is left, return None.
+    A program does not count if a user other than root could have put it there.
     """
     for folder in _FOLDERS:
         path = Path(os.path.realpath(os.path.join(folder, name)))  # noqa: PTH118  # Path has no realpath that never raises
@@ -35,7 +36,7 @@ def program_of_system(name: str) -> Path | None:
 
 
 def program_of_others(name: str) -> str | None:
-    """Return the path of a program on PATH, if the system itself has no such program."""
+    """Return the path of a program on PATH that `program_of_system` does not accept, or None."""
     return shutil.which(name) if program_of_system(name) is None else None
 
 
@@ -56,17 +57,17 @@ def _is_roots(path: Path) -> bool:
     """Return whether only root can change a file, or the entries of a folder."""
     with suppress(OSError):
         found = path.lstat()
-        # In a sticky folder, only the owner of an entry can replace it. The store of Nix is sticky.
+        # In a sticky folder, such as the store of Nix, only the owner of an entry can replace the entry.
         kept = found.st_mode & stat.S_ISVTX and stat.S_ISDIR(found.st_mode) and not found.st_mode & stat.S_IWOTH
         return (found.st_uid == 0 or _is_nobodys(found.st_uid)) and bool(kept or not found.st_mode & _OTHERS_WRITE)
     return False
 
 
 def _is_nobodys(user: int) -> bool:
-    """Return whether `user` is the id that stands for all users that this user namespace does not know.
+    """Return whether `user` is the overflow id, which replaces the id of every user outside this user namespace.
 
-    No process in the namespace can run as such a user. In a container that an ordinary user started, the machine's root
-    is one of them.
+    No process in the namespace can run as such a user, so files with this owner are safe. In a container that an
+    ordinary user started, the files of the machine's root have this owner.
     """
     with suppress(OSError, ValueError):
         unknown = int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii"))
