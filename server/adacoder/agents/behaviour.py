@@ -54,8 +54,8 @@ class NoInputs(AdaCoderError):
 async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 0) -> BehaviourDiff:
     """Compare two versions of `target` by what `here` and `there` observe.
 
-    `here` runs each chosen input twice, and both versions run differing inputs again several times. If an input gives
-    other outputs when it runs again, it is left out, because its outputs depend on time or chance.
+    `here` runs each chosen input twice. If the versions differ on an input, both run the input again several times. An
+    input whose outputs change from run to run is left out, because they depend on time or chance.
 
     Raises:
         NoInputs: there are no inputs.

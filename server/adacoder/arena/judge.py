@@ -35,7 +35,7 @@ _HOW = {FailureKind.TIMED_OUT: "timeout", FailureKind.DENIED: "refused"}
 _RELATIVE = 1e-6
 """Relative tolerance of floats, unless the tests specify a tolerance."""
 _FIRST = 5
-"""Number of first designed tests whose coverage is also reported separately (AgentCoder, Table 5)."""
+"""The coverage of this many tests, those that were designed first, is also reported alone (AgentCoder, Table 5)."""
 _PRINTS = (
     "print((lambda inf, nan: __import__('json').dumps([repr({call}(*each)) for each in [{arguments}]]))"
     "(float('inf'), float('nan')))\n"

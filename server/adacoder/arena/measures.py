@@ -290,7 +290,7 @@ def left_out(rows: Sequence[Row]) -> Estimate | None:
 def right_tests(rows: Sequence[Row]) -> Estimate | None:
     """Return the share of designed tests that the canonical solution passes.
 
-    The figure has no interval, because the tests of a task are not independent trials.
+    The share has no confidence interval, because the tests of a task are not independent trials.
     """
     known = [
         (row.tests.designed, row.tests.right_on_canonical)

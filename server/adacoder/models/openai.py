@@ -181,7 +181,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
 
     @asynccontextmanager
     async def _begun(self, client: httpx.AsyncClient, chat: Chat) -> AsyncGenerator[httpx.Response]:
-        """Open the stream of a reply, without the optional fields that this server refuses."""
+        """Send a request, without the optional fields that this server refuses, and open the stream of its reply."""
         choices = _optional_fields(chat, _card(chat.model, self._listed))
         refused = self._refused
         while True:

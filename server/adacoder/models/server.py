@@ -28,7 +28,7 @@ class Deadlines:
 
     connect: float = 10.0
     first: float = 300.0
-    """Timeout for the first token. Meanwhile the server may load the model, serve others and read the prompt."""
+    """Timeout for the first token. Until then, the server may load the model, serve others and read the prompt."""
     loaded: float = 1.5
     """Time for the first token of a loaded model, in addition to the time for reading the prompt. After this time,
     AdaCoder looks for the cause of the delay."""
@@ -151,7 +151,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a stream, about one token."""
+    """One part of a stream, usually one token long."""
 
     text: str = ""
     thought: bool = False

@@ -91,7 +91,7 @@ _LETTERS = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_MIXED = 2
 """Minimum number of kinds of characters (digits, small letters, capitals) in a random string."""
 _LEAST_KINDS = 3
-"""Minimum number of kinds of characters in a password."""
+"""A password has at least this many kinds of characters."""
 _LEAST_ENTROPY = 2.5
 _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
 _IS_PATH = re.compile(r"/(?:Users|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|var)/")

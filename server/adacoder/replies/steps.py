@@ -38,7 +38,7 @@ class _Steps:
     number: int = 1
     """Number of the last step."""
     greatest: int = 1
-    """Greatest number of a step. Announced steps may begin with 1 again."""
+    """The greatest number of a step so far. Announced steps may begin with 1, so the last number may be smaller."""
     is_announced: bool = False
     """True if the text after the steps may announce more steps."""
 

@@ -227,7 +227,7 @@ class WorkerLine:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
-        """Questions that were asked ahead and are not answered yet, as pairs of nonce and question."""
+        """Questions that were asked in advance and are not answered yet, as pairs of nonce and question."""
 
     async def ready(self) -> None:
         """Wait until the process is locked down.

@@ -78,7 +78,7 @@ class _Levels:
 
     @property
     def indent(self) -> str:
-        """The new indentation of the latest statement."""
+        """The indentation that the latest statement gets."""
         return self._open[-1][1]
 
     def enter(self, width: int) -> str:

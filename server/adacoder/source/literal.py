@@ -35,7 +35,7 @@ class Literal:
 
 
 def read_literal(literal: str) -> Literal:
-    """Read one `str` literal with quotes and prefix, or several adjacent ones, with or without parentheses.
+    """Read a `str` literal, including its quotes and prefix. Adjacent literals are read as one, even in parentheses.
 
     Raises:
         ValueError: `literal` is not a string literal.

@@ -193,7 +193,7 @@ class _BodyPlace:
 
 
 def _smallest(start: int, old: str, new: str) -> Edit:
-    """Replace `old`, which begins at `start`, by `new`. The edit leaves out the common lines at both ends."""
+    """Return an edit that replaces `old`, which begins at `start`, with `new`, except for equal lines at both ends."""
     before, after = _split(old), _split(new)
     head, tail = common_ends(before, after)
     first = start + len("".join(before[:head]))

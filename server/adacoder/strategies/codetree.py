@@ -48,7 +48,9 @@ THINKER: Role[tuple[str, ...]] = Role(
 SOLVER = coder("solver", "writing the function by a strategy", "write_by_plan")
 """The Role that writes the function by one strategy. It gets the strategy as `plan`."""
 REFLECTOR = replace(THINKER, action="reflect", doing="reflecting on the failure", prompt="codetree_reflect")
-"""The Role that lists ways to fix `code` that follows a `strategy`. The `error` includes the critic's reason."""
+"""The Role that lists ways to fix a failed program. Its prompt has the `code`, the `strategy` that the code follows,
+and the `error`, which includes the critic's reason.
+"""
 DEBUGGER = coder("debugger", "revising the function by a reflection", "codetree_revise")
 """The Role that revises `code` by its `strategy` and one reflection. It gets the reflection as `advice` (eq. 6)."""
 CRITIC: Role[tuple[float | None, str]] = Role(

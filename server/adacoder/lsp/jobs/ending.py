@@ -25,7 +25,7 @@ class Ending:
     kept: bool = False
     """True if the result is kept, so that the user can still insert it."""
     is_wanted: bool = False
-    """True if the user asked to see the result first, so that the obstacle is expected and needs no warning."""
+    """True if the user asked to see the result before it is inserted. Then no warning says why it was not inserted."""
     closed: str | None = None
     """The name of the edited file if that file is not open."""
 

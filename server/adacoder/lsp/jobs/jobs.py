@@ -99,7 +99,7 @@ class Jobs:
         return [job.id for job in chosen if job.cancel()]
 
     def status(self) -> list[JSON]:
-        """Return the running jobs, the oldest first, as they are sent to a client."""
+        """Return the running jobs in the form that clients receive, the oldest first."""
         return [
             {
                 "jobId": job.id,

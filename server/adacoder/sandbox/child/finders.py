@@ -114,7 +114,7 @@ def compile_ahead(path: str) -> None:
 
 
 _LARGEST = 1 << 20
-"""Maximum size in bytes of a file that is compiled ahead."""
+"""Maximum size in bytes of a file that is compiled in advance."""
 
 
 def remember(path: str, text: str) -> None:

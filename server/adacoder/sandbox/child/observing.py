@@ -220,7 +220,7 @@ class Profiled(Observer):
     def _begin_thread(self, function: Any, arguments: Any, named: Any = None) -> int:
         """Begin a thread like `_thread.start_new_thread`, and observe it.
 
-        `threading` still uses the original function, because `_watch_threads` handles its threads.
+        The module `threading` still calls the original function. `_watch_threads` observes the threads of this module.
         """
 
         def observed() -> None:
@@ -345,5 +345,5 @@ else:
 
 
 def observer(codes: Sequence[CodeType], *, by_line: bool) -> Observer:
-    """Return an observer of some code in this interpreter. If `by_line` is True, it observes lines and branches."""
+    """Return an observer of `codes` in this interpreter. It observes lines and branches only if `by_line` is True."""
     return Profiled(codes, by_line=by_line) if _monitoring is None else Monitored(codes, by_line=by_line)

@@ -54,7 +54,7 @@ class Bubblewrap:
 
     @property
     def isolation(self) -> Isolation:
-        """Full isolation. More than one mechanism isolates each of files, network and processes."""
+        """Full isolation: files, network and processes are each isolated in more than one way."""
         return Isolation(Level.FULL, ("bubblewrap", *self.locks.names, "rlimits"))
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Read a project's own Python files, nearest first."""
+"""Read a project's own Python files, beginning with those nearest to the edited file."""
 
 from __future__ import annotations
 

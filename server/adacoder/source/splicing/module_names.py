@@ -77,7 +77,7 @@ class ModuleNames:
 
 @lru_cache(maxsize=8)
 def module_names(target: Target) -> ModuleNames:
-    """Read the names of the module of `target`."""
+    """Read the names that the module of `target` defines or imports."""
     found = bindings(target.text, target.module)
     used = used_names(without(target.text, target.definition, target.indent)) - found.origins.keys()
     return ModuleNames(unmarked(target.text), found, used if found.stars else used & BUILTINS)
