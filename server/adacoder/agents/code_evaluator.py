@@ -176,8 +176,10 @@ class CodeEvaluator:
             step.details = Traced(candidate.text, example.source, len(found.executed), found.is_complete)
             return found
 
-    async def observe(self, target: Target, inputs: Sequence[Input], *, by_line: bool = False) -> Sequence[Seen | None]:
-        """Run `inputs` on the current text of the module, in order and in one process.
+    async def observe(
+        self, target: Target, inputs: Sequence[Input], *, candidate: Candidate | None = None, by_line: bool = False
+    ) -> Sequence[Seen | None]:
+        """Run `inputs` on the current text of the module, or on `candidate` in its place, in order and in one process.
 
         With `by_line`, the result includes the lines that each input reaches. Before Python 3.12, this takes longer.
 
@@ -188,7 +190,14 @@ class CodeEvaluator:
             AdaCoderError: the module cannot be imported, or does not define the function.
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
-        what = replace(self._program(target, _as_it_stands(target), None), by_line=by_line)
+        placed = _as_it_stands(target)
+        if candidate is not None and not candidate.function:
+            raise AdaCoderError(f"The reply holds no function '{target.name}'.")
+        if candidate is not None:
+            from adacoder.source.splice import splice  # a large import that `check` alone does not need
+
+            placed = await aside(splice, target, candidate)
+        what = replace(self._program(target, placed, None), by_line=by_line)
         found: list[Seen | None] = [None] * len(inputs)
         begin = 0
         for _ in range(_MOST_CUT):

@@ -1,9 +1,9 @@
 """A request as its strategy uses it: the target, and a method for everything that the strategy may do.
 
-A strategy asks Roles, and has candidates evaluated, repaired, probed and traced. It returns nothing, because only the
-results of the docstring's Examples decide. The service derives the Outcome from them. `probe`, `prefer`, `branch`,
-`trace` and `sampling` are for workflows with designed tests, tree search or traces.
-`tests/integration/strategies/test_door.py` has an example of each kind.
+A strategy asks Roles, and has candidates evaluated, repaired, probed, traced and compared. It returns nothing, because
+only the results of the docstring's Examples decide. The service derives the Outcome from them. `probe`, `cross_check`,
+`prefer`, `branch`, `trace` and `sampling` are for workflows with designed tests, several programs, tree search or
+traces. `tests/integration/strategies/test_door.py` has an example of each kind.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from adacoder.agents.budget import NO_CEILING, Budget, BudgetSpent, Ceiling
@@ -19,9 +20,10 @@ from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
 from adacoder.agents.prompt import NO_FIELDS
 from adacoder.agents.role import Field, Role
-from adacoder.domain import Attempt, Candidate, Example, Target, further
+from adacoder.domain import AdaCoderError, Attempt, BehaviourDiff, Candidate, Example, Target, further
 from adacoder.journal import Journal, Noted
 from adacoder.models.base import Sampling
+from adacoder.sandbox.unavailable import SandboxError
 from adacoder.traces import Trace
 
 T = TypeVar("T")
@@ -231,6 +233,28 @@ class Request:
             SandboxError: as `evaluate`.
         """
         return await self._evaluator.trace(self.target, candidate, example)
+
+    async def cross_check(self, one: Candidate, other: Candidate) -> BehaviourDiff | None:
+        """Compare two candidates on the Examples and on inputs made from them; return None if that is impossible.
+
+        The result can rank a candidate, or inform a model, but it never verifies a candidate.
+
+        Raises:
+            SandboxError: as `evaluate`.
+        """
+        from adacoder.agents.behaviour import compare  # a large import that few requests need
+
+        with self._journal.step("code_evaluator", "cross-check", "comparing two programs") as step:
+            try:
+                here, there = (partial(self._evaluator.observe, self.target, candidate=each) for each in (one, other))
+                found = await compare(self.target, here, there)
+            except SandboxError:
+                raise
+            except AdaCoderError as error:
+                step.details = Noted(str(error))
+                return None
+            step.details = Noted(f"The two programs agree on {found.agreed} of {found.inputs} inputs.")
+            return found
 
     def prefer(self, attempt: Attempt, value: float) -> None:
         """Rank an attempt among attempts that got equally far. The greatest value is best.

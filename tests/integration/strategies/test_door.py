@@ -23,6 +23,7 @@ from adacoder.agents.request import Request
 from adacoder.agents.role import Limits, Role
 from adacoder.domain import (
     Attempt,
+    BehaviourDiff,
     Candidate,
     Example,
     Failure,
@@ -34,7 +35,7 @@ from adacoder.domain import (
     Target,
     Verdict,
 )
-from adacoder.journal import Journal
+from adacoder.journal import Journal, Noted
 from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
 from adacoder.report.as_json import step_json
@@ -51,6 +52,7 @@ RIGHT = Candidate("def hypotenuse(a, b):\n    return (a * a + b * b) ** 0.5")
 RIGHT_TOO = Candidate("def hypotenuse(a, b):\n    return abs(complex(a, b))")
 HALF = Candidate("def hypotenuse(a, b):\n    return 5.0")
 SUM = Candidate("def hypotenuse(a, b):\n    return float(a + b)")
+SUM_TOO = Candidate("def hypotenuse(a, b):\n    return float(b + a)")
 TABLE = Candidate("def hypotenuse(a, b):\n    return {(3, 4): 5.0, (5, 12): 13.0}[a, b]")
 UNFINISHED = Candidate("def hypotenuse(a, b):\n    return (a * a +")
 UNIMPORTED = Candidate("def hypotenuse(a, b):\n    return math.hypot(a, b)")
@@ -106,6 +108,10 @@ def _probe(candidate: Candidate, tests: Sequence[Example]) -> Move:
     return lambda request: request.probe(candidate, tests)
 
 
+def _cross_check(one: Candidate, other: Candidate) -> Move:
+    return lambda request: request.cross_check(one, other)
+
+
 def _prefer(candidate: Candidate, value: float) -> Move:
     async def move(request: Request) -> None:
         request.prefer(Attempt(candidate, Verdict(None)), value)
@@ -133,6 +139,7 @@ forged = st.sampled_from([Verdict(None), Verdict(None, parses=True, defines=True
 moves = st.one_of(
     candidates.map(_evaluate),
     st.builds(_probe, candidates, st.sampled_from([EASY, BY_HEART, ()])),
+    st.builds(_cross_check, candidates, candidates),
     st.builds(_prefer, candidates, st.floats()),
     st.builds(_repair, candidates, forged),
     st.builds(_round, candidates.map(_evaluate)),
@@ -191,6 +198,44 @@ async def test_a_strategy_that_evaluates_nothing_fails(tmp_path: Path) -> None:
     assert outcome.verdict is not None
     assert outcome.verdict.failure is not None
     assert outcome.verdict.failure.kind is FailureKind.NO_FUNCTION
+
+
+# Comparisons
+
+
+async def majority(request: Request) -> None:
+    """Write three programs, and prefer those that agree with most others on all inputs."""
+    attempts = [await request.evaluate(await request.ask(WRITER)) for _ in range(3)]
+    for one in attempts:
+        found = [await request.cross_check(one.candidate, other.candidate) for other in attempts if other is not one]
+        request.prefer(one, sum(each is not None and not each.differs for each in found))
+
+
+@pytest.mark.parametrize(("written", "chosen"), [((SUM, RIGHT, RIGHT_TOO), RIGHT), ((RIGHT, SUM, SUM_TOO), SUM)])
+async def test_a_strategy_may_choose_by_majority_what_no_example_proves(
+    written: tuple[Candidate, ...], chosen: Candidate, tmp_path: Path
+) -> None:
+    unshown = STUB.replace("    5.0\n", "").replace("    13.0\n", "")
+    async with at_a_desk(strategy(majority), tmp_path) as desk:
+        outcome, _ = await desk.run(desk.target(unshown), *map(fenced, written))
+    assert (outcome.status, outcome.candidate) == (Status.UNVERIFIED, chosen)
+
+
+async def test_what_cannot_be_compared_is_noted(tmp_path: Path) -> None:
+    found: list[object] = []
+
+    async def run(request: Request) -> None:
+        found.extend([await request.cross_check(RIGHT, other) for other in (NOTHING, UNFINISHED, RIGHT_TOO, SUM)])
+
+    outcome, _ = await outcome_of(strategy(run), tmp_path)
+    nothing, unfinished, same, other = found
+    assert nothing is unfinished is None
+    assert isinstance(same, BehaviourDiff)
+    assert isinstance(other, BehaviourDiff)
+    assert (bool(same.differs), bool(other.differs)) == (False, True)
+    notes = [step.details.note for step in outcome.steps if isinstance(step.details, Noted)]
+    assert notes[0] == "The reply holds no function 'hypotenuse'."
+    assert notes[2].startswith("The two programs agree on ")
 
 
 # Budgets
