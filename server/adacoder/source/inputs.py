@@ -135,8 +135,7 @@ def smaller(one: Input, module: Module) -> tuple[Input, ...]:
     """Return shorter variants of `one`, the shortest first. In each, one literal is smaller, or empty."""
     found: dict[Input, None] = {}
     for at, text in enumerate(one.statements):
-        statement = _statement(text, module)
-        if statement is not None:
+        for statement in _statements(text, module):
             for each in chain.from_iterable(_with_other_literals(statement, may_be_negative=False)):
                 if len(each) < len(text):
                     found[Input((*one.statements[:at], each, *one.statements[at + 1 :]))] = None
@@ -149,7 +148,7 @@ def _groups(target: Target) -> list[list[_Parsed]]:
     Imports and definitions are repeated in each group that uses them.
     """
     sources = (example.source for example in target.examples if not example.skipped)
-    read = [each for source in sources if (each := _statement(source, target.module)) is not None]
+    read = [each for source in sources for each in _statements(source, target.module)]
     shared = frozenset[str]().union(*(each.bound for each in read if not each.prepares)) - {target.name}
     groups: list[tuple[frozenset[str], list[int]]] = []
     for number, each in enumerate(read):
@@ -168,17 +167,19 @@ def _groups(target: Target) -> list[list[_Parsed]]:
     return found[:_MOST_GROUPS]
 
 
-def _statement(source: str, module: Module) -> _Parsed | None:
-    """Read one statement; None if `source` has several, or if it is too long or too deeply nested to be varied."""
+def _statements(source: str, module: Module) -> list[_Parsed]:
+    """Read the statements of an example; none if one is too long or too deeply nested to be varied."""
     match parsed(source) if len(source) <= _LONGEST else None:
-        case ast.Module(body=[tree]) if not _is_deep(tree):
-            text = ast.unparse(tree)
+        case ast.Module(body=trees) if not any(map(_is_deep, trees)):
+            texts = list(map(ast.unparse, trees))
         case _:
-            return None
-    match parsed(text):
-        case ast.Module(body=[tree]):
-            return _Parsed(text, tree, frozenset(bindings(text, module).origins), used_names(text))
-    return None
+            return []
+    found = []
+    for text in texts:
+        match parsed(text):
+            case ast.Module(body=[tree]):
+                found.append(_Parsed(text, tree, frozenset(bindings(text, module).origins), used_names(text)))
+    return found if len(found) == len(texts) else []
 
 
 def _is_deep(tree: ast.AST) -> bool:

@@ -43,6 +43,14 @@ def test_examples_that_need_each_other_are_one_input() -> None:
     assert texts(found) == ["import math; s = [1]; s.append(2); gap(s, int(math.pi))", "gap([4])"]
 
 
+def test_statements_on_one_line_are_inputs_too() -> None:
+    assert texts(written(target("s = [1]; gap(s)", "gap([2]); gap([3])"))) == [
+        "s = [1]; gap(s)",
+        "gap([2])",
+        "gap([3])",
+    ]
+
+
 def test_skipped_and_unreadable_examples_are_left_out() -> None:
     assert texts(written(target("gap([1])  # doctest: +SKIP", "gap(1", "gap([2])"))) == ["gap([2])"]
 
