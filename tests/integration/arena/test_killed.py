@@ -72,6 +72,6 @@ def test_what_holds_no_rows_is_left_as_it_is(tmp_path: Path) -> None:
 
     notes = tmp_path / "notes.txt"
     notes.write_text("my notes, without a newline at the end")
-    with pytest.raises(RowsError, match="is left as it is"):
+    with pytest.raises(RowsError, match="was not changed"):
         RowsFile(notes)
     assert notes.read_text() == "my notes, without a newline at the end"
