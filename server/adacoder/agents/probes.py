@@ -43,11 +43,14 @@ class Probes:
     async def failure(self, attempt: Attempt) -> Failure | None:
         """Run the designed tests on an attempt. Return the failure for which it is sent back, if any.
 
-        If a test fails, another design is made, because it is a second opinion.
+        If a test fails, another design is made, because it is a second opinion. No test runs on an attempt that an
+        Example proves, because nothing outranks it.
 
         Raises:
             BudgetSpent, ModelError, SandboxError: as `Request.ask` and `Request.evaluate`.
         """
+        if attempt.verdict.passed and attempt.verdict.is_proved:
+            return None
         tests, self._first = self._first, ()
         if tests is None:
             tests = await self._design(attempt, None) if self._request.goes_on_until_proved else ()

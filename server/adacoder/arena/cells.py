@@ -180,7 +180,7 @@ class Bench:
         if settings.cross_check and outcome.status is Status.VERIFIED:
             outcome = await self.service.cross_checked(task, outcome)
             checked = outcome.cross_check
-            _failure_of(None if checked is None else checked.trouble)
+            _failure_of(None if checked is None else checked.trouble)  # raises if the server is to blame
             second = await self._second(cell.task, checked, judged == PASSED)
         name = None if self.journals is None else self._keep_journal(cell, outcome, self.journals)
         row = _row(cell, outcome, judged, attempts, tests, failure_of, name, values_of(self.settings))

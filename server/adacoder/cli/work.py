@@ -163,10 +163,13 @@ class Work:
             folder = folder_of(file.path, file.text)
             target = counterpart(outcome.target, file.text, folder)
             if target is None or file.text != apply_edits(before.text, outcome.edits):
-                raise TargetError(f"{file.path} has changed since the question: nothing was added.")
-            write(file, apply_edits(file.text, [add_examples(target, [example])]), folder)
+                raise TargetError(f"{file.path} has changed since the question, so nothing was added: add it by hand.")
+            text = apply_edits(file.text, [add_examples(target, [example])])
+            target = counterpart(target, text, folder)
+            if target is None:
+                raise TargetError(f"The example cannot be added to {file.path}: add it by hand.")
+            write(file, text, folder)
             file = read(before.path)
-            target = counterpart(target, file.text, folder) or target
         except AdaCoderError as error:
             self._could_not_run(str(error))
             return

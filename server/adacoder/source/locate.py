@@ -121,8 +121,8 @@ def counterpart(target: Target, text: str, workspace: Path) -> Target | None:
     number = [one.target.definition.start for one in mine].index(target.definition.start)
     if len(theirs) != len(mine):
         raise TargetError(
-            f"'{target.qualname}' has {len(mine)} definitions in {path}, and {len(theirs)} in the other version: "
-            "they cannot be paired."
+            f"'{target.qualname}' has {len(mine)} definitions in {path}, and {len(theirs)} in the other version, "
+            "so they cannot be paired: choose a version with as many."
         )
     if (unreadable := theirs[number].unreadable) is not None:
         raise unreadable

@@ -108,8 +108,6 @@ class AgentCoder:
         probes = Probes(request, design, tests)
         for _ in request.rounds(until_proved=True):
             attempt = await request.evaluate(candidate)
-            if attempt.verdict.passed and attempt.verdict.is_proved:
-                return
             failure = await probes.failure(attempt)
             if attempt.verdict.passed and failure is None:
                 return

@@ -41,8 +41,6 @@ async def _run(request: Request) -> None:
     probes = Probes(request, design)
     for _ in request.rounds(until_proved=True):
         attempt = await request.evaluate(candidate)
-        if attempt.verdict.passed and attempt.verdict.is_proved:
-            return
         failure = await probes.failure(attempt)
         if attempt.verdict.passed and failure is None:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +249,9 @@ async def test_an_editor_that_asks_beside_the_text_asks_at_once(tmp_path: Path) 
     assert shown == [f"{question} Your answer becomes an example."]
 
 
-async def test_a_new_job_interrupts_the_comparison_which_begins_again_later(editor: Client) -> None:
+@asynccontextmanager
+async def comparing(editor: Client, reply: str) -> AsyncIterator[str]:
+    """Let the model think about the second program during this block, and then reply. Yield the document's URI."""
     replies: list[str | Script] = [GOOD]
     async with StandIn(replies) as standin:
         editor.settings = told_of(standin, crossCheck=True)
@@ -257,28 +260,25 @@ async def test_a_new_job_interrupts_the_comparison_which_begins_again_later(edit
         await editor.told()
         async with thinking(standin):
             await standin.until("request 2")
-            (running,) = (await editor.execute("status"))["jobs"]
-            other = await editor.write("other.py", STUB + BODY)
-            checked = await editor.run(other, "initials", mode="check")
-        replies[:] = [GOOD, SAME]
-        agrees = "A second program agrees on "
-        await editor.until(lambda: any(agrees in each["message"] for each in editor.all("window/logMessage")))
+            yield uri
+        replies[:] = [GOOD, reply]
+        told = "A second program agrees "
+        await editor.until(lambda: any(told in each["message"] for each in editor.all("window/logMessage")))
+
+
+async def test_a_new_job_interrupts_the_comparison_which_begins_again_later(editor: Client) -> None:
+    async with comparing(editor, SAME):
+        (running,) = (await editor.execute("status"))["jobs"]
+        other = await editor.write("other.py", STUB + BODY)
+        checked = await editor.run(other, "initials", mode="check")
     assert (running["mode"], running["qualifiedName"]) == ("crossCheck", "initials")
     assert checked["status"] == "verified"
 
 
 async def test_a_check_of_the_same_function_only_delays_the_comparison(editor: Client) -> None:
-    replies: list[str | Script] = [GOOD]
-    async with StandIn(replies) as standin:
-        editor.settings = told_of(standin, crossCheck=True)
-        uri = await editor.write("names.py", STUB)
-        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
-        await editor.told()
-        async with thinking(standin):
-            await standin.until("request 2")
-            assert (await editor.run(uri, "initials", mode="check"))["status"] == "verified"
-        replies[:] = [GOOD, OTHER]
-        await asked(editor, uri)
+    async with comparing(editor, OTHER) as uri:
+        assert (await editor.run(uri, "initials", mode="check"))["status"] == "verified"
+    assert await asked(editor, uri)
 
 
 async def test_no_answer_is_added_while_a_job_works_on_the_function(editor: Client) -> None:
