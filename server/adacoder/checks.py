@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from adacoder.agents.project_tests import ProjectTests, TestsOfRequest
     from adacoder.privacy.private_names import Wishes
     from adacoder.project import Project
     from adacoder.settings import Settings
@@ -49,6 +50,7 @@ class Checks:
 
     def __init__(self) -> None:
         self._hosts: dict[tuple[Interpreter, Path, object, Wishes], Host] = {}
+        self._tests: dict[Host, ProjectTests] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
@@ -144,11 +146,24 @@ class Checks:
         self._hosts.clear()
         await asyncio.gather(*(host.close() for host in hosts))
 
-    async def _evaluator(self, task: Task, *, covers: bool = False) -> CodeEvaluator:
+    async def _evaluator(self, task: Task, *, covers: bool = False, tested: bool = False) -> CodeEvaluator:
         interpreter = await self._interpreter(task)
         overlays = await asyncio.to_thread(task.overlays, *interpreter.added) if task.project.overlays else {}
         host = self._host(interpreter, task.settings, task.project)
-        return CodeEvaluator(host, task.journal, overlays=overlays, timeout=task.settings.timeout, covers=covers)
+        tests = self._tests_of(task, host, overlays) if tested and task.settings.tests else None
+        timeout = task.settings.timeout
+        return CodeEvaluator(host, task.journal, overlays=overlays, timeout=timeout, covers=covers, tests=tests)
+
+    def _tests_in(self, host: Host, folder: Path) -> ProjectTests:
+        from adacoder.agents.project_tests import ProjectTests
+
+        return self._tests.setdefault(host, ProjectTests(host, folder))
+
+    def _tests_of(self, task: Task, host: Host, overlays: Mapping[Path, str]) -> TestsOfRequest:
+        from adacoder.agents.project_tests import TestsOfRequest
+
+        project = self._tests_in(host, task.project.folder)
+        return TestsOfRequest(project, overlays, task.access(), task.settings.tests_seconds, task.goal)
 
     def _host(self, interpreter: Interpreter, settings: Settings, project: Project) -> Host:
         folder, least, wishes = project.folder, settings.isolation, settings.wishes

@@ -286,6 +286,8 @@ class FailureKind(StrEnum):
     """The code needs processes, network or files that isolation denies."""
     MEMORISED = "memorised"
     """The candidate passed the examples, but most of its answers were hard-coded."""
+    TEST_FAILED = "test_failed"
+    """The candidate passed the examples, but a test of the project fails."""
     PROTOCOL = "protocol"
     """The child process broke the evaluator's protocol. Only hostile or badly broken code does that."""
 
@@ -309,6 +311,8 @@ class Failure:
     """The exception, as `Type: message`."""
     line: int | None = None
     """1-based line within the candidate's function that raised the exception; None if other code raised it."""
+    test: ProjectTest | None = None
+    """The first test of the project that failed, if one did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +369,48 @@ class ExampleResult:
     """A sentence that says why the example did not match and what to do; empty if the outputs show this already."""
 
 
+class ProjectTestStatus(StrEnum):
+    """The status of a test of the project. The values are part of `--json`."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """It was skipped, or it is expected to fail."""
+    NEEDS = "needs"
+    """It needs something that isolation denies."""
+    FAILED_BEFORE = "failed_before"
+    """It also fails in the same way with other bodies, so the cause is not the function."""
+    UNTRUSTED = "untrusted"
+    """It passed, but the candidate's code could have changed the result."""
+    UNSTABLE = "unstable"
+    """It failed once, and then passed with the same code."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTest:
+    """The result of a test of the project. All cases of a parametrised test count together."""
+
+    name: str
+    """The name that pytest gives it, such as `tests/test_a.py::test_b`, without the parameters of a case."""
+    status: ProjectTestStatus
+    seconds: float = 0.0
+    entered: bool | None = True
+    """True if the test was observed to run the target's code; None if this is uncertain."""
+    error: str = ""
+    """The exception that ended a failed test, as `Type: message`."""
+    explanation: str = ""
+    """Pytest's text about the failure."""
+    source: str = ""
+    """The source of a failed test."""
+    ran: frozenset[tuple[str, int]] = frozenset()
+    """The functions of the project that it ran, each as its file and its 1-based first line, if requested."""
+
+    @property
+    def proves(self) -> bool:
+        """True if the test ran the target and passed."""
+        return self.status is ProjectTestStatus.PASSED and self.entered is True
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The Code Evaluator's result for a candidate: its first failure, if any, and how far the candidate got."""
@@ -389,6 +435,8 @@ class Verdict:
     """Coverage if the candidate passed; None if it was not requested or is not available."""
     edits: tuple[Edit, ...] = ()
     """Edits that put the candidate into the text in which it was evaluated."""
+    tests: tuple[ProjectTest, ...] = ()
+    """Results of the project's tests that run the target. Empty if the examples failed, or without such tests."""
 
     @property
     def passed(self) -> bool:
@@ -407,8 +455,23 @@ class Verdict:
 
     @property
     def is_proved(self) -> bool:
+        """True if an example that shows an output, or a test of the project, ran the target and passed."""
+        return self.is_shown or self.tests_passed > 0
+
+    @property
+    def is_shown(self) -> bool:
         """True if an example that shows an output ran the target and matched."""
         return any(result.matched for result in self.proving)
+
+    @property
+    def tests_passed(self) -> int:
+        """Number of tests of the project that ran the target and passed."""
+        return sum(test.proves for test in self.tests)
+
+    @property
+    def tests_total(self) -> int:
+        """Number of tests of the project that count, because they ran the target and passed, or because they failed."""
+        return self.tests_passed + sum(test.status is ProjectTestStatus.FAILED for test in self.tests)
 
     @property
     def proving(self) -> list[ExampleResult]:
@@ -429,7 +492,7 @@ class Verdict:
         return sum(example.has_want for example in target.examples) - not_counting
 
     @property
-    def reach(self) -> tuple[bool, bool, int, bool, int, bool]:
+    def reach(self) -> tuple[bool, bool, int, bool, int, int, bool]:
         """A rank for comparing candidates. It is greater if the candidate got further.
 
         A memorised candidate ranks above candidates that pass no example, and below all that pass one.
@@ -440,6 +503,7 @@ class Verdict:
             -len(self.undefined),
             self.imports,
             self.examples_proved,
+            self.tests_passed,
             self.passed or self.is_memorised,
         )
 
@@ -584,6 +648,11 @@ class Outcome:
     def passed(self) -> int:
         """Number of examples that passed."""
         return 0 if self.verdict is None else self.verdict.examples_passed
+
+    @property
+    def tests(self) -> tuple[int, int]:
+        """How many of the project's tests passed, and how many count."""
+        return (0, 0) if self.verdict is None else (self.verdict.tests_passed, self.verdict.tests_total)
 
     @property
     def total(self) -> int:

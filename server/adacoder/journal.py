@@ -47,6 +47,8 @@ class Evaluated(Details):
     notes: tuple[str, ...] = ()
     is_known: bool = False
     """True if the candidate was evaluated before."""
+    tests: tuple[int, int] = (0, 0)
+    """How many of the project's tests passed, and how many count."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Only this module combines models, sandbox, agents and strategies.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,7 @@ from adacoder.agents.budget import NO_CEILING, BudgetSpent, Ceiling
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
 from adacoder.agents.example_designer import DESIGNER, usable
+from adacoder.agents.project_tests import Suspects
 from adacoder.agents.prompt import Briefing, packed
 from adacoder.agents.request import Request
 from adacoder.agents.role import Role
@@ -29,13 +30,14 @@ from adacoder.domain import (
     CrossCheck,
     Failure,
     FailureKind,
+    Module,
     Outcome,
     Reply,
     Status,
     Target,
     Verdict,
 )
-from adacoder.messages import Text, joined
+from adacoder.messages import Named, Text, joined
 from adacoder.models.backend import Session
 from adacoder.models.backends import OpenModel, open_model
 from adacoder.models.errors import ModelError
@@ -43,6 +45,8 @@ from adacoder.models.leased import LeasedModel
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.window import Window
+from adacoder.privacy.access import Access
+from adacoder.project import Project
 from adacoder.replies.extract import extract
 from adacoder.settings import Settings
 from adacoder.source.docstring import add_examples
@@ -142,6 +146,28 @@ class Service(Checks):
         checked = CrossCheck(other.model, found, reason, other.candidate, other.trouble)
         return replace(outcome, cross_check=checked, steps=task.journal.steps, seconds=task.journal.seconds)
 
+    async def suspects(self, test: str, settings: Settings, project: Project) -> Suspects:
+        """Return the functions that may have the fault that makes a test of the project fail, the likeliest first.
+
+        `test` has the name that pytest gives it, relative to the project's folder.
+
+        Raises:
+            AdaCoderError: the test does not exist, does not fail, or runs no function that can be fixed.
+        """
+        from adacoder.agents.project_tests import suspects_at
+
+        if not settings.tests:
+            raise AdaCoderError(Text("The project's tests are switched off: turn on ", Named("tests"), "."))
+        path = project.folder / test.partition("::")[0]
+        near = Module(path, path.stem, project.folder)
+        host = self._host(await self._interpreter_for(near, settings, project), settings, project)
+        access = Access.around(near, project.folder, settings.wishes)
+        places = await self._tests_in(host, project.folder).suspects(test, project.overlays, access, near)
+        found = await asyncio.to_thread(suspects_at, places, project, access)
+        if not found.targets:
+            raise AdaCoderError(" ".join([f"The test {test} runs no function that can be fixed.", *found.notes]))
+        return found
+
     async def suggest(self, task: Task) -> Outcome:
         """Let a model suggest examples, and return edits that add them to the docstring.
 
@@ -176,9 +202,12 @@ class Service(Checks):
         return replace(outcome, notes=(*outcome.notes, *notes))
 
     async def _evaluate(self, task: Task) -> Outcome:
-        evaluator = await self._evaluator(task, covers=True)
+        evaluator = await self._evaluator(task, covers=True, tested=True)
         candidate = task.start or current(task.target)
-        attempt = Attempt(candidate, await evaluator.evaluate(task.target, candidate))
+        try:
+            attempt = Attempt(candidate, await evaluator.evaluate(task.target, candidate))
+        finally:
+            await evaluator.close()
         return conclude(task.target, attempt, task.journal.round)
 
     async def _climb(self, work: _OfModel, rungs: Iterable[tuple[str | None, int | None]], task: Task) -> Outcome:
@@ -219,7 +248,7 @@ class Service(Checks):
         target, start = task.target, task.start
         strategy = strategy_named(task.settings.strategy)
 
-        evaluator = await self._evaluator(task, covers=True)
+        evaluator = await self._evaluator(task, covers=True, tested=True)
         budget, ceiling = strategy.spends(max_iterations), Ceiling.of(task.settings)
         if start is not None:
             budget = budget.of_start(max_iterations)
@@ -227,21 +256,21 @@ class Service(Checks):
             target,
             start,
             budget,
-            conversation=_conversation(task, model, strategy.roles, ceiling),
+            conversation=_conversation(task, model, strategy.roles, ceiling, partial(evaluator.described_by, target)),
             evaluator=evaluator,
             specialist=DebugSpecialist(await self._index(task), task.journal),
             journal=task.journal,
             ceiling=ceiling,
         )
-        await evaluator.ready(target)
-        if start is None:
-            await model.window()  # if the model cannot be asked, this fails before the first round
-        calls = ceiling.most_calls(budget.calls, task.journal)
-        if calls >= _WORTH_A_WORD:
-            task.journal.waiting(self.session.announced(strategy.name, calls, model.name))
         trouble: ModelError | None = None
         limit: Text | None = None
         try:
+            await evaluator.ready(target)
+            if start is None:
+                await model.window()  # if the model cannot be asked, this fails before the first round
+            calls = ceiling.most_calls(budget.calls, task.journal)
+            if calls >= _WORTH_A_WORD:
+                task.journal.waiting(self.session.announced(strategy.name, calls, model.name))
             await strategy.run(request)
         except BudgetSpent as spent:
             limit = spent.limit
@@ -249,6 +278,8 @@ class Service(Checks):
             if request.best is None or not model.has_replied:
                 raise
             trouble = error
+        finally:
+            await evaluator.close()
         outcome = replace(conclude(target, request.best or _NOTHING, task.journal.round), trouble=trouble)
         self.session.note_calls(model.name, task.journal.steps)
         if limit is not None:
@@ -281,12 +312,17 @@ class Service(Checks):
 
 
 def _conversation(
-    task: Task, model: LeasedModel, roles: tuple[Role[Any], ...], ceiling: Ceiling = NO_CEILING
+    task: Task,
+    model: LeasedModel,
+    roles: tuple[Role[Any], ...],
+    ceiling: Ceiling = NO_CEILING,
+    tests: Callable[[], Awaitable[Sequence[str]]] | None = None,
 ) -> Conversation:
     async def pack(window: Window) -> Briefing:
+        sources = [] if tests is None else await tests()
         overlays = await asyncio.to_thread(task.overlays)
         wishes = task.settings.instructions
-        return await aside(packed, task.target, overlays, task.access(), roles, window, wishes, task.others)
+        return await aside(packed, task.target, overlays, task.access(), roles, window, wishes, task.others, sources)
 
     return Conversation(model, task.target, task.journal, pack, ceiling)
 

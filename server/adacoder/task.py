@@ -44,6 +44,8 @@ class Task:
     """The first candidate. If None, a model writes it."""
     others: tuple[Candidate, ...] = ()
     """Earlier candidates. The model is asked for a different one."""
+    goal: str = ""
+    """Name of a failing test of the project that must pass; empty if only the function matters."""
 
     def in_mode(self, mode: Mode) -> Task:
         """Return this task with the settings and candidates that `mode` needs.

@@ -69,7 +69,7 @@ FAILED = replace(
 def test_the_json_object_is_that_of_the_contract() -> None:
     value = report.to_json(VERIFIED, FOLDER)
     assert list(value) == [
-        *("version", "status", "reason", "summary", "target", "examples", "coverage"),
+        *("version", "status", "reason", "summary", "target", "examples", "tests", "coverage"),
         *("behaviour", "crossCheck", "rounds", "modelCalls"),
         *("tokens", "seconds"),
         *("model", "strategy", "isolation", "notes", "positionEncoding", "edits", "failure", "journal"),

@@ -39,6 +39,7 @@ from adacoder.source.withheld import shows_wants, withheld
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:
+    from adacoder.agents.project_tests import TestsOfRequest
     from adacoder.source.inputs import Input
 
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
@@ -86,14 +87,25 @@ class CodeEvaluator:
     """Evaluates candidates in the sandbox. The same candidate is evaluated only once on the same examples."""
 
     def __init__(
-        self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float, covers: bool = False
+        self,
+        host: Host,
+        journal: Journal,
+        *,
+        overlays: Mapping[Path, str],
+        timeout: float,
+        covers: bool = False,
+        tests: TestsOfRequest | None = None,
     ) -> None:
-        """If `covers` is True, coverage is also measured for candidates that pass."""
+        """If `covers` is True, coverage is also measured for candidates that pass.
+
+        `tests` are the project's tests for candidates that pass. If it is None, only the examples count.
+        """
         self._host = host
         self._journal = journal
         self._overlays = overlays
         self._timeout = timeout
         self._covers = covers
+        self._tests = tests
         self._verdicts: dict[tuple[Target, Candidate], Verdict] = {}
 
     async def ready(self, target: Target) -> None:
@@ -103,7 +115,22 @@ class CodeEvaluator:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
         text = await aside(withheld, target)
+        if self._tests is not None:
+            self._tests.begin(target)
         await self._host.ready(self._program(target, _as_it_stands(target), text))
+
+    async def close(self) -> None:
+        """End the search for tests, if it still runs."""
+        if self._tests is not None:
+            await self._tests.close()
+
+    async def described_by(self, target: Target) -> Sequence[str]:
+        """Return the sources of failing tests of the project that run a target without examples.
+
+        Raises:
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
+        """
+        return () if self._tests is None or target.has_wants else await self._tests.sources(target)
 
     async def with_class_examples(self, target: Target) -> Target:
         """Add to `target` the examples of its class that were observed to run it.
@@ -242,7 +269,10 @@ class CodeEvaluator:
         verdict, placed, text = await self._judge(target, candidate)
         if placed is None:
             return verdict
-        return replace(await self._checked_by_line(verdict, target, placed, text), edits=placed.edits)
+        verdict = replace(await self._checked_by_line(verdict, target, placed, text), edits=placed.edits)
+        if self._tests is None or not (verdict.passed and verdict.defines):
+            return verdict
+        return await self._tests.on(verdict, target, candidate, self._program(target, placed, None))
 
     async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
         """Run the examples on a candidate. Return the verdict, the splice if any, and the module's text that ran."""
@@ -409,4 +439,5 @@ def _details(target: Target, code: str, verdict: Verdict, *, is_known: bool = Fa
         verdict.failure,
         verdict.notes,
         is_known,
+        (verdict.tests_passed, verdict.tests_total),
     )

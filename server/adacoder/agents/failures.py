@@ -43,8 +43,11 @@ def describe(failure: Failure, most: int) -> str:
     At most `most` characters of each part are shown. Keys and tokens are removed. Parts that are more likely to be the
     same in the next error come first.
     """
-    example = failure.example
-    if example is None:
+    example, test = failure.example, failure.test
+    if test is not None:
+        parts = [f"This test of the project fails ({test.name}):", test.source, "It reports:", test.explanation]
+        parts = [part for part in parts if part]
+    elif example is None:
         parts = [part for part in (failure.message, failure.error) if part]
     else:
         parts = [example.prompted]

@@ -26,7 +26,7 @@ from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.privacy.access import Access
 from adacoder.privacy.contents import without_secrets
-from adacoder.pytext import Lines, normalize
+from adacoder.pytext import Lines, dedent, normalize
 from adacoder.source.context import Piece, pieces
 from adacoder.source.docstring import docstring_indent
 from adacoder.source.remarks import remarks
@@ -97,6 +97,7 @@ def packed(
     window: Window,
     instructions: str,
     others: Sequence[Candidate],
+    tests: Sequence[str],
 ) -> Briefing:
     """Gather the context of `target`, and pack it with `brief`.
 
@@ -104,7 +105,7 @@ def packed(
         ContextOverflow: as `brief`.
     """
     found = pieces(target, overlays, allowed)
-    return brief(target, found, roles, window=window, instructions=instructions, others=others)
+    return brief(target, found, roles, window=window, instructions=instructions, others=others, tests=tests)
 
 
 def brief(
@@ -115,11 +116,13 @@ def brief(
     window: Window,
     instructions: str,
     others: Sequence[Candidate] = (),
+    tests: Sequence[str] = (),
 ) -> Briefing:
     """Pack as many of the ranked `pieces` as fit into the window, for calls in any of `roles`.
 
     The task, the last paragraph and a reply have priority over the pieces. `instructions` are the project's own wishes.
-    `others` are existing candidates. The prompt shows the latest of them and asks for a different one.
+    `others` are existing candidates. The prompt shows the latest of them and asks for a different one. `tests` are the
+    sources of tests of the project that describe the function.
 
     Raises:
         ContextOverflow: the task alone does not fit. The error says what helps.
@@ -127,7 +130,7 @@ def brief(
     ways = dict.fromkeys(role.system for role in roles if role.system)
     wishes = f"{instructions.strip()}\n" if instructions.strip() else ""
     system = "".join(_fill(each) for each in ("system", *ways)) + wishes
-    task = _task(target) + "".join(map(_other, others[-1:]))
+    task = _task(target) + _tests(tests) + "".join(map(_other, others[-1:]))
     changing = max(_changing_tokens(role, target.name, window) for role in roles)
     own = "".join([_shown(target), *(example.source + example.want for example in target.examples)])
     bare = Briefing(target.name, system, task, own, window, 0)
@@ -200,6 +203,15 @@ def _task(target: Target) -> str:
         return task
     shown = "\n".join(f"{example.prompted}\n{example.want}".rstrip("\n") for example in others)
     return task + "\n" + _fill("class_examples", owner=owner, examples=without_secrets(shown))
+
+
+def _tests(sources: Sequence[str]) -> str:
+    """Return the text that shows tests of the project; empty if there are none."""
+    shown = list[str]()
+    for source in sources:
+        if sum(map(len, shown)) + len(source) <= 2 * _QUOTED_CHARACTERS:
+            shown.append(dedent(normalize(without_secrets(source))).strip())
+    return "\n" + _fill("tests", tests="\n\n".join(shown)) if shown else ""
 
 
 def _other(candidate: Candidate) -> str:

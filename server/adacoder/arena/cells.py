@@ -160,6 +160,7 @@ class Bench:
         settings = replace(
             self.settings,
             hide=(*self.settings.hide, *cell.task.hide),
+            tests=False,  # they may be the hidden tests
             models=(f"replay:{self.replays / record}" if self.replays else cell.model,),
             strategy=cell.strategy,
             seed=cell.key[7],

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from adacoder.agents.project_tests import first_failure
 from adacoder.agents.questions import Ruling, example_of
-from adacoder.arena.project_tests import SECONDS, judging
 from adacoder.arena.rows import DesignedTests, Judged
 from adacoder.arena.tasks import ArenaTask, Examples, HiddenCalls, Statements
 from adacoder.aside import aside
@@ -34,6 +34,8 @@ _WRONG = Judged("failed", FailureKind.WRONG_OUTPUT.value)
 _HOW = {FailureKind.TIMED_OUT: "timeout", FailureKind.DENIED: "refused"}
 _RELATIVE = 1e-6
 """Relative tolerance of floats, unless the tests specify a tolerance."""
+_TESTS_SECONDS = 60.0
+"""Minimum time limit in seconds for the project's tests that judge a function."""
 _FIRST = 5
 """The coverage of this many tests, those that were designed first, is also reported alone (AgentCoder, Table 5)."""
 _PRINTS = (
@@ -153,8 +155,9 @@ class HiddenJudge:
             case Examples(examples=examples, tests=tests):
                 verdict = await self._run(task, text, examples)
                 if verdict.passed and tests:
-                    own = judging(task.project.folder, tests)
-                    verdict = await self._run(replace(task, hide=()), text, own, max(SECONDS, self._settings.timeout))
+                    seconds = max(_TESTS_SECONDS, self._settings.timeout)
+                    verdict = await self._run(replace(task, hide=()), text, (), seconds, tests=tests)
+                    verdict = replace(verdict, failure=verdict.failure or first_failure(verdict.tests, tests))
             case HiddenCalls() as calls:
                 wanted = calls.wanted if calls.wanted is not None else await self._true(task, calls)
                 verdict = await self._called(task, text, calls)
@@ -181,7 +184,14 @@ class HiddenJudge:
         return await self._run(task, text, [Example(source, "", 0)])
 
     async def _run(
-        self, task: ArenaTask, text: str, examples: Sequence[Example], seconds: float = 0.0, *, by_line: bool = False
+        self,
+        task: ArenaTask,
+        text: str,
+        examples: Sequence[Example],
+        seconds: float = 0.0,
+        *,
+        by_line: bool = False,
+        tests: tuple[str, ...] = (),
     ) -> Verdict:
         module, overlays = task.target.module, {**task.project.overlays, task.target.module.path: text}
         program = Program(
@@ -193,6 +203,7 @@ class HiddenJudge:
             overlays=overlays,
             is_withheld=isinstance(task.hidden, Examples),
             by_line=by_line,
+            tests=tests,
             all_count=True,
         )
         host = await self._host(task)

@@ -16,18 +16,32 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from adacoder.agents.project_tests import ProjectTests, is_test_file, running
 from adacoder.agents.prompt import bodiless
-from adacoder.arena.project_tests import observed
 from adacoder.arena.tasks import ArenaTask, Examples, TasksError, TaskSet
 from adacoder.aside import aside
 from adacoder.checks import Checks
-from adacoder.domain import AdaCoderError, Candidate, Edit, Example, Outcome, Span, Status, Target, TargetError
+from adacoder.domain import (
+    AdaCoderError,
+    Candidate,
+    Edit,
+    Example,
+    Outcome,
+    ProjectTestStatus,
+    Span,
+    Status,
+    Target,
+    TargetError,
+)
+from adacoder.privacy.access import Access
 from adacoder.project import FOREIGN, Project, below, python_files
 from adacoder.pytext import Lines, string_interiors, string_literals
+from adacoder.sandbox.environment.interpreter import find
+from adacoder.sandbox.host import Host
 from adacoder.settings import Settings
 from adacoder.source.locate import documented, functions, locate, may_have_examples
 from adacoder.source.splice import splice
@@ -36,6 +50,8 @@ from adacoder.task import Task, current
 
 HIDES = ("test", "tests", "test_*.py", "*_test.py", "conftest.py", "docs", "*.md", "*.rst")
 """Patterns of files that may contain hidden examples in any form. They have the form of the setting `hide`."""
+_MOST_TESTS = 20
+"""Maximum number of tests that judge a function."""
 _LEAST_TELLING = 4
 """Minimum characters of an example that files are searched for. Shorter examples, such as `sl`, are too common."""
 _MOST_BYTES = 1 << 20
@@ -87,7 +103,7 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
         found = [each for file in files for each in await _passing(checks, file, folder, hiding)]
     finally:
         await checks.close()
-    tests = await observed([each.target for each in found], [file.path for file in files], folder, settings, troubles)
+    tests = await _tests([each.target for each in found], [file.path for file in files], folder, settings, troubles)
     paired = (replace(each, tests=mine) for each, mine in zip(found, tests, strict=True))
     found = [each for each in paired if each.tests or len(each.proving) > 1]
     modules = {file.path: await aside(_read, file, folder) for file in files}
@@ -104,6 +120,25 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
     checksum = hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()
     left_out = (*troubles, *(why for why in made if isinstance(why, str)))
     return TaskSet(f"own:{folder.name}", f"sha256:{checksum}", tasks, left_out)
+
+
+async def _tests(
+    targets: Sequence[Target], files: Iterable[Path], folder: Path, settings: Settings, troubles: list[str]
+) -> list[tuple[str, ...]]:
+    """Return for each target the names of tests that pass and run it. Errors are added to `troubles`."""
+    if not targets:
+        return []
+    first = targets[0]
+    interpreter = await asyncio.to_thread(find, settings.interpreter, first.module.path.parent, folder)
+    host = Host(interpreter, folder, least=settings.isolation, wishes=settings.wishes)
+    project, access = ProjectTests(host, folder), Access((folder,), settings.wishes)
+    try:
+        observed = [await project.observe(path, {}, access, first.module) for path in filter(is_test_file, files)]
+    finally:
+        await host.close()
+    troubles += [f"{each.trouble} They judge nothing." for each in observed if each.trouble]
+    passing = [test for each in observed for test in each.tests if test.status is ProjectTestStatus.PASSED]
+    return [tuple(test.name for test in running(target, passing)[:_MOST_TESTS]) for target in targets]
 
 
 def _files(folder: Path, troubles: list[str]) -> list[SourceFile]:

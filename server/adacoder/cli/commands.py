@@ -204,20 +204,24 @@ def generate(place: str, **values: object) -> int:
 
 
 @adacoder.command()
-@_place
+@click.argument("place", metavar="[PATH[::NAME|:LINE]]", required=False)
+@click.option("--test", metavar="TEST", help="Fix the function that makes a test fail, named as pytest names it.")
 @_form
 @_all_settings
 @_record
-def fix(place: str, **values: object) -> int:
-    """Fix a function whose examples fail.
+def fix(place: str | None, *, test: str | None, **values: object) -> int:
+    """Fix a function whose examples fail, or a test of the project.
 
     The model is asked only if no repair rule helps.
 
-    PATH alone means every function in the file whose examples do not pass.
+    PATH alone means every function in the file whose examples do not pass. With --test, at most three
+    functions that the test runs are tried. A function that few passing tests run is tried first.
     """
     from adacoder.cli.work import FIX
 
-    return _work(FIX, place, values)
+    if (place is None) == (test is None):
+        raise click.UsageError("Give either PATH or --test TEST.", click.get_current_context())
+    return _work(FIX, place or "", values, test)
 
 
 @adacoder.command()
@@ -504,10 +508,11 @@ def _output(write: bool, diff: bool, as_json: bool, allow_unverified: bool) -> O
     return Objects() if as_json else Proposal()
 
 
-def _work(command: Command, place: str, values: dict[str, object]) -> int:
+def _work(command: Command, place: str, values: dict[str, object], test: str | None = None) -> int:
     from adacoder.cli.place import Place
     from adacoder.cli.work import Work
 
     output = _with(_output, values)
     work = Work(command, values, output)
-    return _await(work.carry_out(Place.parse(place)), lambda: output.written)
+    doing = work.carry_out(Place.parse(place)) if test is None else work.turn_green(test)
+    return _await(doing, lambda: output.written)

@@ -88,7 +88,7 @@ class Story:
 
     def _evaluated(self, step: Step, found: Evaluated) -> None:
         failure = found.failure
-        passed = score(found.passed, found.total)
+        passed = score(found.passed, found.total, found.tests)
         if failure is None:
             self._agent(step, f"✓ {passed}", "green")
         elif failure.example is None:

@@ -15,7 +15,7 @@ from adacoder.cli.output import Output
 from adacoder.cli.place import Place, chosen
 from adacoder.domain import AdaCoderError, CrossCheck, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
-from adacoder.project import Project, folder_of
+from adacoder.project import Project, below, folder_of
 from adacoder.report.differences import brief
 from adacoder.service import Service, from_reply
 from adacoder.settings import Settings
@@ -73,6 +73,8 @@ class Work:
         self._choices = Choices(values, self._tell)
         self._codes = [0]
         self._shown = 0
+        self._goal = ""
+        """Name of the failing test that must pass; empty without `--test`."""
         self._proposed: SourceFile | None = None
         """The latest file. Its text also has the verified functions that were only proposed, and not written."""
 
@@ -89,6 +91,28 @@ class Work:
             await service.close()
         if not self._shown and max(self._codes) == 0:
             self._tell(f"The examples of every function in {place.path} pass: there is nothing to fix.")
+        return max(self._codes)
+
+    async def turn_green(self, test: str) -> int:
+        """Make a failing test pass: fix a function that it runs. Return the exit code."""
+        service = Service()
+        try:
+            path = Path.cwd() / test.partition("::")[0]
+            folder = folder_of(path, "")
+            name = test.replace(test.partition("::")[0], below(folder, path).as_posix(), 1)
+            suspects = await service.suspects(name, self._choices.settings(folder), Project(folder))
+            for note in suspects.notes:
+                self._tell(note)
+            self._goal = name
+            for target, why in suspects.targets:
+                self._tell(f"{report.label(target, folder)}: {why}")
+                await self._work_on(Place(target.module.path, target.qualname), service, passes_over=False)
+                if self._codes[-1] == 0:
+                    return 0
+        except AdaCoderError as error:
+            self._could_not_run(str(error))
+        finally:
+            await service.close()
         return max(self._codes)
 
     def _places(self, place: Place) -> Sequence[Place]:
@@ -124,7 +148,8 @@ class Work:
         watching = self._output.watch(target, service.most_rounds(mode, settings))
         with watching as listener:
             start = None if reply is None else from_reply(reply, target)
-            task = Task(target, settings, Project(folder), Journal(*([listener] if listener else [])), start)
+            journal = Journal(*([listener] if listener else []))
+            task = Task(target, settings, Project(folder), journal, start, goal=self._goal)
             outcome = await service.perform(mode, task)
             if self._output.is_whole:
                 outcome = await self._with_comparisons(outcome, task, service)

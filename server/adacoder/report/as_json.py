@@ -12,6 +12,7 @@ from adacoder.domain import (
     Failure,
     Isolation,
     Outcome,
+    ProjectTest,
     SourceLine,
     Step,
     Timing,
@@ -46,6 +47,7 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
             "passed": outcome.passed,
             "total": outcome.total,
         },
+        "tests": [] if verdict is None else [_test(test) for test in verdict.tests],
         "coverage": None if verdict is None or verdict.coverage is None else _coverage(verdict.coverage),
         "behaviour": None if outcome.behaviour is None else differences_json(outcome.behaviour),
         "crossCheck": None if outcome.cross_check is None else cross_check_json(outcome.cross_check),
@@ -80,6 +82,7 @@ def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict
         "summary": reason,
         "target": None if path is None else below(folder, path).as_posix(),
         "examples": {"passed": 0, "total": 0},
+        "tests": [],
         "coverage": None,
         "behaviour": None,
         "crossCheck": None,
@@ -96,6 +99,10 @@ def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict
         "failure": None,
         "journal": [],
     }
+
+
+def _test(test: ProjectTest) -> JSON:
+    return {"name": test.name, "status": test.status.value, "seconds": round(test.seconds, 3)}
 
 
 def _edit(edit: Edit, text: str, encoding: PositionEncoding) -> JSON:
@@ -166,6 +173,7 @@ def _evaluated(evaluated: Evaluated) -> dict[str, JSON]:
         "failure": None if evaluated.failure is None else _failure(evaluated.failure),
         "notes": [*evaluated.notes],
         **({"known": True} if evaluated.is_known else {}),
+        **({"tests": {"passed": evaluated.tests[0], "total": evaluated.tests[1]}} if evaluated.tests[1] else {}),
     }
 
 
@@ -184,4 +192,7 @@ def _isolation(isolation: Isolation) -> JSON:
 def _failure(failure: Failure) -> JSON:
     source, want = (None, None) if failure.example is None else (failure.example.source, failure.example.want)
     told: dict[str, JSON] = {"kind": failure.kind.value, "message": failure.message, "example": source, "want": want}
-    return told | {"got": failure.got, "error": failure.error, "line": failure.line}
+    told |= {"got": failure.got, "error": failure.error, "line": failure.line}
+    if failure.test is not None:
+        told |= {"test": failure.test.name, "explanation": failure.test.explanation}
+    return told

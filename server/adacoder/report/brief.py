@@ -10,11 +10,6 @@ _SAYS_MORE = frozenset({FailureKind.DENIED, FailureKind.BROKEN_EXAMPLE, FailureK
 """Kinds of failure whose message says more than the expected and the actual output."""
 
 
-def brief_score(passed: int, total: int) -> str:
-    """Return the number of passed examples in the form "3/3 examples"."""
-    return f"{passed}/{counted(total, 'example')}"
-
-
 def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
     """Describe the lines that no example reached, as in "line 14 not reached"; empty if there are none.
 

@@ -52,8 +52,8 @@ def _document(outcome: Outcome, folder: Path) -> Iterator[str]:
 
 
 def _facts(outcome: Outcome) -> Iterator[str]:
-    if outcome.verdict is not None and outcome.total:
-        yield score(outcome.passed, outcome.total)
+    if outcome.verdict is not None and (outcome.total or outcome.tests[1]):
+        yield score(outcome.passed, outcome.total, outcome.tests)
     if outcome.strategy:
         yield f"strategy {inline(outcome.strategy)}, {counted(outcome.rounds, 'round')}"
     if outcome.model:
@@ -113,11 +113,13 @@ def _evaluated(found: Evaluated) -> Iterator[str]:
     failure = found.failure
     known = ", as before" if found.is_known else ""
     if failure is None:
-        yield f"✓ {score(found.passed, found.total)}{known}."
+        yield f"✓ {score(found.passed, found.total, found.tests)}{known}."
     else:
-        yield f"✗ {score(found.passed, found.total)}{known}. {inline(failure.message)}"
+        yield f"✗ {score(found.passed, found.total, found.tests)}{known}. {inline(failure.message)}"
         if failure.example is not None:
             yield fenced(_example(failure.example, failure.got, failure.error), "text")
+        if failure.test is not None:
+            yield fenced(failure.test.explanation, "text")
     if found.notes:
         yield "\n".join(f"* {inline(note)}" for note in found.notes)
 
@@ -160,7 +162,7 @@ class _Branch:
         if not found:
             return ""
         best = max(found, key=lambda each: (each.failure is None, each.passed))
-        return f"{'✓' if best.failure is None else '✗'} {score(best.passed, best.total)}"
+        return f"{'✓' if best.failure is None else '✗'} {score(best.passed, best.total, best.tests)}"
 
 
 def _tree(steps: Sequence[Step]) -> Iterator[str]:

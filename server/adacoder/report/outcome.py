@@ -62,8 +62,8 @@ def _evidence(outcome: Outcome) -> str:
     tokens = total_tokens(outcome)
     parts, examples = list[str](), list[str]()
     verdict = outcome.verdict
-    if verdict is not None and verdict.isolation is not None and outcome.total:
-        examples.append(score(outcome.passed, outcome.total))
+    if verdict is not None and verdict.isolation is not None and (outcome.total or verdict.tests_total):
+        examples.append(score(outcome.passed, outcome.total, outcome.tests))
     if outcome.strategy:
         parts.append(counted(outcome.rounds, "round"))
     if outcome.model and not outcome.model.startswith(

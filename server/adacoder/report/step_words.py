@@ -25,8 +25,8 @@ def doing(event: OpenStep | Step | Waiting) -> str:
             return f"{event.doing}{_written(event.written)}"
         case Step(details=Evaluated(has_run=False)):
             return "nothing to run"
-        case Step(details=Evaluated(total=total) as found) if total:
-            return score(found.passed, total)
+        case Step(details=Evaluated() as found) if found.total or found.tests[1]:
+            return score(found.passed, found.total, found.tests)
         case Step(details=Repaired(rules=rules)):
             return fixed(rules)
     return f"{event.doing}{_written(event.tokens.completion)}"
@@ -36,9 +36,24 @@ def _written(tokens: int) -> str:
     return f" · {counted(tokens, 'token')}" if tokens else ""
 
 
-def score(passed: int, total: int) -> str:
-    """Return the number of passed examples in the form "3/3 examples passed"."""
-    return f"{passed}/{total} examples passed"
+def score(passed: int, total: int, tests: tuple[int, int] = (0, 0)) -> str:
+    """Return what passed, in the form "3/3 examples passed" or "3/3 examples and 5/5 tests passed".
+
+    `tests` says how many of the project's tests passed, and how many count.
+    """
+    examples = [f"{passed}/{total} examples"] if total or not tests[1] else []
+    return f"{' and '.join([*examples, *_of_tests(tests)])} passed"
+
+
+def brief_score(passed: int, total: int, tests: tuple[int, int] = (0, 0)) -> str:
+    """Return what passed in a few words, in the form "3/3 examples" or "3/3 examples · 5/5 tests"."""
+    examples = [f"{passed}/{counted(total, 'example')}"] if total or not tests[1] else []
+    return " · ".join([*examples, *_of_tests(tests)])
+
+
+def _of_tests(tests: tuple[int, int]) -> list[str]:
+    passed, total = tests
+    return [f"{passed}/{counted(total, 'test')}"] if total else []
 
 
 def fixed(rules: Sequence[str]) -> str:

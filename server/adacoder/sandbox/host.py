@@ -21,7 +21,7 @@ from adacoder.domain import Example, FailureKind, Level, Verdict
 from adacoder.messages import Named
 from adacoder.privacy.private_names import NO_WISHES, Wishes
 from adacoder.sandbox.child.worker import OUT_OF_MEMORY
-from adacoder.sandbox.environment.imports_ahead import NOTHING_AHEAD, ImportsAhead
+from adacoder.sandbox.environment.imports_ahead import NOTHING_AHEAD, PYTEST, ImportsAhead
 from adacoder.sandbox.environment.startup_code import note
 from adacoder.sandbox.environment.visible_paths import RECHECK_SECONDS, VisiblePaths, files_of, find_visible
 from adacoder.sandbox.importers import Apart, Importers
@@ -294,6 +294,9 @@ class Host:
             self._has_looked = True
         view = self._visible(program)
         ahead = NOTHING_AHEAD if is_standing else await self._ahead.of(program)
+        if program.tests:
+            files = dict.fromkeys(self._workspace / name.partition("::")[0] for name in program.tests)
+            ahead = replace(ahead, statements=(*ahead.statements, PYTEST), files=(*ahead.files, *files))
         group = self._importers.group if is_standing else 1
         return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, group)
 
@@ -375,6 +378,9 @@ class Host:
                     is_traced = program.traced and example is judge.examples[-1]
                     run = partial(line.trace, tell=judge.traced) if is_traced else line.run
                     judge.answered(example, await run(example.source, by_value=example.informal))
+                if program.tests:
+                    _, troubles = await line.test(program, str(self._workspace), judge.tested)
+                    judge.tests_ended(troubles)
                 judge.ended(await line.end(program))
                 _has_too_much(taken, judge)
         except TimeoutError:

@@ -35,6 +35,13 @@ class Program:
     """True to observe which lines and branches of the target each example reaches."""
     traced: bool = False
     """True to trace the last example. In that case `by_line` is ignored."""
+    tests: tuple[str, ...] = ()
+    """Tests of the project to run after the examples, or files with tests. They have the names that pytest gives them.
+    """
+    by_function: bool = False
+    """True to observe which functions of the project each test runs, instead of only the target."""
+    explained: bool = False
+    """True to let pytest explain failed assertions. It must then rewrite the test files first, which takes time."""
     all_count: bool = False
     """True if every example must match, as in doctest, even if it does not run the target.
 

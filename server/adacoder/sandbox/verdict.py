@@ -18,11 +18,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Isolation, Level, Verdict
+from adacoder.domain import (
+    Example,
+    ExampleResult,
+    Failure,
+    FailureKind,
+    Isolation,
+    Level,
+    ProjectTest,
+    ProjectTestStatus,
+    Verdict,
+)
 from adacoder.pytext import Lines, parsed
 from adacoder.sandbox.child.worker import OUT_OF_MEMORY
 from adacoder.sandbox.literal_values import same_but_for_order, same_but_for_sets, same_value
-from adacoder.sandbox.wire import Answer, Imported, ProtocolError, Raised, SyntaxBroken
+from adacoder.sandbox.wire import Answer, Imported, ProtocolError, Raised, SyntaxBroken, Tested
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:
@@ -49,6 +59,8 @@ _WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could 
 """The resource that isolation denied, by the start of an error message that has no number."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
 _LIKE_PROSE = re.compile(r"[ \t]*(?:[-*#:]|\.\.[ ]|.*[^\W\d_]{2}[^\w\n]+[^\W\d_]{2}|.*:[ \t]*$)")
+_STATUS = {"passed": ProjectTestStatus.PASSED, "failed": ProjectTestStatus.FAILED}
+_WORST_FIRST = (*(s for s in ProjectTestStatus if s is not ProjectTestStatus.PASSED), ProjectTestStatus.PASSED)
 _SHOWN = 60
 """Maximum length of an output in a message."""
 
@@ -76,6 +88,8 @@ class Judge:
     """Results of examples that raised an unexpected exception, each with the exception."""
     _unrelated: list[Failure] = field(init=False, default_factory=list)
     """Failures of examples that did not run the target. They say nothing about the candidate."""
+    _tests: dict[str, ProjectTest] = field(init=False, default_factory=dict)
+    """Results of the project's tests by name."""
 
     def __post_init__(self) -> None:
         self._verdict = Verdict(None, isolation=self.isolation, notes=(self.note,) if self.note else ())
@@ -86,7 +100,7 @@ class Judge:
         failure = self._undefined_name() or self._failure
         if failure is None and self.cut_short is not None:
             failure = self._ending(self.cut_short, "was cut off: its process was killed from outside")
-        return replace(self._verdict, failure=failure)
+        return replace(self._verdict, failure=failure, tests=tuple(self._tests.values()))
 
     def loaded(self, answer: SyntaxBroken | Imported) -> bool:
         """Handle the result of loading the module. Return True if its examples can run."""
@@ -158,6 +172,22 @@ class Judge:
             raise ProtocolError("it traced something other than the target")
         self.trace = trace
 
+    def tested(self, result: Tested) -> None:
+        """Handle the result of a test of the project, or of one case of a parametrised test."""
+        name, case, _ = result.name.partition("[")
+        need = self._need(result.raised) if result.outcome == "failed" else None
+        status = _STATUS.get(result.outcome, ProjectTestStatus.SKIPPED)
+        status = ProjectTestStatus.NEEDS if need else status
+        error = result.raised.message if result.outcome == "failed" else ""
+        with_case = f"With the parameters {case.removesuffix(']')}:\n" if case else ""
+        explanation = with_case + result.explanation if error else ""
+        test = ProjectTest(name, status, result.seconds, result.entered, error, explanation, result.source, result.ran)
+        self._tests[name] = _joined(self._tests.get(name), test)
+
+    def tests_ended(self, troubles: str) -> None:
+        """Handle the end of all tests. `troubles` has a line for each file that cannot be collected."""
+        self._verdict = replace(self._verdict, notes=(*self._verdict.notes, *troubles.splitlines()))
+
     def ended(self, missing: tuple[str, ...]) -> None:
         """Handle the end of all examples. `missing` has the names that are still undefined."""
         if self._verdict.answers(self.examples):
@@ -212,6 +242,8 @@ class Judge:
 
     def _ending(self, kind: FailureKind, how: str) -> Failure:
         where = "The import of the module" if self._current is None else _place(self._current)
+        if self.program.tests:
+            where = "A test of the project"
         return Failure(kind, f"{where} {how}.", self._current)
 
     def _fail(self, failure: Failure) -> None:
@@ -336,6 +368,15 @@ class Judge:
             told.error if told and telling else f"NameError: name '{missing[0]}' is not defined",
             told.line if told and telling else None,
         )
+
+
+def _joined(one: ProjectTest | None, other: ProjectTest) -> ProjectTest:
+    """Return the result of two cases of the same test."""
+    if one is None:
+        return other
+    worse = min(one, other, key=lambda test: _WORST_FIRST.index(test.status))
+    entered = True if True in (one.entered, other.entered) else None if None in (one.entered, other.entered) else False
+    return replace(worse, seconds=one.seconds + other.seconds, entered=entered, ran=one.ran | other.ran)
 
 
 def unparsed(path: Path, line: int, what: str) -> str:

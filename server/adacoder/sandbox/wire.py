@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import NOTHING, Reached
 from adacoder.pytext import Lines, statements
+from adacoder.sandbox.child.testing import EXPLANATION_LIMIT
+from adacoder.sandbox.child.testing import MESSAGE_LIMIT as MESSAGE_LIMIT_OF_TESTS
 from adacoder.sandbox.child.tracing import MOST_KEPT, TRACE_LIMIT
 from adacoder.sandbox.child.worker import pack, unpack
 from adacoder.traces import Executed, Trace
@@ -110,6 +112,22 @@ class Answer:
     """The function that ran instead of the target, if the names in the example show it. Else empty."""
     reached: Reached = NOTHING
     """Lines and branches of the target's code that the example reached, if requested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """The result of a test of the project, or of one case of a parametrised test."""
+
+    name: str
+    outcome: str
+    """`passed`, `failed` or `skipped`; empty if the test did not end."""
+    seconds: float
+    entered: bool | None
+    """True if the test ran the target. None if this is uncertain, or was not observed."""
+    raised: Raised
+    explanation: str
+    source: str
+    ran: frozenset[tuple[str, int]]
 
 
 class Channel:
@@ -323,6 +341,25 @@ class WorkerLine:
         tell(_trace(await self._receive(nonce)))
         return _answer(await self._receive(nonce))
 
+    async def test(self, program: Program, folder: str, tell: Callable[[Tested], None]) -> tuple[str, str]:
+        """Run the program's tests, and call `tell` with each result. `folder` is the workspace.
+
+        Return pytest's exit code, and a line about each file that cannot be collected.
+
+        Raises:
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
+        """
+        kind = "functions" if program.by_function else "explained" if program.explained else "target"
+        nonce = await self._send("test", folder, kind, *program.tests)
+        while True:
+            match await self._receive(nonce):
+                case "finished", [code, troubles]:
+                    return code, troubles
+                case "tested", fields:
+                    tell(_tested(fields))
+                case _:
+                    raise ProtocolError("its answer to 'test' has an unknown form")
+
     async def end(self, program: Program) -> tuple[str, ...]:
         """Check that the worker sent nothing out of turn. Return the names in `suspects` that are still undefined.
 
@@ -409,6 +446,23 @@ def _executed(text: str) -> Executed:
                 _number(call), _number(line), tuple((name, value) for name, _, value in pairs), gave, raised
             )
     raise ProtocolError("an executed line has an unknown form")
+
+
+def _tested(fields: list[str]) -> Tested:
+    match fields:
+        case [name, outcome, milliseconds, entered, message, bases, explanation, source, *places]:
+            ran = (place.partition(":") for place in places)
+            return Tested(
+                name,
+                outcome,
+                _number(milliseconds) / 1000,
+                _RAN.get(entered),
+                _raised(message[:MESSAGE_LIMIT_OF_TESTS], bases, "0", ""),
+                explanation[:EXPLANATION_LIMIT],
+                source[:MESSAGE_LIMIT_OF_TESTS],
+                frozenset((path, _number(line)) for line, _, path in ran),
+            )
+    raise ProtocolError("the result of a test has an unknown form")
 
 
 def _raised(message: str, bases: str, line: str, origin: str) -> Raised:

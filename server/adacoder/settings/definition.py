@@ -157,6 +157,15 @@ class Settings:
         "Compare each verified function with a second program for the same docstring, after it is in place.",
         option="",
     )
+    tests: bool = setting(
+        True,
+        of.FLAG,
+        "Run the project's own pytest tests that run a function, after its examples have passed.",
+        option="",
+    )
+    tests_seconds: float = setting(
+        10.0, of.number(1, 600), "Time limit for the project's tests of one candidate, in seconds.", option="SECONDS"
+    )
     check_on_save: bool = setting(
         False, of.FLAG, "Run the examples of a file's functions when the file is saved, except for stubs."
     )

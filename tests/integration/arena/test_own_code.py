@@ -279,7 +279,8 @@ def shop(folder: Path) -> Path:
 async def test_tests_that_cannot_run_are_told_of(tmp_path: Path) -> None:
     (shop(tmp_path) / "tests" / "test_ends.py").write_text("import os\nos._exit(1)\n")
     found = await tasks_of(tmp_path, Settings())
-    assert [why.partition(",")[0] for why in found.left_out] == ["tests/test_ends.py: these tests could not run here"]
+    (why,) = found.left_out
+    assert why.startswith("tests/test_ends.py: none of these tests could run: ")
     assert [task.id for task in found.tasks if task.id.endswith("dearest")]  # the other file's tests still judge
 
 
@@ -295,7 +296,7 @@ async def test_methods_properties_coroutines_and_decorated_functions_are_judged_
         right = Candidate("@property\ndef dearest(self):\n    return sorted(self.prices)[-1]")
         assert await judge.judge(dearest, right) == Judged("passed")
         last = Candidate("@property\ndef dearest(self):\n    return self.prices[-1]")  # what is shown passes
-        assert await judge.judge(dearest, last) == Judged("failed", "wrong_output")
+        assert await judge.judge(dearest, last) == Judged("failed", "test_failed")
         ends = Candidate("@property\ndef dearest(self):\n    if self.prices != [1, 2]: raise SystemExit\n    return 2")
         assert (await judge.judge(dearest, ends)).how == "failed"
     finally:

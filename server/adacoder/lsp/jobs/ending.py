@@ -82,7 +82,9 @@ class Ending:
         outcome = self.outcome
         if outcome.status in (Status.CANCELLED, Status.ERROR):
             return []
-        said = [outcome.reason] if outcome.reason else [f"{report.score(outcome.passed, outcome.total)}."]
+        said = (
+            [outcome.reason] if outcome.reason else [f"{report.score(outcome.passed, outcome.total, outcome.tests)}."]
+        )
         if lines := report.unreached(outcome):
             said.append(f"{lines[0].upper()}{lines[1:]}.")
         return said

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Status, Target, TargetError
 from adacoder.journal import Evaluated
+from adacoder.report.step_words import brief_score
 from adacoder.source.signature import same_parameters
 from adacoder.source.text import apply_edits
 from adacoder.task import Mode
@@ -336,7 +337,7 @@ def score_of(outcome: Outcome) -> str:
     if outcome.candidate is None:
         return "not reviewed"
     is_told = outcome.status in (Status.VERIFIED, Status.PARTIAL)
-    return f"{outcome.passed}/{outcome.total} examples" if is_told else "unverified"
+    return brief_score(outcome.passed, outcome.total, outcome.tests) if is_told else "unverified"
 
 
 def reach_of(outcome: Outcome) -> tuple[int, ...]:

@@ -61,6 +61,8 @@ class Evidence:
     """The Outcome in one line."""
     passed: int
     total: int
+    tests: tuple[int, int]
+    """How many of the project's tests passed, and how many count."""
     verdict: Verdict
     answer: Mapping[str, JSON]
     """The Outcome as `--json` prints it."""
@@ -199,6 +201,7 @@ def evidence_of(
         summary=report.summary(outcome),
         passed=outcome.passed,
         total=outcome.total,
+        tests=outcome.tests,
         verdict=outcome.verdict,
         answer=answer,
         states=states(outcome),

@@ -285,15 +285,18 @@ def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[st
         return None
     if evidence.failed:
         return f"✗ {_score(placed)} · Fix", "fix"
-    if not evidence.passed:
+    if not (evidence.passed or evidence.tests[0]):
         return None
     unreached = report.brief_unreached(evidence.coverage, placed.first - evidence.first)
-    done = report.brief_score(evidence.passed, evidence.total)
+    done = report.brief_score(evidence.passed, evidence.total, evidence.tests)
     return " · ".join(filter(None, [f"✓ {done}", unreached])), "journal"
 
 
 def _score(placed: Placed) -> str:
-    return f"{placed.evidence.passed}/{placed.evidence.total}"
+    evidence = placed.evidence
+    tests, total = evidence.tests
+    is_of_tests = tests < total or not evidence.total
+    return f"{tests}/{total}" if is_of_tests and total else f"{evidence.passed}/{evidence.total}"
 
 
 def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.Hover:

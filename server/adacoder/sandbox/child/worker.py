@@ -19,6 +19,10 @@ A message is a list of texts, each after its length. Commands and answers take t
     run   NONCE SOURCE BY_VALUE
       → done NONCE RAN INSTEAD LINES BRANCHES PRINTED SHOWN PLAIN CLASS
       → raised NONCE RAN INSTEAD LINES BRANCHES PRINTED MESSAGE BASES LINE ORIGIN
+    test  NONCE FOLDER KIND [NAME]…                               run tests of the project; before its answer, for each
+                                                                  test:
+      → tested NONCE NAME OUTCOME MILLISECONDS ENTERED MESSAGE BASES EXPLANATION SOURCE [PLACE]…
+      → finished NONCE CODE TROUBLES
     end   NONCE
       → ended NONCE MISSING
 
@@ -45,6 +49,13 @@ The fields are:
 * LINES are line numbers of the target's code, separated by spaces. BRANCHES are the jumps from a test's line to another
   line, such as `3>4`. Both are empty if BY_LINE is empty. In `loaded`, they are all lines and branches. In answers to
   `run`, they are only the lines and branches that the example took.
+* KIND is `functions` if all functions of the project are observed, else `target` or `explained`. With `target`, pytest
+  does not explain failed assertions, because it would have to rewrite the test files first. Each NAME is a test, or a
+  file with tests.
+* OUTCOME is `passed`, `failed`, `skipped`, or empty. ENTERED says if the test ran the target, as RAN does. If the test
+  failed, MESSAGE and BASES describe its exception, EXPLANATION is pytest's text, and SOURCE is the test's source.
+* Each PLACE is the line and the path of a function that the test ran, such as `12:/home/me/a.py`.
+* CODE is pytest's exit code, or empty if pytest did not run. Each line of TROUBLES is the error of a file.
 * ENDED is `yes` if the example was traced to its end.
 * LEFT_OUT is the number of entries that were not sent. KEPT is the number of EXECUTED before the entries left out.
 * Each EXECUTED is an entry with these lines of text: the numbers of the call and of the line, separated by a space; the
@@ -73,7 +84,7 @@ if TYPE_CHECKING:
     from types import CodeType, TracebackType
     from typing import TypeGuard, TypeVar
 
-    from adacoder.sandbox.child import compiling, finders, flow, observing, tracing
+    from adacoder.sandbox.child import compiling, finders, flow, observing, testing, tracing
 
     T = TypeVar("T")
 else:
@@ -85,7 +96,8 @@ else:
         return module
 
     compiling, finders = _beside("compiling"), _beside("finders")
-    flow, observing, tracing = _beside("flow"), _beside("observing"), _beside("tracing")
+    flow, observing = _beside("flow"), _beside("observing")
+    testing, tracing = _beside("testing"), _beside("tracing")
 
 # This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
@@ -382,6 +394,15 @@ class ModuleUnderTest:
         shows = bool(printed or answer[0])
         return [kind, *self._evidence(source, code, is_undisturbed, shows=shows, binds=binds), printed, *answer]
 
+    def test(self, tell: Callable[..., None], folder: str, kind: str, *names: str) -> list[str]:
+        """Run tests of the project, and call `tell` with each result. Return the answer to `test` without the nonce."""
+        sys.stdout = sys.stderr = CapturedOutput()
+        _setrecursionlimit(self._recursion_limit)
+        observer = None if kind == "functions" else self._observer
+        code, troubles = testing.run(names, folder, tell, observer, is_plain=kind == "target")
+        regain()
+        return ["finished", code, troubles]
+
     def _compiled(self, source: str, name: str) -> tuple[CodeType, bool]:
         """Compile an example. Return its code, and True if it is a statement, or False if it is an expression."""
         try:
@@ -492,6 +513,8 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
             kind, *answer = module.run(*fields)
         elif command == "trace":
             kind, *answer = module.run(*fields, tell=partial(send, "traced", nonce))
+        elif command == "test":
+            kind, *answer = module.test(partial(send, "tested", nonce), *fields)
         elif command == "load":
             module = module_of(fields)
             kind, *answer = module.load()

@@ -50,6 +50,17 @@ _COMMON = tuple(
 )
 """Imports that every template makes. These modules are common and small, and have no visible submodules."""
 
+PYTEST = """
+import pytest, _pytest.unittest, importlib.metadata
+for _ in importlib.metadata.distributions():
+    for _ in _.entry_points:
+        if _.group == "pytest11":
+            _.load()
+            if "hypothesis" in _.value:
+                import hypothesis
+"""
+"""Imports pytest with its installed plug-ins, for programs that run tests."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ahead:

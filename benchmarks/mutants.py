@@ -1,0 +1,196 @@
+"""Measure how the project's own tests judge right and wrong bodies of its functions.
+
+    mutants.py [--functions N] [--seed N] FOLDER…
+
+Each folder is a project, such as the unpacked source of a package from PyPI. This Python needs pytest and what tests
+import. From all functions with a docstring that a test runs, N are drawn. Each is evaluated as `fix` evaluates it, with
+its own body, with `return None`, with a body that returns its first parameter, and with a mutant: one changed operator,
+comparison or constant. The output is one JSON line for each folder:
+
+* `functions`: functions with a docstring, and `tested`: those that a test runs;
+* `index_s`: seconds to run all test files once, and `again_s`: seconds to ask again when no file has changed;
+* `right_refused`: functions whose own body is refused. They are named in `refused`, and there may be none;
+* for each kind of wrong body: how many pass the examples, and how many of these the tests refuse;
+* `over_ms`: the median time of a run of the tests on a candidate, without the time that the tests themselves take, and
+  `tests_ms`: the median of the tests' own time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import json
+import random
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from adacoder.agents.code_evaluator import CodeEvaluator
+from adacoder.agents.project_tests import ProjectTests, TestsOfRequest, as_it_stands, is_test_file
+from adacoder.domain import AdaCoderError, Candidate, FailureKind, Target, Verdict
+from adacoder.journal import Journal
+from adacoder.privacy.access import Access
+from adacoder.project import python_files
+from adacoder.sandbox.environment.interpreter import find
+from adacoder.sandbox.host import Host
+from adacoder.settings import Settings
+from adacoder.source.locate import functions
+from adacoder.source.text import read
+from adacoder.task import current
+
+SWAPS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.FloorDiv: ast.Mult,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+}
+
+
+def bodies(target: Target, chance: random.Random) -> Iterator[tuple[str, Candidate]]:
+    """Yield each kind of wrong body that the function can have."""
+    tree = ast.parse(current(target).function)
+    (function,) = tree.body
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        return
+    docstring, code = function.body[:1], function.body[1:]
+    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+    first = names[1:] if target.in_class else names
+    mutant = mutated(code, chance)
+    for kind, body in {
+        "none": ast.parse("return None").body,
+        "first": ast.parse(f"return {first[0]}").body if first else None,
+        "mutant": mutant,
+    }.items():
+        if body is not None:
+            function.body = [*docstring, *body]
+            yield kind, Candidate(ast.unparse(tree))
+
+
+def mutated(code: list[ast.stmt], chance: random.Random) -> list[ast.stmt] | None:
+    """Return code with one small change at a place that is drawn; None if nothing can be changed."""
+    copy = ast.parse(ast.unparse(ast.Module(code, []))) if code else ast.Module([], [])
+    places = []
+    for node in ast.walk(copy):
+        match node:
+            case ast.BinOp(op=op) | ast.BoolOp(op=op) | ast.AugAssign(op=op) if type(op) in SWAPS:
+                places.append((node, "op", SWAPS[type(op)]()))
+            case ast.Compare(ops=[op]) if type(op) in SWAPS:
+                places.append((node, "ops", [SWAPS[type(op)]()]))
+            case ast.Constant(value=bool(value)):
+                places.append((node, "value", not value))
+            case ast.Constant(value=int(value)):
+                places.append((node, "value", value + 1))
+    if not places:
+        return None
+    node, name, value = chance.choice(places)
+    setattr(node, name, value)
+    return copy.body
+
+
+async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
+    """Return the figures to print for a folder."""
+    settings = Settings()
+    files = [read(path) for path in python_files(folder)]
+    targets = [
+        replace(each.target, of_class=())
+        for file in files
+        if not is_test_file(file.path)
+        for each in found(file.text, file.path, folder)
+        if each.target.is_function and not each.target.is_stub
+    ]
+    host = Host(find(settings.interpreter, folder, folder), folder, least=settings.isolation)
+    project = ProjectTests(host, folder)
+    tests = [file.path for file in files if is_test_file(file.path)]
+    access = Access((folder,))
+    seconds = [await timed(project, tests, targets[0], access) for _ in range(2)]
+    tested = [target for target in targets if (await project.of(target, {}, access))[0]]
+    chance = random.Random(seed)
+    drawn = chance.sample(tested, min(most, len(tested)))
+    refused: list[str] = []
+    passed = dict.fromkeys(("none", "first", "mutant"), 0)
+    caught = dict(passed)
+    over, own = [], []
+    for target in drawn:
+        rights = TestsOfRequest(project, {}, access, settings.tests_seconds)
+        evaluator = CodeEvaluator(host, Journal(), overlays={}, timeout=settings.timeout, tests=rights)
+        chosen, _ = await project.of(target, {}, access)
+        verdict = await evaluator.evaluate(target, current(target))
+        if verdict.passed:
+            program = as_it_stands(target)
+            began = time.perf_counter()
+            tests_of, _ = await project.tried(program, verdict.tests, program, settings.tests_seconds)
+            took, of_tests = time.perf_counter() - began, sum(test.seconds for test in tests_of)
+            over.append(took - of_tests)
+            own.append(of_tests)
+        if verdict.failure is not None:
+            refused.append(f"{target.module.name}.{target.qualname}: {verdict.failure.message} ({len(chosen)})")
+            continue
+        for kind, candidate in bodies(target, chance):
+            verdict = await evaluator.evaluate(target, candidate)
+            if passes_examples(verdict):
+                passed[kind] += 1
+                caught[kind] += verdict.failure is not None
+        await evaluator.close()
+    await host.close()
+    return {
+        "folder": folder.name,
+        "functions": len(targets),
+        "tested": len(tested),
+        "drawn": len(drawn),
+        "index_s": round(seconds[0], 1),
+        "again_s": round(seconds[1], 2),
+        "right_refused": len(refused),
+        "refused": refused,
+        **{kind: {"passed": passed[kind], "caught": caught[kind]} for kind in passed},
+        "over_ms": round(1000 * statistics.median(over)) if over else None,
+        "tests_ms": round(1000 * statistics.median(own)) if own else None,
+    }
+
+
+def passes_examples(verdict: Verdict) -> bool:
+    """Return whether a candidate got as far as the tests: it passed all examples, or it has none."""
+    kind = verdict.failure and verdict.failure.kind
+    return verdict.failure is None or kind is FailureKind.TEST_FAILED or bool(verdict.tests)
+
+
+def found(text: str, path: Path, folder: Path) -> list:
+    """Return the functions of a file; none if it does not parse."""
+    try:
+        return functions(text, path, folder)
+    except AdaCoderError:
+        return []
+
+
+async def timed(project: ProjectTests, tests: list[Path], target: Target, access: Access) -> float:
+    """Return the seconds to observe all test files."""
+    began = time.perf_counter()
+    for path in tests:
+        observed = await project.observe(path, {}, access, target.module)
+        if observed.trouble:
+            print(json.dumps({"trouble": observed.trouble}), flush=True)
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--functions", type=int, default=60, help="number of functions to draw from each folder")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    for each in options.folders:
+        print(json.dumps(asyncio.run(measure(each.resolve(), options.functions, options.seed))), flush=True)

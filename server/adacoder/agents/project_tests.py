@@ -1,0 +1,427 @@
+"""Find the project's own tests that run a function, and run them on a candidate.
+
+A run of each test file on the unchanged project shows which functions a test runs. The text of a test file only
+decides whether, and how early, the file runs. A result is kept until a file changes on which the tests depend.
+
+A failing test counts against a candidate, unless the cause is elsewhere: isolation denies a resource that the test
+needs, or the test fails in the same way with another body, or it passes when it runs again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+import os
+import re
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.aside import aside
+from adacoder.domain import (
+    AdaCoderError,
+    Candidate,
+    Failure,
+    FailureKind,
+    Module,
+    ProjectTest,
+    ProjectTestStatus,
+    Target,
+    Verdict,
+)
+from adacoder.messages import counted
+from adacoder.project import Project, below, python_files
+from adacoder.pytext import Lines, line_number
+from adacoder.sandbox.program import Program
+from adacoder.source.locate import locate
+from adacoder.source.meddling import meddling
+
+if TYPE_CHECKING:
+    from adacoder.privacy.access import Access
+    from adacoder.sandbox.host import Host
+
+_TEST_FILES = ("test_*.py", "*_test.py")
+"""Patterns for the names of test files, as pytest has them."""
+_FILE_SECONDS = 60.0
+"""Time limit in seconds for one test file, while its tests are observed."""
+_ALL_SECONDS = 30.0
+"""Seconds after which no further test file is observed for a request. Files that name the function come first."""
+_EMPTY = "adacoder_tests"
+"""Name of the empty module that is loaded instead of a target while test files are observed."""
+_CONFIGURATION = ("pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini")
+_MOST_BYTES = 1 << 20
+"""Maximum number of bytes of a test file whose text is searched. A longer file counts as if it named the package."""
+_SHARE = 0.5
+"""Tests are chosen that took at most this share of the time limit together. A slower candidate still has time."""
+_MOST_SUSPECTS = 3
+"""Maximum number of functions that are tried for a failing test."""
+_MOST_TESTS = 200
+"""Maximum number of tests that run on a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The tests of one file, as they were observed on the unchanged project."""
+
+    tests: tuple[ProjectTest, ...]
+    trouble: str = ""
+    """Why the file's tests did not run; empty if they ran."""
+
+
+class ProjectTests:
+    """The tests of one project, observed in its Host."""
+
+    def __init__(self, host: Host, folder: Path) -> None:
+        self._host = host
+        self._folder = folder
+        self._known: dict[Path, tuple[Mapping[Path, object], Observed]] = {}
+        """The results of test files, each with the state of the files that it depends on."""
+        self._digests: dict[Path, tuple[tuple[int, int, int], bytes]] = {}
+        """Digests of files on disk, each with the time and the size of the file."""
+        self._observing = asyncio.Lock()
+        """Held while a file is observed, so that candidates need not wait for many files."""
+
+    async def of(
+        self, target: Target, overlays: Mapping[Path, str], access: Access
+    ) -> tuple[tuple[ProjectTest, ...], tuple[str, ...]]:
+        """Return the tests that run the target on the unchanged project, and notes on files that did not run.
+
+        Tests that run the fewest other functions come first.
+
+        Raises:
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
+        """
+        ranked = await asyncio.to_thread(_ranked, self._folder, target, access)
+        tests: list[ProjectTest] = []
+        troubles: list[str] = []
+        ends = time.monotonic() + _ALL_SECONDS
+        for number, (rank, path) in enumerate(ranked):
+            if time.monotonic() > ends:
+                left = counted(len(ranked) - number, "test file")
+                troubles.append(
+                    f"{left} did not run, because the others took long: more tests may run '{target.name}'."
+                )
+                break
+            observed = await self.observe(path, {**overlays, target.module.path: target.text}, access, target.module)
+            tests += observed.tests
+            if observed.trouble and not rank:
+                troubles.append(observed.trouble)
+        return running(target, tests), tuple(troubles)
+
+    async def observe(self, path: Path, overlays: Mapping[Path, str], access: Access, near: Module) -> Observed:
+        """Run a test file on the unchanged project, unless nothing has changed since the last run.
+
+        The tests can import what the module `near` can import.
+
+        Raises:
+            SandboxError: as `of`.
+        """
+        async with self._observing:
+            state, observed = self._known.get(path, ({}, None))
+            if observed is not None and state == await asyncio.to_thread(self._state, state, overlays, access):
+                return observed
+            around = [path, *_around(path, self._folder)]
+            before = await asyncio.to_thread(self._state, around, overlays, access)
+            name = below(self._folder, path).as_posix()
+            empty = replace(near, path=near.root / f"{_EMPTY}.py", name=_EMPTY)
+            program = Program(empty, "", "__doc__", 1, 1, overlays=overlays, tests=(name,), by_function=True)
+            verdict = await self._host.evaluate(program, (), timeout=_FILE_SECONDS)
+            ran = {Path(file) for test in verdict.tests for file, _ in test.ran}
+            state = {**await asyncio.to_thread(self._state, ran, overlays, access), **before}
+            why = verdict.failure.message if verdict.failure else " ".join(verdict.notes)
+            trouble = ""
+            if why and (verdict.failure or not verdict.tests):
+                trouble = f"{name}: {'not all' if verdict.tests else 'none'} of these tests could run: {why}"
+            observed = Observed(verdict.tests, trouble)
+            self._known[path] = state, observed
+            return observed
+
+    async def suspects(
+        self, name: str, overlays: Mapping[Path, str], access: Access, near: Module
+    ) -> list[tuple[Path, int, str]]:
+        """Return the functions that a failing test ran, each with its file, its 1-based first line, and the reason.
+
+        The function that most likely has the fault comes first. This is the function with the greatest value of Ochiai
+        (Abreu et al., "On the Accuracy of Spectrum-based Fault Localization", 2007): it ran in many of the failing
+        tests, and in few others.
+
+        Raises:
+            AdaCoderError: the test does not exist or does not fail.
+            SandboxError: as `of`.
+        """
+        path = self._folder / name.partition("::")[0]
+        ends = time.monotonic() + _ALL_SECONDS
+        observed = await self.observe(path, overlays, access, near)
+        tests = {test.name: test for test in observed.tests}
+        goal = tests.get(name.partition("[")[0])
+        if goal is None:
+            raise AdaCoderError(observed.trouble or f"There is no test '{name}': write FILE::TEST, as pytest does.")
+        if goal.status is not ProjectTestStatus.FAILED:
+            raise AdaCoderError(f"The test {name} does not fail here (its status is '{goal.status}'): nothing to fix.")
+        for other in await asyncio.to_thread(lambda: [*filter(is_test_file, python_files(self._folder))]):
+            if time.monotonic() < ends:
+                tests |= {each.name: each for each in (await self.observe(other, overlays, access, near)).tests}
+        failed = [test for test in tests.values() if test.status is ProjectTestStatus.FAILED]
+        ran_by = {
+            place: [test for test in tests.values() if place in test.ran]
+            for place in goal.ran
+            if not is_test_file(Path(place[0])) and Path(place[0]).name != "conftest.py"
+        }
+
+        def ochiai(place: tuple[str, int]) -> float:
+            of_failed = sum(test in failed for test in ran_by[place])
+            return of_failed / math.sqrt(len(failed) * len(ran_by[place]))
+
+        def why(place: tuple[str, int]) -> str:
+            of_failed = sum(test in failed for test in ran_by[place])
+            of_good = len(ran_by[place]) - of_failed
+            return f"run by {counted(of_failed, 'failing test')} and {counted(of_good, 'other test')}."
+
+        ranked = sorted(ran_by, key=lambda place: (-ochiai(place), place))
+        return [(Path(file), line, why((file, line))) for file, line in ranked]
+
+    async def tried(
+        self, program: Program, tests: Sequence[ProjectTest], neutral: Program, seconds: float
+    ) -> tuple[tuple[ProjectTest, ...], Failure | None]:
+        """Run tests on a candidate. Return their results, and the first failure that counts.
+
+        Args:
+            program: the module with the candidate in place.
+            tests: the tests as they were observed on the unchanged project.
+            neutral: the module with a body that only returns a new object.
+            seconds: time limit of a run.
+
+        Raises:
+            SandboxError: as `of`.
+        """
+        known = {test.name: test for test in tests}
+        verdict = await self._run(program, known, seconds)
+        found = {test.name: test for test in verdict.tests if test.name in known}
+        if verdict.failure is not None:
+            return tuple(found.values()), verdict.failure
+        # Only now let pytest rewrite the test files, to explain the failures. This also shows which tests are unstable.
+        for test in (await self._run(replace(program, explained=True), _failed(found), seconds)).tests:
+            is_unstable = test.status is ProjectTestStatus.PASSED
+            found[test.name] = replace(test, status=ProjectTestStatus.UNSTABLE) if is_unstable else test
+        alike = [name for name in _failed(found) if name in known and known[name].error == found[name].error]
+        for test in (await self._run(replace(neutral, explained=True), alike, seconds)).tests:
+            if test.name in alike and test.error == found[test.name].error:
+                found[test.name] = replace(found[test.name], status=ProjectTestStatus.FAILED_BEFORE)
+        return tuple(found.values()), first_failure(tuple(found.values()), known)
+
+    def _state(self, paths: Iterable[Path], overlays: Mapping[Path, str], access: Access) -> dict[Path, object]:
+        """Return digests of the texts of files. For a file that may not be read, the time and the size count."""
+        found: dict[Path, object] = {}
+        for path in paths:
+            if path in overlays:
+                found[path] = _digest(overlays[path].encode("utf-8", "surrogatepass"))
+                continue
+            stamp = _stamp(path)
+            if stamp is not None and self._digests.get(path, (None,))[0] != stamp:
+                try:
+                    self._digests[path] = stamp, _digest(access.read(path, most=_MOST_BYTES))
+                except OSError:
+                    self._digests[path] = stamp, repr(stamp).encode()
+            found[path] = None if stamp is None else self._digests[path][1]
+        return found
+
+    async def _run(self, program: Program, names: Collection[str], seconds: float) -> Verdict:
+        if not names:
+            return Verdict(None)
+        return await self._host.evaluate(replace(program, tests=tuple(names)), (), timeout=seconds)
+
+
+class TestsOfRequest:
+    """The project's tests for one request. The search for them begins while the model still writes."""
+
+    __test__ = False  # pytest would take this class for a test
+
+    def __init__(
+        self, project: ProjectTests, overlays: Mapping[Path, str], access: Access, seconds: float, goal: str = ""
+    ) -> None:
+        """`seconds` is the time limit of the tests of one candidate.
+
+        `goal` is the name of a failing test that must pass in the end. Other tests that failed before may then fail.
+        """
+        self._project = project
+        self._overlays = overlays
+        self._access = access
+        self._seconds = seconds
+        self._goal = goal.partition("[")[0]
+        self._search: asyncio.Task[tuple[tuple[ProjectTest, ...], tuple[str, ...]]] | None = None
+
+    def begin(self, target: Target) -> asyncio.Task[tuple[tuple[ProjectTest, ...], tuple[str, ...]]]:
+        """Begin to search for the tests that run the target, unless the search has begun."""
+        if self._search is None:
+            self._search = asyncio.create_task(self._project.of(target, self._overlays, self._access))
+        return self._search
+
+    async def close(self) -> None:
+        """End the search if it still runs."""
+        if self._search is not None:
+            self._search.cancel()
+            await asyncio.gather(self._search, return_exceptions=True)
+
+    async def sources(self, target: Target) -> list[str]:
+        """Return the sources of the tests that run the target and fail on the unchanged project.
+
+        Raises:
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
+        """
+        tests, _ = await asyncio.shield(self.begin(target))
+        return [test.source for test in tests if test.status is ProjectTestStatus.FAILED and test.source]
+
+    async def on(self, verdict: Verdict, target: Target, candidate: Candidate, program: Program) -> Verdict:
+        """Add the results of the tests to the verdict of a candidate that passed. `program` has it in place.
+
+        Raises:
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
+        """
+        from adacoder.agents.prompt import bodiless
+        from adacoder.source.splice import splice
+
+        found, notes = await asyncio.shield(self.begin(target))
+        if self._goal:
+            goals = [test for test in found if test.name == self._goal]
+            found = (*goals, *(test for test in found if test.status is not ProjectTestStatus.FAILED))
+        chosen = _within(found, self._seconds)
+        if more := len(found) - len(chosen):
+            notes = (*notes, f"{counted(more, 'more test')} of the project did not run, because of the time limit.")
+        if not chosen:
+            return replace(verdict, notes=(*verdict.notes, *notes))
+        program = replace(program, overlays={**self._overlays, **program.overlays})
+        body = Candidate(f"{bodiless(target)}\n    return object()")
+        placed = await aside(splice, target, body)
+        neutral = as_it_stands(replace(target, text=placed.text, definition=placed.function))
+        neutral = replace(neutral, overlays={**program.overlays, target.module.path: placed.text})
+        tests, failure = await self._project.tried(program, chosen, neutral, self._seconds)
+        meddles = await aside(meddling, candidate)
+        if meddles is not None:
+            untrusted = ProjectTestStatus.UNTRUSTED
+            tests = tuple(replace(test, status=untrusted) if test.proves else test for test in tests)
+            notes = (
+                *notes,
+                f"The code could change the results of tests (`{meddles}`), so passing tests prove nothing.",
+            )
+        return replace(verdict, tests=tests, failure=failure, notes=(*verdict.notes, *notes))
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """Functions that may have the fault behind a failing test, the likeliest first."""
+
+    targets: tuple[tuple[Target, str], ...]
+    """The functions, each with a clause that says why it is suspected."""
+    notes: tuple[str, ...] = ()
+    """Sentences on functions that cannot be fixed."""
+
+
+def suspects_at(places: Iterable[tuple[Path, int, str]], project: Project, access: Access) -> Suspects:
+    """Return the first functions at `places` that can be fixed. `places` are those of `ProjectTests.suspects`."""
+    targets: list[tuple[Target, str]] = []
+    notes: list[str] = []
+    for path, line, why in places:
+        if len(targets) == _MOST_SUSPECTS:
+            break
+        try:
+            text = project.overlays.get(path) or access.read(path, most=_MOST_BYTES).decode("utf-8", "replace")
+            targets.append((locate(text, path, project.folder, line=line - 1), why))
+        except (AdaCoderError, OSError) as error:
+            notes.append(f"{path.name}:{line} was left out: {error}")
+    return Suspects(tuple(targets), tuple(notes))
+
+
+def _within(tests: Sequence[ProjectTest], seconds: float) -> tuple[ProjectTest, ...]:
+    """Return the first tests, as many as should end within a time limit."""
+    chosen: list[ProjectTest] = []
+    left = seconds * _SHARE
+    for test in tests[:_MOST_TESTS]:
+        left -= test.seconds
+        if left < 0 and chosen:
+            break
+        chosen.append(test)
+    return tuple(chosen)
+
+
+def _failed(tests: Mapping[str, ProjectTest]) -> list[str]:
+    return [name for name, test in tests.items() if test.status is ProjectTestStatus.FAILED]
+
+
+def as_it_stands(target: Target) -> Program:
+    """Return the program that runs the current text of the target's module."""
+    lines = Lines(target.text)
+    first, last = (lines.line_at(place) + 1 for place in (target.definition.start, target.definition.end))
+    return Program(target.module, target.text, target.qualname, first, last)
+
+
+def running(target: Target, tests: Iterable[ProjectTest]) -> tuple[ProjectTest, ...]:
+    """Return the tests that ran the target, sorted by the number of other functions that they ran."""
+    place = os.path.realpath(target.module.path), line_number(target.text, target.definition.start) + 1
+    found = [test for test in tests if place in test.ran and test.status is not ProjectTestStatus.SKIPPED]
+    return tuple(sorted(found, key=lambda test: (len(test.ran), test.name)))
+
+
+def first_failure(tests: Sequence[ProjectTest], names: Iterable[str]) -> Failure | None:
+    """Return the first failure of tests. All tests with these `names` must have run."""
+    missing = {*names} - {test.name for test in tests if test.status is not ProjectTestStatus.SKIPPED}
+    failed = next((test for test in tests if test.status is ProjectTestStatus.FAILED), None)
+    if failed is not None:
+        why = failed.error.partition("\n")[0]
+        return Failure(FailureKind.TEST_FAILED, f"The test {failed.name} fails: {why}", error=failed.error, test=failed)
+    if missing:
+        message = f"The test {min(missing)} did not run to its end with this function."
+        return Failure(FailureKind.TEST_FAILED, message)
+    return None
+
+
+def _ranked(folder: Path, target: Target, access: Access) -> list[tuple[int, Path]]:
+    """Return the test files that may run the target, each after its rank.
+
+    The rank is 0 if the file names the target, 1 if it names the module, and 2 if it names only the package.
+    """
+    module = target.module.name.split(".")
+    words = [target.name if target.name != "__init__" else target.qualname.split(".")[0], module[-1], module[0]]
+    patterns = [re.compile(rf"\b{re.escape(word)}\b") for word in words]
+    found = []
+    for path in filter(is_test_file, python_files(folder)):
+        rank = next((number for number, each in enumerate(patterns) if each.search(_text(path, access))), None)
+        if rank is not None:
+            found.append((rank, path))
+    return sorted(found)
+
+
+def is_test_file(path: Path) -> bool:
+    """Return whether pytest takes a file for a file with tests, by its name."""
+    return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
+
+
+def _text(path: Path, access: Access) -> str:
+    try:
+        return access.read(path, most=_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _around(path: Path, folder: Path) -> Iterator[Path]:
+    """Yield the files that decide how pytest runs a test file."""
+    for parent in path.parents:
+        yield parent / "conftest.py"
+        if parent == folder or not parent.is_relative_to(folder):
+            break
+    yield from (folder / name for name in _CONFIGURATION)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).digest()
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116  # called for many files
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

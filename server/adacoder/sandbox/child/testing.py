@@ -1,0 +1,243 @@
+"""Run tests of the project with pytest. This file runs in the *user's* interpreter, confined.
+
+This file uses only the standard library of Python 3.8 and later, and the user's own pytest. `worker.py` loads it. The
+module under test is already imported, with a candidate in place, so the tests import this module.
+
+Parallel runs, coverage and random order are switched off. Hypothesis gets a fixed seed and few examples, unless a test
+sets its own number.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from os.path import isabs, isdir, join, realpath
+from time import perf_counter
+from traceback import format_exception_only
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import CodeType, FrameType
+    from typing import Any
+
+    from adacoder.sandbox.child import observing
+
+# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
+globals()["__builtins__"] = dict(vars(builtins))
+
+_describe = format_exception_only
+_clock = perf_counter
+MESSAGE_LIMIT = 2_000
+"""Maximum number of characters of an exception's message, and of a test's source."""
+EXPLANATION_LIMIT = 6_000
+"""Maximum number of characters of pytest's explanation of a failure."""
+MOST_PLACES = 2_000
+"""Maximum number of functions that are reported for one test."""
+_HYPOTHESIS_EXAMPLES = 25
+_LEFT_OUT = ("cacheprovider", "randomly", "unraisableexception", "threadexception", "faulthandler")
+"""Plug-ins that have no use here. Some of them collect garbage several times at the end."""
+_OPTIONS = ("-q", "--tb=short", "--capture=sys", "-W", "ignore", *(f"-pno:{name}" for name in _LEFT_OUT))
+_OF_PLUGINS = {"xdist": "-n0", "pytest_cov": "--no-cov"}
+"""An option to add if the module of a plug-in is installed."""
+_USAGE_ERROR = 4
+_NO_ADDOPTS = ("-o", "addopts=")
+
+
+def run(
+    names: Sequence[str],
+    folder: str,
+    tell: Callable[..., None],
+    observer: observing.Observer | None,
+    *,
+    is_plain: bool,
+) -> tuple[str, str]:
+    """Run tests. Return how the run ended: pytest's exit code, and the errors of files that cannot be collected.
+
+    Args:
+        names: files, or tests as pytest names them, relative to `folder`.
+        folder: the workspace.
+        tell: receives the fields of `tested` (see `worker.py`) after each test.
+        observer: observes if a test runs the target. If it is None, all functions in `folder` are observed instead.
+        is_plain: True if pytest need not explain failed assertions.
+    """
+    try:
+        import pytest
+    except ImportError as error:
+        return "", "".join(_describe(type(error), error)).strip()
+    from importlib.util import find_spec
+
+    if isdir(folder):
+        os.chdir(folder)
+    added = [option for module, option in _OF_PLUGINS.items() if find_spec(module) is not None]
+    if is_plain:
+        added.append("--assert=plain")
+    plugin = _Plugin(tell, _OfProject(folder) if observer is None else _OfTarget(observer))
+    asked = [join(folder, name) for name in names]
+    code: object = _USAGE_ERROR
+    for options in ((), _NO_ADDOPTS):  # The project's own options may need a plug-in that is not installed.
+        if code == _USAGE_ERROR and not plugin.has_run:
+            plugin.troubles.clear()
+            try:
+                code = pytest.main([*_OPTIONS, "--rootdir", folder, *added, *options, *asked], plugins=[plugin])
+            except BaseException as error:  # A conftest may raise anything, even SystemExit.
+                code, plugin.troubles = "", ["".join(_describe(type(error), error)).strip()]
+    return str(int(code)) if isinstance(code, int) else "", "\n".join(plugin.troubles)[:EXPLANATION_LIMIT]
+
+
+class _Plugin:
+    """A plug-in of pytest. It has only hooks that need no decorator, because pytest is not imported yet."""
+
+    def __init__(self, tell: Callable[..., None], observing: _OfTarget | _OfProject) -> None:
+        self._tell = tell
+        self._observing = observing
+        self._began = 0.0
+        self._outcome = self._explanation = self._message = self._bases = self._source = ""
+        self.has_run = False
+        self.troubles: list[str] = []
+
+    def pytest_sessionstart(self) -> None:
+        """Limit the work of Hypothesis. At this time, the conftest has already chosen its own profile."""
+        hypothesis: Any = sys.modules.get("hypothesis")
+        if hypothesis is not None:
+            settings = hypothesis.settings
+            few = min(_HYPOTHESIS_EXAMPLES, settings.default.max_examples)
+            settings.register_profile(
+                "adacoder", settings.default, max_examples=few, derandomize=True, deadline=None, database=None
+            )
+            settings.load_profile("adacoder")
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """Note a file that cannot be collected."""
+        if report.failed:
+            self.troubles.append(f"{report.nodeid}: {_last_line(report)}")
+
+    def pytest_runtest_logstart(self) -> None:
+        """Begin a test."""
+        self.has_run = True
+        self._outcome, self._explanation, self._message, self._bases, self._source = "", "", "", "", ""
+        self._observing.start()
+        self._began = _clock()
+
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        """Note the exception that ended a phase of a test."""
+        if call.excinfo is None or self._message:
+            return
+        error = call.excinfo.value
+        try:
+            self._message = "".join(_describe(type(error), error)).strip()[:MESSAGE_LIMIT]
+        except BaseException:  # The exception's own `__str__` may do anything.
+            self._message = f"{type(error).__name__}: <unprintable>"
+        self._bases = " ".join(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins")
+        try:
+            import inspect
+
+            self._source = inspect.getsource(item.function)[:MESSAGE_LIMIT]
+        except (AttributeError, OSError, TypeError):  # It is not a test in Python, or its file has changed.
+            self._source = ""
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note the outcome of a phase of a test. The phases are setup, call and teardown."""
+        if report.failed:
+            self._outcome = "failed"
+            self._explanation = self._explanation or report.longreprtext[:EXPLANATION_LIMIT]
+        elif report.skipped:
+            self._outcome = self._outcome or "skipped"
+        elif report.passed and report.when == "call":
+            self._outcome = self._outcome or "passed"
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """End a test, and report it."""
+        seconds = _clock() - self._began
+        entered, places = self._observing.stop()
+        failed = self._outcome == "failed"
+        details = (self._message, self._bases, self._explanation, self._source) if failed else ("", "", "", "")
+        self._tell(nodeid, self._outcome, str(int(seconds * 1000)), entered, *details, *places)
+
+
+class _OfTarget:
+    """Observes if a test runs the target."""
+
+    def __init__(self, observer: observing.Observer) -> None:
+        self._observer = observer
+
+    def start(self) -> None:
+        self._observer.forget()
+        self._observer.start()
+
+    def stop(self) -> tuple[str, Iterable[str]]:
+        """Return ENTERED, and no places."""
+        is_undisturbed = self._observer.is_undisturbed()
+        self._observer.stop()
+        return ("yes" if self._observer.entered else "no" if is_undisturbed else ""), ()
+
+
+class _OfProject:
+    """Observes which functions in a folder a test runs. Only unchanged code is observed in this way."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = join(realpath(folder), "")
+        self._codes: dict[int, CodeType] = {}
+        self._profiler: Any = None
+        self._monitoring: Any = getattr(sys, "monitoring", None)
+        if self._monitoring is None:
+            try:
+                from _lsprof import Profiler
+            except ImportError:
+                return
+            self._profiler = Profiler(subcalls=False, builtins=False)
+            import threading
+
+            threading.setprofile(self._sees)  # The profiler observes only its own thread.
+            return
+        free = (number for number in range(6) if self._monitoring.get_tool(number) is None)
+        self._tool = next(free, None)
+        if self._tool is not None:
+            self._monitoring.use_tool_id(self._tool, "adacoder-functions")
+            self._monitoring.register_callback(self._tool, self._monitoring.events.PY_START, self._starts)
+
+    def start(self) -> None:
+        """Begin to observe."""
+        if self._profiler is not None:
+            try:
+                self._profiler.enable()
+            except ValueError:  # Another profiler is active.
+                self._profiler = None
+        elif self._monitoring is not None and self._tool is not None:
+            self._codes.clear()
+            self._monitoring.restart_events()
+            self._monitoring.set_events(self._tool, self._monitoring.events.PY_START)
+
+    def stop(self) -> tuple[str, Iterable[str]]:
+        """Return an empty ENTERED, and the places of the functions that ran."""
+        codes: Iterable[object] = ()
+        if self._profiler is not None:
+            self._profiler.disable()
+            codes = [*(entry.code for entry in self._profiler.getstats()), *self._codes.values()]
+            self._profiler.clear()
+            self._codes.clear()
+        elif self._monitoring is not None and self._tool is not None:
+            self._monitoring.set_events(self._tool, 0)
+            codes = self._codes.values()
+        found = {place for code in codes if (place := self._place(code))}
+        return "", sorted(found)[:MOST_PLACES]
+
+    def _sees(self, frame: FrameType, _event: str, _: object) -> None:
+        self._codes[id(frame.f_code)] = frame.f_code
+
+    def _starts(self, code: CodeType, _offset: int) -> object:
+        self._codes[id(code)] = code
+        return self._monitoring.DISABLE
+
+    def _place(self, code: Any) -> str:
+        name = getattr(code, "co_name", "<")
+        if name.startswith("<"):  # a module, a lambda or a comprehension
+            return ""
+        path = realpath(code.co_filename) if isabs(code.co_filename) else ""
+        return f"{code.co_firstlineno}:{path}" if path.startswith(self._folder) else ""
+
+
+def _last_line(report: Any) -> str:
+    lines = [line for line in str(report.longreprtext).splitlines() if line.strip()]
+    return lines[-1].lstrip("E ").strip() if lines else "it cannot be collected"

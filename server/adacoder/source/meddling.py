@@ -1,0 +1,65 @@
+"""Find out if a candidate could change the result of a test that runs in the same process.
+
+An example's output is compared in AdaCoder's own process. A test compares values itself, in the candidate's process. So
+code that reaches into the interpreter, or returns an object that equals everything, could make every test pass. The
+tests then prove nothing, but a failing test still counts.
+
+The list is short on purpose, because a false alarm costs evidence. Of 7,037 recorded replies of models, 30 use a name
+on it, 25 of them `eval`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from adacoder.domain import Candidate
+from adacoder.pytext import parsed
+
+_MODULES = frozenset(
+    {
+        *("_pytest", "builtins", "ctypes", "doctest", "gc", "hypothesis", "importlib", "inspect", "linecache", "mock"),
+        *("pluggy", "pytest", "sys", "traceback", "unittest"),
+    }
+)
+"""Modules from which code can change the interpreter or the tests."""
+_BUILTINS = frozenset({"__import__", "__builtins__", "compile", "delattr", "eval", "exec", "globals", "setattr"})
+_ATTRIBUTES = frozenset(
+    {
+        *("__builtins__", "__code__", "__closure__", "__dict__", "__globals__", "__loader__", "__subclasses__"),
+        *("__traceback__", "cr_frame", "f_back", "f_globals", "f_locals", "gi_frame", "tb_frame"),
+    }
+)
+_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__contains__"})
+
+
+def meddling(candidate: Candidate) -> str | None:
+    """Return the first name in a candidate that could change the result of a test; None if there is none."""
+    tree = parsed(candidate.text)
+    return "its syntax" if tree is None else next(_names(tree, candidate), None)
+
+
+def _names(tree: ast.Module, candidate: Candidate) -> Iterator[str]:
+    own = {each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+    imported: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names if each.name.partition(".")[0] in _MODULES)
+                imported |= {(each.asname or each.name).partition(".")[0] for each in names}
+            case ast.ImportFrom(module=str(module), names=names):
+                if module.partition(".")[0] in _MODULES:
+                    yield module
+                imported |= {each.asname or each.name for each in names}
+            case ast.Name(id=name) if name in _BUILTINS or name in _MODULES or name in _COMPARISONS:
+                yield name
+            case ast.Attribute(attr=name) if name in _ATTRIBUTES or name in _MODULES:
+                yield name
+            case ast.Constant(value=str(name)) if name in _ATTRIBUTES or name in _MODULES or name in _COMPARISONS:
+                yield name
+            case ast.FunctionDef(name=name) if name in _COMPARISONS and name not in own:
+                yield name
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()) if name in imported:
+                yield f"{name}.{node.attr}"

@@ -1,0 +1,286 @@
+"""The project's own tests that run a function are found by observation, and judge its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from adacoder.agents.code_evaluator import CodeEvaluator
+from adacoder.agents.failures import describe
+from adacoder.agents.project_tests import ProjectTests, TestsOfRequest, is_test_file
+from adacoder.conclusion import conclude
+from adacoder.domain import Attempt, Candidate, FailureKind, Outcome, ProjectTestStatus, Status, Target
+from adacoder.journal import Journal
+from adacoder.privacy.access import Access
+from adacoder.source.locate import locate
+from support.evaluating import Workspace, workspace
+
+pytestmark = pytest.mark.isolation
+
+PASSED, FAILED = ProjectTestStatus.PASSED, ProjectTestStatus.FAILED
+TOTAL = '''
+import asyncio
+
+
+def total(prices, refunds=()):
+    """Return the sum of the prices, without the refunds.
+
+    >>> total([1, 2])
+    3
+    """
+    return _sum(prices) - _sum(refunds)
+
+
+def _sum(values):
+    """Add values."""
+    return sum(values)
+
+
+class Cart:
+    """A cart."""
+
+    def __init__(self):
+        self.prices = []
+
+    @property
+    def total(self):
+        """The total of the cart."""
+        return total(self.prices)
+
+
+async def later(prices):
+    """Return the total later."""
+    await asyncio.sleep(0)
+    return total(prices)
+
+
+def other():
+    """Do nothing."""
+'''
+WRONG = Candidate('def total(prices, refunds=()):\n    """It ignores refunds."""\n    return sum(prices)')
+RIGHT = Candidate('def total(prices, refunds=()):\n    """It is right."""\n    return sum(prices) - sum(refunds)')
+
+
+class Shop:
+    """A project with tests."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+        self.tests = ProjectTests(ws.host(), ws.folder)
+        self.access = Access((ws.folder,))
+        self.write({"pyproject.toml": "", "shop.py": TOTAL})
+
+    def write(self, files: Mapping[str, str]) -> None:
+        self._ws.write(files)
+
+    def target(self, name: str = "total", file: str = "shop.py") -> Target:
+        path = self._ws.folder / file
+        return locate(path.read_text("utf-8"), path, self._ws.folder, qualname=name)
+
+    def path(self, name: str) -> Path:
+        return self._ws.folder / name
+
+    async def reached(self, target: Target | None = None) -> set[str]:
+        """Return the tests that run the target, without the folder."""
+        found, _ = await self.tests.of(target or self.target(), {}, self.access)
+        return {test.name.rpartition("/")[2] for test in found}
+
+    async def fixed(self, candidate: Candidate, target: Target | None = None, seconds: float = 10) -> Outcome:
+        """Return the outcome for a candidate."""
+        target = target or self.target()
+        tests = TestsOfRequest(self.tests, {}, self.access, seconds)
+        evaluator = CodeEvaluator(self._ws.host(), Journal(), overlays={}, timeout=10, tests=tests)
+        try:
+            return conclude(target, Attempt(candidate, await evaluator.evaluate(target, candidate)), 1)
+        finally:
+            await evaluator.close()
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
+    async with workspace(tmp_path) as ws:
+        yield Shop(ws)
+
+
+SHAPES = Path(__file__).parents[3] / "fixtures/shop_tests"
+"""Shapes of tests. The first line of each file says which of its tests run `total`."""
+
+
+async def test_which_tests_run_a_function_is_observed_for_each_shape(shop: Shop) -> None:
+    shapes = {f"test_{path.stem}": path.read_text("utf-8") for path in SHAPES.glob("*.py")}
+    assert len(shapes) > 40
+    shop.write({f"tests/{name}.py": text for name, text in shapes.items()})
+    wanted = {name: text.partition("\n")[0].rpartition(" is run by ")[2] for name, text in shapes.items()}
+    found: dict[str, list[str]] = {name: [] for name in shapes}
+    for test in sorted(await shop.reached()):
+        file, _, name = test.partition(".py::")
+        found[file].append(name)
+    assert {name: ", ".join(tests) or "no test" for name, tests in found.items()} == wanted
+
+
+@pytest.mark.parametrize(
+    ("files", "reached"),
+    [
+        ({"tests/conftest.py": "import pytest, shop\n@pytest.fixture\ndef sum_():\n    return shop.total([1])",
+          "tests/test_a.py": "# shop\ndef test_a(sum_):\n    assert sum_ == 1"}, {"test_a.py::test_a"}),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-m \"not slow\"'\nmarkers = ['slow']",
+          "tests/test_a.py": "import pytest\nfrom shop import total\n@pytest.mark.slow\ndef test_a():\n    total([])\n"
+          "def test_b():\n    total([])"}, {"test_a.py::test_b"}),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-n 2 --dist load'",
+          "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, {"test_a.py::test_a"}),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--no-such-option'",
+          "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, {"test_a.py::test_a"}),
+        ({"tests/__init__.py": "", "tests/helper.py": "from shop import total",
+          "tests/a_test.py": "from .helper import total\ndef test_a():\n    total([])  # shop"}, {"a_test.py::test_a"}),
+        ({"tests/test_a.py": "import gone\nfrom shop import total\ndef test_a():\n    total([])"}, set()),
+        ({"tests/test_a.py": "from shop import total\ndef test_a(:\n    total([])"}, set()),
+        ({"tests/conftest.py": "raise SystemExit(3)",
+          "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, set()),
+    ],
+    ids=["conftest", "markers", "xdist", "unknown-option", "package", "import-error", "syntax-error", "conftest-exits"],
+)  # fmt: skip
+async def test_a_projects_own_configuration_holds(files: Mapping[str, str], reached: set[str], shop: Shop) -> None:
+    shop.write(files)
+    assert await shop.reached() == reached
+
+
+async def test_a_file_that_cannot_run_is_named_with_its_error(shop: Shop) -> None:
+    shop.write({"tests/test_a.py": "import gone\nfrom shop import total"})
+    _, (trouble,) = await shop.tests.of(shop.target(), {}, shop.access)
+    assert trouble.startswith("tests/test_a.py: none of these tests could run: ")
+    assert "No module named 'gone'" in trouble
+
+
+async def test_a_test_imports_the_module_by_another_path(shop: Shop) -> None:
+    shop.write({"src/shop2.py": TOTAL, "tests/test_a.py": "from src.shop2 import total\ndef test_a():\n    total([])"})
+    assert await shop.reached(shop.target(file="src/shop2.py")) == {"test_a.py::test_a"}
+
+
+REFUND = """
+from shop import total
+
+
+def test_refund():
+    assert total([3], [1]) == 2
+
+
+def test_sum():
+    assert total([1]) == 1
+"""
+
+
+async def test_a_candidate_that_a_test_refuses_is_not_verified(shop: Shop) -> None:
+    shop.write({"tests/test_refunds.py": REFUND})
+    outcome = await shop.fixed(WRONG)
+    assert (outcome.status, outcome.passed, outcome.tests) == (Status.PARTIAL, 1, (1, 2))
+    assert outcome.reason == "The test tests/test_refunds.py::test_refund fails: AssertionError: assert 3 == 2"
+    assert not outcome.edits
+    assert outcome.verdict is not None
+    assert outcome.verdict.failure is not None
+    told = describe(outcome.verdict.failure, 2000)
+    assert "def test_refund():\n    assert total([3], [1]) == 2" in told
+    assert "where 3 = total([3], [1])" in told
+
+
+async def test_a_candidate_that_passes_the_tests_is_verified(shop: Shop) -> None:
+    shop.write({"tests/test_refunds.py": REFUND})
+    outcome = await shop.fixed(RIGHT)
+    assert (outcome.status, outcome.passed, outcome.tests) == (Status.VERIFIED, 1, (2, 2))
+    assert outcome.edits
+
+
+async def test_without_tests_only_the_examples_count(shop: Shop) -> None:
+    outcome = await shop.fixed(WRONG)
+    assert (outcome.status, outcome.tests) == (Status.VERIFIED, (0, 0))
+
+
+async def test_tests_alone_verify_a_function_without_examples(shop: Shop) -> None:
+    shop.write({"tests/test_sum.py": "from shop import _sum\ndef test_sum():\n    assert _sum([1, 2]) == 3"})
+    target = shop.target("_sum")
+    right = await shop.fixed(Candidate('def _sum(values):\n    """It is right."""\n    return sum(values)'), target)
+    wrong = await shop.fixed(Candidate('def _sum(values):\n    """It is wrong."""\n    return 1'), target)
+    assert (right.status, right.tests) == (Status.VERIFIED, (1, 1))
+    assert (wrong.status, wrong.tests) == (Status.FAILED, (0, 1))
+
+
+async def test_tests_of_a_stub_verify_it(shop: Shop) -> None:
+    stub = 'def double(x):\n    """Double a number."""\n    raise NotImplementedError\n'
+    shop.write(
+        {"two.py": stub, "tests/test_two.py": "from two import double\ndef test_two():\n    assert double(2) == 4"}
+    )
+    target = shop.target("double", "two.py")
+    right = await shop.fixed(Candidate("def double(x):\n    return 2 * x"), target)
+    wrong = await shop.fixed(Candidate("def double(x):\n    return x"), target)
+    same = await shop.fixed(Candidate("def double(x):\n    raise NotImplementedError"), target)
+    assert (right.status, wrong.status, same.status) == (Status.VERIFIED, Status.FAILED, Status.FAILED)
+
+
+async def test_a_test_that_fails_for_another_reason_does_not_count(shop: Shop) -> None:
+    unrelated = "from shop import total\ndef test_a():\n    total([])\n    assert 1 == 2"
+    shop.write({"tests/test_a.py": unrelated, "tests/test_refunds.py": REFUND})
+    outcome = await shop.fixed(RIGHT)
+    assert outcome.verdict is not None
+    statuses = {test.name: test.status for test in outcome.verdict.tests}
+    assert statuses["tests/test_a.py::test_a"] is ProjectTestStatus.FAILED_BEFORE
+    assert (outcome.status, outcome.tests) == (Status.VERIFIED, (2, 2))
+
+
+async def test_a_test_that_failed_before_because_of_the_function_counts(shop: Shop) -> None:
+    shop.write({"shop.py": TOTAL.replace(" - _sum(refunds)", ""), "tests/test_refunds.py": REFUND})
+    assert (await shop.fixed(WRONG)).status is Status.PARTIAL
+    assert (await shop.fixed(RIGHT)).status is Status.VERIFIED
+
+
+async def test_what_a_test_needs_and_isolation_denies_is_no_failure(shop: Shop) -> None:
+    shop.write({"tests/test_a.py": (SHAPES / "a_network.py").read_text("utf-8")})
+    outcome = await shop.fixed(RIGHT)
+    assert outcome.verdict is not None
+    assert [test.status for test in outcome.verdict.tests] == [ProjectTestStatus.NEEDS]
+    assert (outcome.status, outcome.tests) == (Status.VERIFIED, (0, 0))
+
+
+async def test_a_test_that_passes_the_second_time_is_unstable(shop: Shop) -> None:
+    unstable = (
+        "import time\nfrom shop import total\ndef test_a():\n    assert total([1]) == 1\n    assert time.time_ns() % 2"
+    )
+    shop.write({"tests/test_a.py": unstable})
+    for number in range(30):
+        body = f'def total(prices, refunds=()):\n    """It is right {number}."""\n    return sum(prices) - sum(refunds)'
+        outcome = await shop.fixed(Candidate(body))
+        assert outcome.verdict is not None
+        if outcome.verdict.tests[0].status is ProjectTestStatus.UNSTABLE:
+            assert (outcome.status, outcome.tests) == (Status.VERIFIED, (0, 0))
+            return
+    pytest.fail("The test never failed first and then passed.")
+
+
+async def test_an_endless_candidate_is_ended_by_the_time_limit_of_tests(shop: Shop) -> None:
+    shop.write({"tests/test_refunds.py": REFUND})
+    endless = Candidate(
+        'def total(prices, refunds=()):\n    """Loop."""\n    while refunds:\n        pass\n    return sum(prices)'
+    )
+    outcome = await shop.fixed(endless, seconds=1)
+    assert outcome.verdict is not None
+    assert outcome.verdict.failure is not None
+    assert outcome.verdict.failure.kind is FailureKind.TIMED_OUT
+    assert outcome.reason == "A test of the project was still running after the 1 s that an evaluation may take."
+
+
+async def test_a_test_file_runs_again_only_when_a_file_that_it_needs_has_changed(shop: Shop) -> None:
+    shop.write(
+        {"tests/test_refunds.py": REFUND, "tests/test_other.py": "from shop import other\ndef test_a():\n    other()"}
+    )
+    target = shop.target()
+    first = await shop.tests.observe(shop.path("tests/test_refunds.py"), {}, shop.access, target.module)
+    assert await shop.tests.observe(shop.path("tests/test_refunds.py"), {}, shop.access, target.module) is first
+    shop.write({"tests/test_other.py": "from shop import total\ndef test_a():\n    total([])"})
+    assert await shop.tests.observe(shop.path("tests/test_refunds.py"), {}, shop.access, target.module) is first
+    shop.write({"tests/test_refunds.py": REFUND + "\n"})
+    assert await shop.tests.observe(shop.path("tests/test_refunds.py"), {}, shop.access, target.module) is not first
+
+
+def test_a_test_file_is_known_by_its_name() -> None:
+    names = ("test_a.py", "a_test.py", "tests.py", "conftest.py", "latest.py", "test_a.txt")
+    assert [name for name in names if is_test_file(Path(name))] == ["test_a.py", "a_test.py"]
