@@ -9,7 +9,8 @@ comparison or constant. The output is one JSON line for each folder:
 
 * `functions`: functions with a docstring, and `tested`: those that a test runs;
 * `index_s`: seconds to run all test files once, and `again_s`: seconds to ask again when no file has changed;
-* `right_refused`: functions whose own body is refused. They are named in `refused`, and there may be none;
+* `right_refused`: functions whose own body the tests refuse. They are named in `refused`, and there may be none.
+  `left_out` functions fail their own examples;
 * for each kind of wrong body: how many pass the examples, and how many of these the tests refuse;
 * `over_ms`: the median time of a run of the tests on a candidate, without the time that the tests themselves take, and
   `tests_ms`: the median of the tests' own time.
@@ -122,6 +123,7 @@ async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
     chance = random.Random(seed)
     drawn = chance.sample(tested, min(most, len(tested)))
     refused: list[str] = []
+    left_out = 0
     passed = dict.fromkeys(("none", "first", "mutant"), 0)
     caught = dict(passed)
     over, own = [], []
@@ -137,6 +139,9 @@ async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
             took, of_tests = time.perf_counter() - began, sum(test.seconds for test in tests_of)
             over.append(took - of_tests)
             own.append(of_tests)
+        if verdict.failure is not None and not verdict.tests:
+            left_out += 1
+            continue
         if verdict.failure is not None:
             refused.append(f"{target.module.name}.{target.qualname}: {verdict.failure.message} ({len(chosen)})")
             continue
@@ -156,6 +161,7 @@ async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
         "again_s": round(seconds[1], 2),
         "right_refused": len(refused),
         "refused": refused,
+        "left_out": left_out,
         **{kind: {"passed": passed[kind], "caught": caught[kind]} for kind in passed},
         "over_ms": round(1000 * statistics.median(over)) if over else None,
         "tests_ms": round(1000 * statistics.median(own)) if own else None,

@@ -59,7 +59,13 @@ class Checks:
         """Held while a check is prepared, so that an earlier check never waits for a later one."""
 
     async def check(
-        self, task: Task, unreadable: UnreadableExample | None = None, *, once: bool = False, covers: bool = False
+        self,
+        task: Task,
+        unreadable: UnreadableExample | None = None,
+        *,
+        once: bool = False,
+        covers: bool = False,
+        tested: bool = False,
     ) -> Outcome:
         """Run the examples of a docstring on the current text. An example that fails in doctest also fails here.
 
@@ -70,6 +76,7 @@ class Checks:
             unreadable: the error if doctest cannot read the examples.
             once: True if the project's files do not change any more, so that each module is imported only once.
             covers: True to run passing examples again, and to report the code that no example reached.
+            tested: True to run the project's tests that run the function, too.
         """
         target, journal = task.target, task.journal
         journal.begin_round()
@@ -79,7 +86,7 @@ class Checks:
                 if not once or key not in self._required:
                     await asyncio.to_thread(task.require_access)
                     self._required.add(key)
-                evaluator = await self._evaluator(task, covers=covers)
+                evaluator = await self._evaluator(task, covers=covers, tested=tested)
             verdict = await evaluator.evaluate_as_it_stands(Documented(target, unreadable), once=once)
             outcome = conclude_check(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:

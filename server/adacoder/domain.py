@@ -482,6 +482,11 @@ class Verdict:
     def _counting(self) -> list[ExampleResult]:
         return [result for result in self.results if result.counts and result.example.has_want]
 
+    @property
+    def tests_score(self) -> tuple[int, int]:
+        """How many of the project's tests passed, and how many count."""
+        return self.tests_passed, self.tests_total
+
     def answers(self, examples: Sequence[Example]) -> bool:
         """Return whether every example that is not skipped has a result."""
         return len(self.results) >= sum(not example.skipped for example in examples)
@@ -652,7 +657,7 @@ class Outcome:
     @property
     def tests(self) -> tuple[int, int]:
         """How many of the project's tests passed, and how many count."""
-        return (0, 0) if self.verdict is None else (self.verdict.tests_passed, self.verdict.tests_total)
+        return (0, 0) if self.verdict is None else self.verdict.tests_score
 
     @property
     def total(self) -> int:

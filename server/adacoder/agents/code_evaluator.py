@@ -262,6 +262,8 @@ class CodeEvaluator:
         target = documented.target
         with self._journal.step(_AGENT, "evaluate", _RUNNING) as step:
             verdict = await self._judge_as_it_stands(target, documented.unreadable, once=once)
+            if self._tests is not None and target.is_function and verdict.defines:
+                verdict = await self._tests.beside(verdict, target)
             step.details = _details(target, target.source, verdict)
             return verdict
 
@@ -439,5 +441,5 @@ def _details(target: Target, code: str, verdict: Verdict, *, is_known: bool = Fa
         verdict.failure,
         verdict.notes,
         is_known,
-        (verdict.tests_passed, verdict.tests_total),
+        verdict.tests_score,
     )

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from adacoder.privacy.access import Access
     from adacoder.sandbox.host import Host
 
+_PASSED, _FAILED = ProjectTestStatus.PASSED, ProjectTestStatus.FAILED
 _TEST_FILES = ("test_*.py", "*_test.py")
 """Patterns for the names of test files, as pytest has them."""
 _FILE_SECONDS = 60.0
@@ -146,8 +147,9 @@ class ProjectTests:
         """Return the functions that a failing test ran, each with its file, its 1-based first line, and the reason.
 
         The function that most likely has the fault comes first. This is the function with the greatest value of Ochiai
-        (Abreu et al., "On the Accuracy of Spectrum-based Fault Localization", 2007): it ran in many of the failing
-        tests, and in few others.
+        (Abreu et al., "On the Accuracy of Spectrum-based Fault Localization", 2007), for this failing test and all
+        passing tests: few passing tests run it. Other failing tests only decide between equal functions, because they
+        may have another cause.
 
         Raises:
             AdaCoderError: the test does not exist or does not fail.
@@ -160,28 +162,24 @@ class ProjectTests:
         goal = tests.get(name.partition("[")[0])
         if goal is None:
             raise AdaCoderError(observed.trouble or f"There is no test '{name}': write FILE::TEST, as pytest does.")
-        if goal.status is not ProjectTestStatus.FAILED:
+        if goal.status is not _FAILED:
             raise AdaCoderError(f"The test {name} does not fail here (its status is '{goal.status}'): nothing to fix.")
         for other in await asyncio.to_thread(lambda: [*filter(is_test_file, python_files(self._folder))]):
             if time.monotonic() < ends:
                 tests |= {each.name: each for each in (await self.observe(other, overlays, access, near)).tests}
-        failed = [test for test in tests.values() if test.status is ProjectTestStatus.FAILED]
-        ran_by = {
-            place: [test for test in tests.values() if place in test.ran]
-            for place in goal.ran
-            if not is_test_file(Path(place[0])) and Path(place[0]).name != "conftest.py"
-        }
+        places = [place for place in goal.ran if not is_test_file(Path(place[0])) and "conftest.py" not in place[0]]
+        failed, passed = ([t for t in tests.values() if t.status is status] for status in (_FAILED, _PASSED))
+        counts = {place: tuple(sum(place in t.ran for t in each) for each in (failed, passed)) for place in places}
 
-        def ochiai(place: tuple[str, int]) -> float:
-            of_failed = sum(test in failed for test in ran_by[place])
-            return of_failed / math.sqrt(len(failed) * len(ran_by[place]))
+        def rank(place: tuple[str, int]) -> tuple[float, int, str, int]:
+            failed, passed = counts[place]
+            return -1 / math.sqrt(1 + passed), -failed, *place
 
         def why(place: tuple[str, int]) -> str:
-            of_failed = sum(test in failed for test in ran_by[place])
-            of_good = len(ran_by[place]) - of_failed
-            return f"run by {counted(of_failed, 'failing test')} and {counted(of_good, 'other test')}."
+            failed, passed = counts[place]
+            return f"run by {counted(failed, 'failing test')} and {counted(passed, 'passing test')}."
 
-        ranked = sorted(ran_by, key=lambda place: (-ochiai(place), place))
+        ranked = sorted(places, key=rank)
         return [(Path(file), line, why((file, line))) for file, line in ranked]
 
     async def tried(
@@ -205,7 +203,7 @@ class ProjectTests:
             return tuple(found.values()), verdict.failure
         # Only now let pytest rewrite the test files, to explain the failures. This also shows which tests are unstable.
         for test in (await self._run(replace(program, explained=True), _failed(found), seconds)).tests:
-            is_unstable = test.status is ProjectTestStatus.PASSED
+            is_unstable = test.status is _PASSED
             found[test.name] = replace(test, status=ProjectTestStatus.UNSTABLE) if is_unstable else test
         alike = [name for name in _failed(found) if name in known and known[name].error == found[name].error]
         for test in (await self._run(replace(neutral, explained=True), alike, seconds)).tests:
@@ -273,7 +271,18 @@ class TestsOfRequest:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
         tests, _ = await asyncio.shield(self.begin(target))
-        return [test.source for test in tests if test.status is ProjectTestStatus.FAILED and test.source]
+        return [test.source for test in tests if test.status is _FAILED and test.source]
+
+    async def beside(self, verdict: Verdict, target: Target) -> Verdict:
+        """Add the results of the tests that run the target on the unchanged project.
+
+        Raises:
+            SandboxError: nothing can run, because the isolation or the interpreter is missing.
+        """
+        found, notes = await asyncio.shield(self.begin(target))
+        tests = tuple(replace(test, entered=True) for test in found)
+        failure = verdict.failure or first_failure(tests, ())
+        return replace(verdict, tests=tests, failure=failure, notes=(*verdict.notes, *notes))
 
     async def on(self, verdict: Verdict, target: Target, candidate: Candidate, program: Program) -> Verdict:
         """Add the results of the tests to the verdict of a candidate that passed. `program` has it in place.
@@ -287,7 +296,7 @@ class TestsOfRequest:
         found, notes = await asyncio.shield(self.begin(target))
         if self._goal:
             goals = [test for test in found if test.name == self._goal]
-            found = (*goals, *(test for test in found if test.status is not ProjectTestStatus.FAILED))
+            found = (*goals, *(test for test in found if test.status is not _FAILED))
         chosen = _within(found, self._seconds)
         if more := len(found) - len(chosen):
             notes = (*notes, f"{counted(more, 'more test')} of the project did not run, because of the time limit.")
@@ -348,7 +357,7 @@ def _within(tests: Sequence[ProjectTest], seconds: float) -> tuple[ProjectTest, 
 
 
 def _failed(tests: Mapping[str, ProjectTest]) -> list[str]:
-    return [name for name, test in tests.items() if test.status is ProjectTestStatus.FAILED]
+    return [name for name, test in tests.items() if test.status is _FAILED]
 
 
 def as_it_stands(target: Target) -> Program:
@@ -368,7 +377,7 @@ def running(target: Target, tests: Iterable[ProjectTest]) -> tuple[ProjectTest, 
 def first_failure(tests: Sequence[ProjectTest], names: Iterable[str]) -> Failure | None:
     """Return the first failure of tests. All tests with these `names` must have run."""
     missing = {*names} - {test.name for test in tests if test.status is not ProjectTestStatus.SKIPPED}
-    failed = next((test for test in tests if test.status is ProjectTestStatus.FAILED), None)
+    failed = next((test for test in tests if test.status is _FAILED), None)
     if failed is not None:
         why = failed.error.partition("\n")[0]
         return Failure(FailureKind.TEST_FAILED, f"The test {failed.name} fails: {why}", error=failed.error, test=failed)

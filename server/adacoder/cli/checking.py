@@ -27,7 +27,7 @@ from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
 from adacoder.source.examples import UnreadableExample
-from adacoder.source.locate import Documented, documented, locate, may_have_examples, must_run
+from adacoder.source.locate import Documented, documented, functions, locate, may_have_examples, must_run
 from adacoder.source.text import SourceFile, read
 from adacoder.task import Task
 
@@ -62,6 +62,7 @@ class Checking:
         view: View,
         *,
         covers: bool = False,
+        tested: bool = False,
         junit: Path | None = None,
         allows_empty: bool = False,
     ) -> None:
@@ -69,6 +70,7 @@ class Checking:
         values: values of the options, by field of Settings; None means that an option is not given.
         view: shows the results.
         covers: True to report the code that no example reaches.
+        tested: True to run the project's tests that run a function, too.
         junit: the file for a JUnit report; None for no report.
         allows_empty: True to accept files and folders without examples.
         """
@@ -76,6 +78,7 @@ class Checking:
         self._choices = Choices(values, self._tell)
         self._view = view
         self._covers = covers
+        self._tested = tested
         self._checks = Checks()
         self._begun: set[Path] = set()
         """Workspaces for which a process was already started."""
@@ -129,7 +132,9 @@ class Checking:
         try:
             async for unit in units:
                 asked = Task(unit.documented.target, unit.settings, Project(unit.folder))
-                check = self._checks.check(asked, unit.documented.unreadable, once=True, covers=self._covers)
+                check = self._checks.check(
+                    asked, unit.documented.unreadable, once=True, covers=self._covers, tested=self._tested
+                )
                 running.append((unit, asyncio.create_task(check)))
                 await asyncio.sleep(0)  # let running checks continue while more docstrings are read
                 if len(running) == _AHEAD:
@@ -146,6 +151,8 @@ class Checking:
         self._view.waits_for(unit.documented.target)
         found = Checked(await task, unit.folder, unit.is_named)
         running.popleft()
+        if not (unit.is_named or unit.documented.target.examples or found.outcome.tests[1]):
+            return  # a function without examples that no test runs
         self._view.show(found)
         self._shown.append(found)
         outcome = found.outcome
@@ -187,7 +194,7 @@ class Checking:
         folder = folder_of(file.path, file.text)
         settings = self._choices.settings(folder)
         units = await self._units_of(file, place, folder, settings)
-        if any(_runs(unit.documented) for unit in units):
+        if any(self._tested or _runs(unit.documented) for unit in units):
             return units  # running the examples also reports syntax errors in the file
         if _is_folder(place):
             self._silent.setdefault(folder, {})[path] = file.text
@@ -197,7 +204,7 @@ class Checking:
 
     async def _units_of(self, file: SourceFile, place: Place, folder: Path, settings: Settings) -> list[_Unit]:
         path = file.path
-        if place.is_whole_file and not may_have_examples(file.text):
+        if place.is_whole_file and not (self._tested or may_have_examples(file.text)):
             must_run(path)
             return []
         if folder not in self._begun:  # start a process while the docstrings are read
@@ -211,7 +218,7 @@ class Checking:
                     raise
                 return []
             return [_Unit(named, folder, settings, is_named=True)]
-        found = await aside(_with_examples, file, folder)
+        found = await aside(_with_examples, file, folder, self._tested)
         return [_Unit(one, folder, settings, is_named=False) for one in found]
 
     async def _must_parse(self, texts: Mapping[Path, str], folder: Path) -> bool:
@@ -270,8 +277,14 @@ def _runs(one: Documented) -> bool:
     return one.unreadable is None and any(not example.skipped for example in one.target.examples)
 
 
-def _with_examples(file: SourceFile, folder: Path) -> list[Documented]:
-    return [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
+def _with_examples(file: SourceFile, folder: Path, every_function: bool) -> list[Documented]:
+    """Return the docstrings with examples, and with `every_function` also functions without examples."""
+    found = [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
+    if not every_function:
+        return found
+    starts = {one.target.docstring_span.start for one in found}
+    others = (one for one in functions(file.text, file.path, folder) if not one.target.is_stub)
+    return [*found, *(one for one in others if one.target.docstring_span.start not in starts)]
 
 
 def _named(place: Place, file: SourceFile, folder: Path) -> Documented:

@@ -228,6 +228,7 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
 @click.argument("places", metavar="[PATH[::NAME|:LINE]]...", nargs=-1)
 @click.option("-v", "--verbose", is_flag=True, help="Report every docstring, not only failures.")
 @click.option("--coverage", "covers", is_flag=True, help="Report the lines and branches that no example reaches.")
+@click.option("--tests", "tested", is_flag=True, help="Also run the project's tests that run each function.")
 @click.option("--junit", type=_ANY, metavar="FILE", help="Also write a JUnit XML report.")
 @click.option("--allow-empty", "allows_empty", is_flag=True, help="Accept files and folders without examples.")
 @_as_json

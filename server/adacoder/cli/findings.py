@@ -10,7 +10,7 @@ from pathlib import Path
 from adacoder import report
 from adacoder.cli.output import STYLES, print_object, shown_path
 from adacoder.cli.terminal import console, moving_line
-from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Outcome, Status, Target
+from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Outcome, Status, Target, Verdict
 from adacoder.messages import counted
 from adacoder.pytext import Lines
 
@@ -129,6 +129,9 @@ class Findings(View):
     def _print_summary(self, found: Checked) -> None:
         where = f" [{_named(found)}]" if self._verbose else ""
         self._out.print(f"{report.summary(found.outcome)}{where}", style=STYLES[found.outcome.status])
+        verdict = found.outcome.verdict
+        for test in () if verdict is None else verdict.tests:
+            self._out.print(f"  {test.name} {test.status.replace('_', ' ')}")
 
     def _lines(self, outcome: Outcome) -> Iterator[str]:
         """Yield the lines about a failure. The failure of a whole module is shown only for its first docstring."""
@@ -149,6 +152,8 @@ def told(outcome: Outcome) -> Iterator[str]:
     if failure.example is None:
         yield from _place(outcome.target, _own_line(outcome.target, failure))
         yield failure.message
+        if failure.test is not None:
+            yield failure.test.explanation
         return
     yield from _examples(outcome.target, failure, outcome.verdict.results)
 
@@ -211,7 +216,7 @@ def _score(outcome: Outcome) -> str:
     failed = verdict.failure and verdict.failure.example
     if failed and not failed.want and passed == total:
         return "an example that shows no output failed"
-    return report.score(passed, total)
+    return report.score(passed, total, outcome.tests)
 
 
 def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
@@ -219,7 +224,9 @@ def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
     failed = sum(outcome.status in _FAILED for outcome in outcomes)
     denied = sum(outcome.status is Status.DENIED for outcome in outcomes)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)
-    examples = report.score(sum(one.passed for one in outcomes), sum(one.total for one in outcomes))
+    tests = {test.name: test for one in outcomes if one.verdict for test in one.verdict.tests}
+    of_tests = Verdict(None, tests=tuple(tests.values())).tests_score
+    examples = report.score(sum(one.passed for one in outcomes), sum(one.total for one in outcomes), of_tests)
     files = counted(len({outcome.target.module.path for outcome in outcomes}), "file")
     levels = sorted({one.verdict.isolation.level for one in outcomes if one.verdict and one.verdict.isolation})
     how = "".join(f", isolation {level}" for level in levels)

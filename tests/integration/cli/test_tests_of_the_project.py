@@ -1,0 +1,212 @@
+"""The project's own tests decide with the examples: `generate`, `fix`, `fix --test` and `check --tests`."""
+
+from __future__ import annotations
+
+import json
+import venv
+
+import pytest
+
+from support.commandline import BODY, GOOD_REPLY, MODEL, PLAN, SOLVED, STUB, Desk
+from support.standins.ollama import StandIn
+
+pytestmark = pytest.mark.isolation
+
+LUCKY = "```python\ndef hypotenuse(a, b):\n    return float(max(a, b) + 1)\n```"
+"""It passes both examples, and no test."""
+TEST = "from shapes import hypotenuse\n\n\ndef test_equal():\n    assert hypotenuse(1, 1) < 1.5\n"
+PROVEN = "2/2 examples and 1/1 test passed"
+
+
+def test_a_program_that_passes_the_examples_must_pass_the_tests_too(desk: Desk) -> None:
+    path = desk.write(STUB)
+    desk.write(TEST, "tests/test_shapes.py")
+    with StandIn([LUCKY, PLAN, GOOD_REPLY]).in_thread() as standin:
+        ran = desk.run("generate", "shapes.py::hypotenuse", "--write", "--model", MODEL, "--host", standin.host)
+        _, planner, _ = (json.dumps(each["messages"]) for each in standin.requests)
+    assert ran.code == 0
+    assert path.read_text("utf-8") == SOLVED
+    assert any(PROVEN in line for line in ran.error_lines)
+    assert "This test of the project fails (tests/test_shapes.py::test_equal)" in planner
+    assert "assert hypotenuse(1, 1) < 1.5" in planner
+    assert "where 2.0 = hypotenuse(1, 1)" in planner
+
+
+@pytest.mark.parametrize("way", ["option", "project"])
+def test_without_the_setting_tests_do_not_run(way: str, desk: Desk) -> None:
+    desk.write(STUB)
+    desk.write(TEST, "tests/test_shapes.py")
+    if way == "project":
+        desk.write("[tool.adacoder]\ntests = false\n", "pyproject.toml")
+    with StandIn([LUCKY]).in_thread() as standin:
+        options = ("--no-tests",) if way == "option" else ()
+        shared = ("--json", "--model", MODEL, "--host", standin.host)
+        ran = desk.run("generate", "shapes.py::hypotenuse", *shared, *options)
+    (found,) = ran.objects
+    assert (found["status"], found["examples"]["passed"], found["tests"]) == ("verified", 2, [])
+
+
+def test_the_result_of_each_test_is_in_the_object(desk: Desk) -> None:
+    desk.write(STUB)
+    desk.write(TEST, "tests/test_shapes.py")
+    with StandIn([LUCKY]).in_thread() as standin:
+        options = ("--json", "--max-iterations", "0", "--model", MODEL, "--host", standin.host)
+        ran = desk.run("generate", "shapes.py::hypotenuse", *options)
+    (found,) = ran.objects
+    (test,) = found["tests"]
+    assert (ran.code, found["status"], found["examples"]) == (1, "partial", {"passed": 2, "total": 2})
+    assert (test["name"], test["status"]) == ("tests/test_shapes.py::test_equal", "failed")
+    failure = found["failure"]
+    assert (failure["kind"], failure["test"], failure["example"]) == ("test_failed", test["name"], None)
+    assert "hypotenuse(1, 1)" in failure["explanation"]
+    assert found["edits"] == []
+
+
+WITHOUT_EXAMPLES = 'def double(number):\n    """Do what the tests want."""\n    raise NotImplementedError\n'
+
+
+def test_the_model_reads_the_tests_of_a_function_without_examples(desk: Desk) -> None:
+    path = desk.write(WITHOUT_EXAMPLES, "two.py")
+    desk.write("from two import double\n\ndef test_two():\n    assert double(2) == 4\n", "test_two.py")
+    with StandIn(["```python\ndef double(number):\n    return 2 * number\n```"]).in_thread() as standin:
+        ran = desk.run("generate", "two.py::double", "--write", "--model", MODEL, "--host", standin.host)
+        (asked,) = (each["messages"][-1]["content"] for each in standin.requests)
+    assert "The project tests it like this:\n\n```python\ndef test_two():\n    assert double(2) == 4\n```" in asked
+    assert ran.code == 0
+    assert "return 2 * number" in path.read_text("utf-8")
+    assert any("Verified 'double': 1/1 test passed" in line for line in ran.error_lines)
+
+
+def test_fix_starts_from_a_failing_test(desk: Desk) -> None:
+    path = desk.write(STUB.replace("    pass\n", "    return float(max(a, b) + 1)\n"))
+    desk.write(TEST, "tests/test_shapes.py")
+    with StandIn([PLAN, GOOD_REPLY]).in_thread() as standin:
+        ran = desk.run("fix", "shapes.py::hypotenuse", "--write", "--model", MODEL, "--host", standin.host)
+        first = json.dumps(standin.requests[0]["messages"])
+    assert "This test of the project fails" in first
+    assert ran.code == 0
+    assert BODY.strip() in path.read_text("utf-8")
+
+
+SHOP = '''
+def total(prices):
+    """Add prices.
+
+    >>> total([])
+    0
+    """
+    return sum(prices[:2])
+
+
+def label(price):
+    """Describe a price.
+
+    >>> label(2)
+    '2 EUR'
+    """
+    return f"{price} EUR"
+
+
+def receipt(prices):
+    """Describe the total of prices."""
+    return label(total(prices))
+'''
+SHOP_TESTS = """
+from shop import label, receipt, total
+
+def test_label():
+    assert label(3) == "3 EUR"
+
+def test_no_price():
+    assert receipt([]) == "0 EUR"
+
+def test_three():
+    assert receipt([1, 2, 3]) == "6 EUR"
+
+def test_broken():
+    assert label(3) == "three"
+"""
+USELESS = "```python\ndef total(prices):\n    return sum(prices[:1])\n```"
+RIGHT = "```python\ndef total(prices):\n    return sum(prices)\n```"
+AROUND = "```python\ndef receipt(prices):\n    return label(sum(prices))\n```"
+
+
+@pytest.mark.parametrize(("replies", "tried"), [([PLAN, RIGHT], "total"), ([PLAN, USELESS, PLAN, AROUND], "receipt")])
+def test_fix_tries_the_functions_that_a_failing_test_runs(replies: list[str], tried: str, desk: Desk) -> None:
+    path = desk.write(SHOP, "shop.py")
+    desk.write(SHOP_TESTS, "tests/test_shop.py")
+    with StandIn(replies).in_thread() as standin:
+        options = ("--write", "--max-iterations", "1", "--model", MODEL, "--host", standin.host)
+        ran = desk.run("fix", "--test", "tests/test_shop.py::test_three", *options)
+    assert ran.code == 0
+    assert replies[-1].splitlines()[2] in path.read_text("utf-8").splitlines()
+    told = [line.partition(": ") for line in ran.error_lines if "run by" in line]
+    assert [place for place, _, _ in told] == ["shop.py::total", "shop.py::receipt"][: len(replies) // 2]
+    assert {why for _, _, why in told} == {"run by 1 failing test and 1 passing test."}
+    assert any(f"Verified '{tried}': " in line and "2/2 tests passed" in line for line in ran.error_lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--test", "tests/test_shop.py::test_gone"), "There is no test 'tests/test_shop.py::test_gone'"),
+        (("--test", "tests/test_gone.py::test_a"), "There is no test 'tests/test_gone.py::test_a'"),
+        (("--test", "tests/test_shop.py::test_label"), "does not fail here (its status is 'passed'): nothing to fix."),
+        (("--test", "tests/test_shop.py::test_three", "--no-tests"), "The project's tests are switched off"),
+        ((), "Give either PATH or --test TEST."),
+        (("shop.py", "--test", "tests/test_shop.py::test_three"), "Give either PATH or --test TEST."),
+    ],
+)
+def test_a_test_that_cannot_be_fixed_is_told_in_a_sentence(
+    arguments: tuple[str, ...], message: str, desk: Desk
+) -> None:
+    path = desk.write(SHOP, "shop.py")
+    desk.write(SHOP_TESTS, "tests/test_shop.py")
+    before = path.read_bytes()
+    ran = desk.run("fix", *arguments)
+    assert ran.code == 2
+    assert message in ran.error_lines[-1]
+    assert path.read_bytes() == before
+
+
+def test_check_runs_the_tests_of_each_function(desk: Desk) -> None:
+    desk.write(SHOP, "shop.py")
+    desk.write(SHOP_TESTS, "tests/test_shop.py")
+    ran = desk.run("check", "--tests", "-v", "shop.py")
+    assert ran.code == 1
+    lines = ran.out.splitlines()
+    assert any(line.startswith("Not verified: 'receipt': ") and "1/2 tests passed" in line for line in lines)
+    assert "  tests/test_shop.py::test_no_price passed" in lines
+    assert "  tests/test_shop.py::test_three failed" in lines
+    assert "E   AssertionError: assert '3 EUR' == '6 EUR'" in lines or "E     - 6 EUR" in lines
+    assert lines[-1].startswith("Failed: 3 of 3 docstrings in 1 file, 2/2 examples and 2/4 tests passed")
+    assert desk.run("check", "shop.py").code == 0
+
+
+def test_check_leaves_out_functions_that_nothing_runs(desk: Desk) -> None:
+    desk.write(SHOP + '\n\ndef alone():\n    """Nothing runs it."""\n', "shop.py")
+    desk.write("from shop import label\ndef test_label():\n    assert label(3) == '3 EUR'\n", "tests/test_shop.py")
+    ran = desk.run("check", "--tests", "--json", "shop.py")
+    found = {each["target"]: (each["status"], len(each["tests"])) for each in ran.objects}
+    assert found == {"shop.py::total": ("verified", 0), "shop.py::label": ("verified", 1)}
+
+
+def test_a_missing_pytest_is_told(desk: Desk) -> None:
+    venv.create(desk.folder / ".venv", with_pip=False)
+    desk.write(STUB)
+    desk.write(TEST, "tests/test_shapes.py")
+    with StandIn([GOOD_REPLY]).in_thread() as standin:
+        options = ("--json", "--model", MODEL, "--host", standin.host)
+        (found,) = desk.run("generate", "shapes.py::hypotenuse", *options).objects
+    assert found["status"] == "verified"
+    (note,) = found["notes"]
+    assert note.startswith("tests/test_shapes.py: none of these tests could run: ModuleNotFoundError: ")
+
+
+def test_a_hidden_test_file_is_not_read(desk: Desk) -> None:
+    desk.write(STUB)
+    desk.write(TEST, "tests/test_shapes.py")
+    with StandIn([LUCKY]).in_thread() as standin:
+        options = ("--json", "--hide", "test_shapes.py", "--model", MODEL, "--host", standin.host)
+        (found,) = desk.run("generate", "shapes.py::hypotenuse", *options).objects
+    assert (found["status"], found["tests"]) == ("verified", [])
