@@ -12,6 +12,8 @@ comparison or constant. The output is one JSON line for each folder:
 * `right_refused`: functions whose own body the tests refuse. They are named in `refused`, and there may be none.
   `left_out` functions fail their own examples;
 * for each kind of wrong body: how many pass the examples, and how many of these the tests refuse;
+* `suspects`: of the mutants that tests refuse, for how many `fix --test` tries the changed function first, or as second
+  or third, or not at all, if it is given the first failing test;
 * `over_ms`: the median time of a run of the tests on a candidate, without the time that the tests themselves take, and
   `tests_ms`: the median of the tests' own time.
 """
@@ -25,20 +27,22 @@ import json
 import random
 import statistics
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from adacoder.agents.code_evaluator import CodeEvaluator
-from adacoder.agents.project_tests import ProjectTests, TestsOfRequest, as_it_stands, is_test_file
+from adacoder.agents.project_tests import ProjectTests, TestsOfRequest, as_it_stands, is_test_file, suspects_at
 from adacoder.domain import AdaCoderError, Candidate, FailureKind, Target, Verdict
 from adacoder.journal import Journal
 from adacoder.privacy.access import Access
-from adacoder.project import python_files
+from adacoder.project import Project, python_files
 from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host
 from adacoder.settings import Settings
 from adacoder.source.locate import functions
+from adacoder.source.splice import splice
 from adacoder.source.text import read
 from adacoder.task import current
 
@@ -126,6 +130,7 @@ async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
     left_out = 0
     passed = dict.fromkeys(("none", "first", "mutant"), 0)
     caught = dict(passed)
+    suspects = Counter[str]()
     over, own = [], []
     for target in drawn:
         rights = TestsOfRequest(project, {}, access, settings.tests_seconds)
@@ -150,6 +155,8 @@ async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
             if passes_examples(verdict):
                 passed[kind] += 1
                 caught[kind] += verdict.failure is not None
+                if kind == "mutant" and verdict.failure is not None and verdict.failure.test is not None:
+                    suspects[await place_of(target, candidate, verdict.failure.test.name, project, access)] += 1
         await evaluator.close()
     await host.close()
     return {
@@ -163,9 +170,19 @@ async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
         "refused": refused,
         "left_out": left_out,
         **{kind: {"passed": passed[kind], "caught": caught[kind]} for kind in passed},
+        "suspects": suspects,
         "over_ms": round(1000 * statistics.median(over)) if over else None,
         "tests_ms": round(1000 * statistics.median(own)) if own else None,
     }
+
+
+async def place_of(target: Target, candidate: Candidate, test: str, project: ProjectTests, access: Access) -> str:
+    """Return if `fix --test` would try the function first, later, or not at all, after the candidate is in the file."""
+    path, folder = target.module.path, project.folder
+    overlays = {path: splice(target, candidate).text}
+    places = await project.suspects(test, overlays, access, target.module)
+    tried = [each.qualname for each, _ in suspects_at(places, Project(folder, overlays), access).targets]
+    return "not" if target.qualname not in tried else "later" if tried.index(target.qualname) else "first"
 
 
 def passes_examples(verdict: Verdict) -> bool:

@@ -43,6 +43,9 @@ export interface RunResult {
     readonly want: string | null;
     readonly got: string | null;
     readonly error: string | null;
+    /** The test of the project that failed, if one did, and what pytest says about it. */
+    readonly test?: string;
+    readonly explanation?: string;
   } | null;
 }
 

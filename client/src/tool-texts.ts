@@ -16,7 +16,7 @@ const ASKS: Readonly<Record<Tool, (what: string) => string>> = {
   generate: (what) => `Have AdaCoder's model write ${what}, and insert that if all examples pass?`,
 };
 const LEAVES =
-  "The chat's model, which may be remote, then sees the verdict and the failing example with its expected and actual output.";
+  "The chat's model, which may be remote, then sees the verdict and the failing example or test with its expected and actual output.";
 
 /** The question to the user before a tool runs. */
 export function confirmationOf(tool: Tool, input: ToolInput): { title: string; message: string; doing: string } {
@@ -33,5 +33,6 @@ export function answerOf({ status, examples, applied, kept, failure }: RunResult
   if (failure?.example !== undefined && failure.example !== null) {
     parts.push(`Failing example:\n${failure.example}`, `Expected:\n${failure.want ?? ""}`, `Got:\n${failure.got ?? failure.error ?? ""}`);
   }
+  if (failure?.test !== undefined) parts.push(`Failing test: ${failure.test}`, failure.explanation ?? "");
   return parts.join("\n");
 }

@@ -14,6 +14,11 @@ test("the chat's model sees only the verdict and the failing example", () => {
     failure,
   });
   expect(answer).toBe("Verdict: partial. 1/2 examples passed.\nFailing example:\nf(1)\n\nExpected:\n1\n\nGot:\n2\n");
+  const test = "tests/test_a.py::test_b";
+  const told = { example: null, want: null, got: null, error: "AssertionError", test, explanation: "E   assert 1 == 2" };
+  expect(answerOf({ status: "partial", reason: null, examples: { passed: 2, total: 2 }, failure: told })).toBe(
+    `Verdict: partial. 2/2 examples passed.\nFailing test: ${test}\nE   assert 1 == 2`,
+  );
   expect(answerOf({ status: "verified", reason: null, examples: { passed: 2, total: 2 }, applied: true })).toBe(
     "Verdict: verified. 2/2 examples passed.\nThe function was inserted.",
   );

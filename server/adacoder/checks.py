@@ -170,7 +170,8 @@ class Checks:
         from adacoder.agents.project_tests import TestsOfRequest
 
         project = self._tests_in(host, task.project.folder)
-        return TestsOfRequest(project, overlays, task.access(), task.settings.tests_seconds, task.goal)
+        seconds, told = task.settings.tests_seconds, task.journal.waiting
+        return TestsOfRequest(project, overlays, task.access(), seconds, task.goal, told)
 
     def _host(self, interpreter: Interpreter, settings: Settings, project: Project) -> Host:
         folder, least, wishes = project.folder, settings.isolation, settings.wishes

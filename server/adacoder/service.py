@@ -88,7 +88,7 @@ class Service(Checks):
         """Perform a task in `mode`. This calls `check`, `suggest` or `run`."""
         match mode:
             case Mode.CHECK:
-                return await self.check(task, covers=True)
+                return await self.check(task, covers=True, tested=True)
             case Mode.SUGGEST_EXAMPLES:
                 return await self.suggest(task)
         task = task.in_mode(mode)

@@ -1,4 +1,4 @@
-"""No candidate can make a test of the project pass that it should fail, and a hostile project does no harm.
+"""No candidate can make a test of the project pass that it should fail.
 
 A test compares values in the candidate's own process. So a candidate could change the result. The text of such a
 candidate shows this, and then the tests prove nothing.
@@ -6,9 +6,8 @@ candidate shows this, and then the tests prove nothing.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import AsyncIterator
-from textwrap import dedent, indent
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,15 +20,10 @@ from adacoder.domain import Attempt, Candidate, Outcome, ProjectTestStatus, Stat
 from adacoder.journal import Journal
 from adacoder.privacy.access import Access
 from adacoder.source.locate import locate
-from adversarial.attack import Harm
-from adversarial.attacks import ATTACKS
-from adversarial.isolated import set_up
-from support.evaluating import Workspace, until, workspace
+from support.evaluating import Workspace, workspace
 
 if TYPE_CHECKING:
-    from adacoder.domain import Level
-    from adversarial.attack import Attack
-    from adversarial.scene import Scene
+    pass
 
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="module")]
 
@@ -133,51 +127,3 @@ async def test_a_candidate_that_ends_or_evades_its_test_is_refused(name: str, pr
     assert outcome.status is Status.FAILED
     assert not outcome.edits
     assert (await project.outcome(Candidate(body("return 2 * x")))).status is Status.VERIFIED
-
-
-_HARMS = {Harm.REACHED, Harm.SECRET_TOLD, Harm.VICTIM_CHANGED, Harm.BYSTANDER_HIT, Harm.PROCESS_LEFT, Harm.SERVER_ENDED}
-_HOSTILE = [
-    attack
-    for attack in ATTACKS
-    if attack.harm in _HARMS
-    and attack.machine in ("", platform.machine())
-    and not (attack.files or attack.environment)
-    and attack.timeout >= 10
-]
-PLACES = ("tests/test_hostile.py", "tests/conftest.py", "hostile_plugin.py")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(level: Level, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Scene, Workspace]]:
-    async with set_up(tmp_path_factory.mktemp("scene"), level) as both:
-        yield both
-
-
-@pytest.mark.parametrize(("number", "attack"), [*enumerate(_HOSTILE)], ids=[attack.name for attack in _HOSTILE])
-async def test_a_hostile_project_does_no_harm(number: int, attack: Attack, shared: tuple[Scene, Workspace]) -> None:
-    place, opened = shared
-    file = PLACES[number % len(PLACES)]
-    place.workspace.joinpath("tests").mkdir(exist_ok=True)
-    function = f"def f(x):\n{indent(dedent(attack.body), '    ')}\n"
-    text = f"{place.constants}\n{dedent(attack.top)}\n{function}{dedent(attack.bottom)}\n"
-    hostile = {
-        "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-p hostile_plugin'\npythonpath = '.'\n",
-        "hostile_plugin.py": "",
-        "tests/conftest.py": "",
-        "tests/test_hostile.py": "def test_it():\n    pass\n",
-        "quiet.py": 'def g(x):\n    """Return x."""\n    return x\n',
-    }
-    hostile[file] = f"{text}\ndef test_it():\n    f(1)\n" if "test_" in file else f"{text}\nf(1)\n"
-    for name, content in hostile.items():
-        (place.workspace / name).write_text(content, encoding="utf-8")
-    place = place.furnish(attack)
-    path = place.workspace / "quiet.py"
-    target = locate(path.read_text("utf-8"), path, place.workspace, qualname="g")
-    observed = await ProjectTests(opened.host(), place.workspace).observe(
-        place.workspace / "tests/test_hostile.py", {}, Access((place.workspace,)), target.module
-    )
-    assert place.secret not in repr(observed)
-    await until(lambda: not place.is_marked)
-    verdict = await opened.evaluate(place.module(attack.twin))
-    assert verdict.failure is None, verdict
-    assert place.harms() <= {Harm.LITTERED}

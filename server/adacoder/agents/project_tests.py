@@ -15,7 +15,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -78,7 +78,7 @@ class ProjectTests:
 
     def __init__(self, host: Host, folder: Path) -> None:
         self._host = host
-        self._folder = folder
+        self.folder = folder
         self._known: dict[Path, tuple[Mapping[Path, object], Observed]] = {}
         """The results of test files, each with the state of the files that it depends on."""
         self._digests: dict[Path, tuple[tuple[int, int, int], bytes]] = {}
@@ -96,9 +96,10 @@ class ProjectTests:
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
-        ranked = await asyncio.to_thread(_ranked, self._folder, target, access)
+        ranked = await asyncio.to_thread(_ranked, self.folder, target, access)
         tests: list[ProjectTest] = []
         troubles: list[str] = []
+        silent: list[str] = []
         ends = time.monotonic() + _ALL_SECONDS
         for number, (rank, path) in enumerate(ranked):
             if time.monotonic() > ends:
@@ -110,7 +111,10 @@ class ProjectTests:
             observed = await self.observe(path, {**overlays, target.module.path: target.text}, access, target.module)
             tests += observed.tests
             if observed.trouble and not rank:
-                troubles.append(observed.trouble)
+                silent.append(observed.trouble)
+        if silent:
+            others = f" So it is with {counted(len(silent) - 1, 'more test file')}." if silent[1:] else ""
+            troubles.insert(0, silent[0] + others)
         return running(target, tests), tuple(troubles)
 
     async def observe(self, path: Path, overlays: Mapping[Path, str], access: Access, near: Module) -> Observed:
@@ -125,9 +129,9 @@ class ProjectTests:
             state, observed = self._known.get(path, ({}, None))
             if observed is not None and state == await asyncio.to_thread(self._state, state, overlays, access):
                 return observed
-            around = [path, *_around(path, self._folder)]
+            around = [path, *_around(path, self.folder)]
             before = await asyncio.to_thread(self._state, around, overlays, access)
-            name = below(self._folder, path).as_posix()
+            name = below(self.folder, path).as_posix()
             empty = replace(near, path=near.root / f"{_EMPTY}.py", name=_EMPTY)
             program = Program(empty, "", "__doc__", 1, 1, overlays=overlays, tests=(name,), by_function=True)
             verdict = await self._host.evaluate(program, (), timeout=_FILE_SECONDS)
@@ -155,7 +159,7 @@ class ProjectTests:
             AdaCoderError: the test does not exist or does not fail.
             SandboxError: as `of`.
         """
-        path = self._folder / name.partition("::")[0]
+        path = self.folder / name.partition("::")[0]
         ends = time.monotonic() + _ALL_SECONDS
         observed = await self.observe(path, overlays, access, near)
         tests = {test.name: test for test in observed.tests}
@@ -164,7 +168,7 @@ class ProjectTests:
             raise AdaCoderError(observed.trouble or f"There is no test '{name}': write FILE::TEST, as pytest does.")
         if goal.status is not _FAILED:
             raise AdaCoderError(f"The test {name} does not fail here (its status is '{goal.status}'): nothing to fix.")
-        for other in await asyncio.to_thread(lambda: [*filter(is_test_file, python_files(self._folder))]):
+        for other in await asyncio.to_thread(lambda: [*filter(is_test_file, python_files(self.folder))]):
             if time.monotonic() < ends:
                 tests |= {each.name: each for each in (await self.observe(other, overlays, access, near)).tests}
         places = [place for place in goal.ran if not is_test_file(Path(place[0])) and "conftest.py" not in place[0]]
@@ -239,17 +243,25 @@ class TestsOfRequest:
     __test__ = False  # pytest would take this class for a test
 
     def __init__(
-        self, project: ProjectTests, overlays: Mapping[Path, str], access: Access, seconds: float, goal: str = ""
+        self,
+        project: ProjectTests,
+        overlays: Mapping[Path, str],
+        access: Access,
+        seconds: float,
+        goal: str = "",
+        waiting: Callable[[str], object] = str,
     ) -> None:
         """`seconds` is the time limit of the tests of one candidate.
 
         `goal` is the name of a failing test that must pass in the end. Other tests that failed before may then fail.
+        `waiting` is told why a request has to wait.
         """
         self._project = project
         self._overlays = overlays
         self._access = access
         self._seconds = seconds
         self._goal = goal.partition("[")[0]
+        self._waiting = waiting
         self._search: asyncio.Task[tuple[tuple[ProjectTest, ...], tuple[str, ...]]] | None = None
 
     def begin(self, target: Target) -> asyncio.Task[tuple[tuple[ProjectTest, ...], tuple[str, ...]]]:
@@ -257,6 +269,12 @@ class TestsOfRequest:
         if self._search is None:
             self._search = asyncio.create_task(self._project.of(target, self._overlays, self._access))
         return self._search
+
+    async def _found(self, target: Target) -> tuple[tuple[ProjectTest, ...], tuple[str, ...]]:
+        search = self.begin(target)
+        if not search.done():
+            self._waiting(f"finding the tests that run '{target.name}'")
+        return await asyncio.shield(search)
 
     async def close(self) -> None:
         """End the search if it still runs."""
@@ -270,7 +288,7 @@ class TestsOfRequest:
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
-        tests, _ = await asyncio.shield(self.begin(target))
+        tests, _ = await self._found(target)
         return [test.source for test in tests if test.status is _FAILED and test.source]
 
     async def beside(self, verdict: Verdict, target: Target) -> Verdict:
@@ -279,7 +297,7 @@ class TestsOfRequest:
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
-        found, notes = await asyncio.shield(self.begin(target))
+        found, notes = await self._found(target)
         tests = tuple(replace(test, entered=True) for test in found)
         failure = verdict.failure or first_failure(tests, ())
         return replace(verdict, tests=tests, failure=failure, notes=(*verdict.notes, *notes))
@@ -293,7 +311,7 @@ class TestsOfRequest:
         from adacoder.agents.prompt import bodiless
         from adacoder.source.splice import splice
 
-        found, notes = await asyncio.shield(self.begin(target))
+        found, notes = await self._found(target)
         if self._goal:
             goals = [test for test in found if test.name == self._goal]
             found = (*goals, *(test for test in found if test.status is not _FAILED))

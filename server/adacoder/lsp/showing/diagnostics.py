@@ -69,6 +69,9 @@ class _Unconverted:
         if self.code == DIFFERS and evidence.question is not None:
             asked = evidence.question
             return {**data, "call": asked.call, "here": asked.here, "there": asked.there}
+        if self.code == FailureKind.TEST_FAILED and evidence.failure is not None and evidence.failure.test is not None:
+            test = evidence.failure.test
+            return {**data, "test": test.name, "explanation": test.explanation}
         if (found := self.example) is None:
             return data
         return {**data, "example": found.example.source, "want": found.example.want, "got": found.got} | (

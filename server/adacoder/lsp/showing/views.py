@@ -309,13 +309,16 @@ def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.
 
 def _paragraphs(placed: Placed, *, is_same_file: bool) -> Iterator[str]:
     evidence = placed.evidence
-    mark = "✗" if evidence.failed else "✓" if evidence.passed and evidence.is_of_text else "–"
+    has_passed = evidence.passed or evidence.tests[0]
+    mark = "✗" if evidence.failed else "✓" if has_passed and evidence.is_of_text else "–"
     yield f"{mark} {report.inline(evidence.summary)}"
     yield f"{report.age(evidence.age).capitalize()}, {_which_text(placed, is_same_file)}."
     yield from map(report.inline, compared(evidence.behaviour, evidence.cross_check))
     if placed.holds:
         for result in evidence.failing[:_SHOWN]:
             yield report.fenced(report.as_doctest(result.example, result.got, result.error), "text")
+        if evidence.failure is not None and evidence.failure.test is not None:
+            yield report.fenced(evidence.failure.test.explanation, "text")
 
 
 def _which_text(placed: Placed, is_same_file: bool) -> str:

@@ -41,7 +41,7 @@ _LEFT_OUT = ("cacheprovider", "randomly", "unraisableexception", "threadexceptio
 _OPTIONS = ("-q", "--tb=short", "--capture=sys", "-W", "ignore", *(f"-pno:{name}" for name in _LEFT_OUT))
 _OF_PLUGINS = {"xdist": "-n0", "pytest_cov": "--no-cov"}
 """An option to add if the module of a plug-in is installed."""
-_USAGE_ERROR = 4
+_INTERNAL_ERROR, _USAGE_ERROR = 3, 4
 _NO_ADDOPTS = ("-o", "addopts=")
 
 
@@ -83,6 +83,8 @@ def run(
                 code = pytest.main([*_OPTIONS, "--rootdir", folder, *added, *options, *asked], plugins=[plugin])
             except BaseException as error:  # A conftest may raise anything, even SystemExit.
                 code, plugin.troubles = "", ["".join(_describe(type(error), error)).strip()]
+    if code in (_INTERNAL_ERROR, _USAGE_ERROR) and not plugin.has_run and not plugin.troubles:
+        plugin.troubles.append(_last_line(getattr(sys.stderr, "getvalue", str)()))
     return str(int(code)) if isinstance(code, int) else "", "\n".join(plugin.troubles)[:EXPLANATION_LIMIT]
 
 
@@ -94,6 +96,7 @@ class _Plugin:
         self._observing = observing
         self._began = 0.0
         self._outcome = self._explanation = self._message = self._bases = self._source = ""
+        self._lacks = False
         self.has_run = False
         self.troubles: list[str] = []
 
@@ -111,12 +114,13 @@ class _Plugin:
     def pytest_collectreport(self, report: Any) -> None:
         """Note a file that cannot be collected."""
         if report.failed:
-            self.troubles.append(f"{report.nodeid}: {_last_line(report)}")
+            self.troubles.append(f"{report.nodeid}: {_last_line(report.longreprtext)}")
 
     def pytest_runtest_logstart(self) -> None:
         """Begin a test."""
         self.has_run = True
         self._outcome, self._explanation, self._message, self._bases, self._source = "", "", "", "", ""
+        self._lacks = False
         self._observing.start()
         self._began = _clock()
 
@@ -125,6 +129,7 @@ class _Plugin:
         if call.excinfo is None or self._message:
             return
         error = call.excinfo.value
+        self._lacks = type(error).__name__ == "FixtureLookupError"
         try:
             self._message = "".join(_describe(type(error), error)).strip()[:MESSAGE_LIMIT]
         except BaseException:  # The exception's own `__str__` may do anything.
@@ -139,7 +144,9 @@ class _Plugin:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Note the outcome of a phase of a test. The phases are setup, call and teardown."""
-        if report.failed:
+        if report.failed and self._lacks:
+            self._outcome = "skipped"  # A plug-in is not installed.
+        elif report.failed:
             self._outcome = "failed"
             self._explanation = self._explanation or report.longreprtext[:EXPLANATION_LIMIT]
         elif report.skipped:
@@ -238,6 +245,6 @@ class _OfProject:
         return f"{code.co_firstlineno}:{path}" if path.startswith(self._folder) else ""
 
 
-def _last_line(report: Any) -> str:
-    lines = [line for line in str(report.longreprtext).splitlines() if line.strip()]
+def _last_line(text: object) -> str:
+    lines = [line for line in str(text).splitlines() if line.strip()]
     return lines[-1].lstrip("E ").strip() if lines else "it cannot be collected"
