@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adacoder.domain import UNPARSED, Attempt, FailureKind, Outcome, Status, Target, Verdict
+from adacoder.domain import UNPARSED, Attempt, FailureKind, Outcome, ProjectTestStatus, Status, Target, Verdict
 
 
 def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     """Turn an attempt into an Outcome. Only this function decides that a function is `verified`.
 
-    This needs at least one Example that shows an output and was observed to run the target. All such Examples must
-    pass, without memorised answers, and every Example that is not skipped must have a result. For a class or a module,
+    This needs at least one Example that shows an output, or one test of the project, that was observed to run the
+    target. All such Examples and tests must pass, without memorised answers, and every Example that is not skipped must
+    have a result. A test that passes only at the second try leaves doubt. For a class or a module,
     any Example that passes is enough, whatever code it ran.
     """
     verdict = attempt.verdict
@@ -19,8 +20,11 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     if verdict.failure is None:
         is_proved = verdict.is_proved or (passed > 0 and not target.is_function)
         is_proved = is_proved and verdict.answers(target.examples)
-        status = Status.VERIFIED if is_proved else Status.UNVERIFIED
+        unstable = next((test.name for test in verdict.tests if test.status is ProjectTestStatus.UNSTABLE), None)
+        status = Status.VERIFIED if is_proved and unstable is None else Status.UNVERIFIED
         reason = None if is_proved else _why_nothing_is_proved(target, verdict)
+        if is_proved and unstable is not None:
+            reason = f"The test {unstable} failed, and then passed with the same code: find out why before you keep it."
     elif verdict.failure.kind is FailureKind.MEMORISED:
         status, reason = Status.UNVERIFIED, f"{verdict.failure.message} Read it before you keep it."
     elif passed:

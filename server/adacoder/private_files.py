@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from adacoder.project import home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -89,6 +92,14 @@ class PrivateFolder:
             yield folder
         finally:
             os.close(folder)
+
+
+def cache_folder(*names: str) -> PrivateFolder:
+    """Return AdaCoder's folder in the user's cache, or the folder with these `names` in it."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not cache.is_absolute():
+        cache = home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    return PrivateFolder(cache, "adacoder", *names)
 
 
 def _is_private(found: os.stat_result) -> bool:

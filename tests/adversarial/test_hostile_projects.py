@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from adacoder.agents.project_tests import Observed, ProjectTests
+from adacoder.agents.observations import Observed
+from adacoder.agents.project_tests import ProjectTests
 from adacoder.privacy.access import Access
 from adacoder.source.locate import locate
 from adversarial.attack import Harm

@@ -21,6 +21,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adacoder.agents.observations import Observations, Observed
 from adacoder.aside import aside
 from adacoder.domain import (
     AdaCoderError,
@@ -49,6 +50,8 @@ _TEST_FILES = ("test_*.py", "*_test.py")
 """Patterns for the names of test files, as pytest has them."""
 _FILE_SECONDS = 60.0
 """Time limit in seconds for one test file, while its tests are observed."""
+_RECHECK_SECONDS = 1.0
+"""Seconds until the names and the texts of the test files are read again."""
 _ALL_SECONDS = 30.0
 """Seconds after which no further test file is observed for a request. Files that name the function come first."""
 _EMPTY = "adacoder_tests"
@@ -64,25 +67,20 @@ _MOST_TESTS = 200
 """Maximum number of tests that run on a candidate."""
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """The tests of one file, as they were observed on the unchanged project."""
-
-    tests: tuple[ProjectTest, ...]
-    trouble: str = ""
-    """Why the file's tests did not run; empty if they ran."""
-
-
 class ProjectTests:
     """The tests of one project, observed in its Host."""
 
     def __init__(self, host: Host, folder: Path) -> None:
         self._host = host
         self.folder = folder
-        self._known: dict[Path, tuple[Mapping[Path, object], Observed]] = {}
-        """The results of test files, each with the state of the files that it depends on."""
-        self._digests: dict[Path, tuple[tuple[int, int, int], bytes]] = {}
+        self._stored = Observations(folder)
+        self._known: dict[Path, Observed] = {}
+        self._digests: dict[Path, tuple[tuple[int, int, int], str]] = {}
         """Digests of files on disk, each with the time and the size of the file."""
+        self._texts: dict[Path, str] = {}
+        """The texts of the test files on disk."""
+        self._read_again = 0.0
+        """Monotonic time from which on `_texts` are read again."""
         self._observing = asyncio.Lock()
         """Held while a file is observed, so that candidates need not wait for many files."""
 
@@ -96,7 +94,7 @@ class ProjectTests:
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
-        ranked = await asyncio.to_thread(_ranked, self.folder, target, access)
+        ranked = await asyncio.to_thread(self._ranked, target, access)
         tests: list[ProjectTest] = []
         troubles: list[str] = []
         silent: list[str] = []
@@ -126,10 +124,13 @@ class ProjectTests:
             SandboxError: as `of`.
         """
         async with self._observing:
-            state, observed = self._known.get(path, ({}, None))
-            if observed is not None and state == await asyncio.to_thread(self._state, state, overlays, access):
-                return observed
-            around = [path, *_around(path, self.folder)]
+            known = self._known.get(path) or await asyncio.to_thread(self._stored.load, path)
+            if known is not None and known.state == await asyncio.to_thread(
+                self._state, known.state or (), overlays, access
+            ):
+                self._known[path] = known
+                return known
+            around = [path, *_around(path, self.folder), *self._host.environment]
             before = await asyncio.to_thread(self._state, around, overlays, access)
             name = below(self.folder, path).as_posix()
             empty = replace(near, path=near.root / f"{_EMPTY}.py", name=_EMPTY)
@@ -141,8 +142,8 @@ class ProjectTests:
             trouble = ""
             if why and (verdict.failure or not verdict.tests):
                 trouble = f"{name}: {'not all' if verdict.tests else 'none'} of these tests could run: {why}"
-            observed = Observed(verdict.tests, trouble)
-            self._known[path] = state, observed
+            observed = self._known[path] = Observed(verdict.tests, trouble, state)
+            await asyncio.to_thread(self._stored.save, path, observed)
             return observed
 
     async def suspects(
@@ -215,9 +216,26 @@ class ProjectTests:
                 found[test.name] = replace(found[test.name], status=ProjectTestStatus.FAILED_BEFORE)
         return tuple(found.values()), first_failure(tuple(found.values()), known)
 
-    def _state(self, paths: Iterable[Path], overlays: Mapping[Path, str], access: Access) -> dict[Path, object]:
+    def _ranked(self, target: Target, access: Access) -> list[tuple[int, Path]]:
+        """Return the test files that may run the target, each after its rank.
+
+        The rank is 0 if the file names the target, 1 if it names the module, and 2 if it names only the package.
+        """
+        if time.monotonic() > self._read_again:
+            self._texts = {path: _text(path, access) for path in filter(is_test_file, python_files(self.folder))}
+            self._read_again = time.monotonic() + _RECHECK_SECONDS
+        module = target.module.name.split(".")
+        words = [target.name if target.name != "__init__" else target.qualname.split(".")[0], module[-1], module[0]]
+        patterns = [re.compile(rf"\b{re.escape(word)}\b") for word in words]
+        ranks = {
+            path: next((number for number, each in enumerate(patterns) if each.search(text)), None)
+            for path, text in self._texts.items()
+        }
+        return sorted((rank, path) for path, rank in ranks.items() if rank is not None)
+
+    def _state(self, paths: Iterable[Path], overlays: Mapping[Path, str], access: Access) -> dict[Path, str | None]:
         """Return digests of the texts of files. For a file that may not be read, the time and the size count."""
-        found: dict[Path, object] = {}
+        found: dict[Path, str | None] = {}
         for path in paths:
             if path in overlays:
                 found[path] = _digest(overlays[path].encode("utf-8", "surrogatepass"))
@@ -227,7 +245,7 @@ class ProjectTests:
                 try:
                     self._digests[path] = stamp, _digest(access.read(path, most=_MOST_BYTES))
                 except OSError:
-                    self._digests[path] = stamp, repr(stamp).encode()
+                    self._digests[path] = stamp, repr(stamp)
             found[path] = None if stamp is None else self._digests[path][1]
         return found
 
@@ -326,6 +344,11 @@ class TestsOfRequest:
         neutral = as_it_stands(replace(target, text=placed.text, definition=placed.function))
         neutral = replace(neutral, overlays={**program.overlays, target.module.path: placed.text})
         tests, failure = await self._project.tried(program, chosen, neutral, self._seconds)
+        for status, why in _NOT_COUNTED.items():
+            names = [test.name for test in tests if test.status is status]
+            if names:
+                others = f" and {len(names) - 1} more" if names[1:] else ""
+                notes = (*notes, f"{names[0]}{more} did not count: {why}.")
         meddles = await aside(meddling, candidate)
         if meddles is not None:
             untrusted = ProjectTestStatus.UNTRUSTED
@@ -335,6 +358,13 @@ class TestsOfRequest:
                 f"The code could change the results of tests (`{meddles}`), so passing tests prove nothing.",
             )
         return replace(verdict, tests=tests, failure=failure, notes=(*verdict.notes, *notes))
+
+
+_NOT_COUNTED = {
+    ProjectTestStatus.NEEDS: "isolation denies a resource that the test needs",
+    ProjectTestStatus.FAILED_BEFORE: "the test fails in the same way whatever the function returns",
+}
+"""Why tests with these statuses do not count, as a clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,22 +435,6 @@ def first_failure(tests: Sequence[ProjectTest], names: Iterable[str]) -> Failure
     return None
 
 
-def _ranked(folder: Path, target: Target, access: Access) -> list[tuple[int, Path]]:
-    """Return the test files that may run the target, each after its rank.
-
-    The rank is 0 if the file names the target, 1 if it names the module, and 2 if it names only the package.
-    """
-    module = target.module.name.split(".")
-    words = [target.name if target.name != "__init__" else target.qualname.split(".")[0], module[-1], module[0]]
-    patterns = [re.compile(rf"\b{re.escape(word)}\b") for word in words]
-    found = []
-    for path in filter(is_test_file, python_files(folder)):
-        rank = next((number for number, each in enumerate(patterns) if each.search(_text(path, access))), None)
-        if rank is not None:
-            found.append((rank, path))
-    return sorted(found)
-
-
 def is_test_file(path: Path) -> bool:
     """Return whether pytest takes a file for a file with tests, by its name."""
     return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
@@ -442,8 +456,8 @@ def _around(path: Path, folder: Path) -> Iterator[Path]:
     yield from (folder / name for name in _CONFIGURATION)
 
 
-def _digest(data: bytes) -> bytes:
-    return hashlib.sha256(data.replace(b"\r\n", b"\n")).digest()
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

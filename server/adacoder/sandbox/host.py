@@ -142,6 +142,11 @@ class Host:
         self._clearing = threading.Thread(target=remove_left, daemon=True)
         self._clearing.start()
 
+    @property
+    def environment(self) -> tuple[Path, ...]:
+        """The interpreter, and the folders of its packages. A folder changes when a package is installed or removed."""
+        return self._interpreter.path, *self._interpreter.packages
+
     @_by_what_holds
     async def evaluate(
         self,

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder import __version__
-from adacoder.private_files import PrivateFolder
-from adacoder.project import home
+from adacoder.private_files import cache_folder
 from adacoder.sandbox.environment.visible_paths import OUR_PYTHON
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from adacoder.domain import JSON
     from adacoder.sandbox.isolation.locks import Locks
 
-_FOLDER, _FILE = "adacoder", "isolation.json"
+_FILE = "isolation.json"
 _MOST_BYTES = 1 << 18
 _RIGHTS = ("NoNewPrivs", "Seccomp", "Cap")
 """Lines of `/proc/self/status` about the rights of this process."""
@@ -65,7 +64,7 @@ class Basis:
 def read() -> JSON:
     """Return the record. None means that it is missing or cannot be trusted."""
     with suppress(OSError, ValueError, RecursionError):
-        record: JSON = json.loads(_folder().read(_FILE, _MOST_BYTES))
+        record: JSON = json.loads(cache_folder().read(_FILE, _MOST_BYTES))
         return record
     return None
 
@@ -73,15 +72,7 @@ def read() -> JSON:
 def write(record: JSON) -> None:
     """Replace the record. Ignore an error, because then the next start only runs the probe again."""
     with suppress(OSError):
-        _folder().write(_FILE, json.dumps(record).encode())
-
-
-def _folder() -> PrivateFolder:
-    """Return AdaCoder's folder in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not cache.is_absolute():
-        cache = home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-    return PrivateFolder(cache, _FOLDER)
+        cache_folder().write(_FILE, json.dumps(record).encode())
 
 
 # --- its conditions --------------------------------------------------------------------------

@@ -97,3 +97,15 @@ def test_two_programs_that_agree_and_two_that_differ_are_counted(tmp_path: Path)
 def test_planted_faults_are_found() -> None:
     (found,) = _lines("planted", "--only", "statistics:median")
     assert found == {"found": 2, "of": 2, "missed": [], "left_out": []}
+
+
+def test_mutants_are_refused_by_tests(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "two.py").write_text('def double(x):\n    """Double."""\n    return 2 * x\n', encoding="utf-8")
+    test = "from two import double\n\ndef test_two():\n    assert double(2) == 4\n"
+    (tmp_path / "test_two.py").write_text(test, encoding="utf-8")
+    (found,) = _lines("mutants", "--functions", "1", str(tmp_path))
+    assert (found["functions"], found["tested"], found["right_refused"]) == (1, 1, 0)
+    wrong = [found[kind] for kind in ("none", "first", "mutant")]
+    assert wrong == [{"passed": 1, "caught": 1}] * 3
+    assert found["suspects"] == {"first": 1}

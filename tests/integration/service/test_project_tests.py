@@ -224,6 +224,7 @@ async def test_a_test_that_fails_for_another_reason_does_not_count(shop: Shop) -
     assert outcome.verdict is not None
     statuses = {test.name: test.status for test in outcome.verdict.tests}
     assert statuses["tests/test_a.py::test_a"] is ProjectTestStatus.FAILED_BEFORE
+    assert any(note.startswith("tests/test_a.py::test_a did not count: ") for note in outcome.verdict.notes)
     assert (outcome.status, outcome.tests) == (Status.VERIFIED, (2, 2))
 
 
@@ -251,7 +252,9 @@ async def test_a_test_that_passes_the_second_time_is_unstable(shop: Shop) -> Non
         outcome = await shop.fixed(Candidate(body))
         assert outcome.verdict is not None
         if outcome.verdict.tests[0].status is ProjectTestStatus.UNSTABLE:
-            assert (outcome.status, outcome.tests) == (Status.VERIFIED, (0, 0))
+            assert (outcome.status, outcome.tests) == (Status.UNVERIFIED, (0, 0))
+            assert outcome.reason is not None
+            assert outcome.reason.startswith("The test tests/test_a.py::test_a failed, and then passed")
             return
     pytest.fail("The test never failed first and then passed.")
 

@@ -1,0 +1,116 @@
+"""Store the observed tests of a workspace for later starts, in files that only this user can write.
+
+There is a file for each test file. If one is malformed, it counts as missing, so the tests run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from adacoder.domain import JSON, ProjectTest, ProjectTestStatus
+from adacoder.foreign_json import read_json
+from adacoder.private_files import cache_folder
+
+_VERSION = 1
+_MOST_BYTES = 8 << 20
+_MOST_BYTES_IN_ALL = 64 << 20
+"""Maximum number of bytes of all files of a workspace. The oldest files are removed first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The tests of one file, as they were observed on the unchanged project."""
+
+    tests: tuple[ProjectTest, ...]
+    trouble: str = ""
+    """Why the file's tests did not run; empty if they ran."""
+    state: Mapping[Path, str | None] | None = None
+    """The digest of each file on which the tests depend; None for a file that does not exist."""
+
+
+class Observations:
+    """The stored observations of one workspace."""
+
+    def __init__(self, workspace: Path) -> None:
+        key = hashlib.sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:32]
+        self._folder = cache_folder("tests", key)
+
+    def load(self, path: Path) -> Observed | None:
+        """Return the observation of a test file; None if there is none."""
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return _observed(read_json(self._folder.read(_name(path), _MOST_BYTES).decode()))
+        return None
+
+    def save(self, path: Path, observed: Observed) -> None:
+        """Store the observation of a test file. Ignore an error, because then the tests only run again."""
+        data = json.dumps(_json(observed)).encode()
+        if len(data) > _MOST_BYTES:
+            return
+        with suppress(OSError):
+            self._folder.write(_name(path), data)
+            sizes = self._folder.sizes()
+            left = sum(sizes.values())
+            for name, size in sizes.items():
+                if left > _MOST_BYTES_IN_ALL:
+                    self._folder.remove(name)
+                    left -= size
+
+
+def _name(path: Path) -> str:
+    return f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
+
+
+def _json(observed: Observed) -> JSON:
+    return {
+        "version": _VERSION,
+        "trouble": observed.trouble,
+        "state": {str(path): digest for path, digest in (observed.state or {}).items()},
+        "tests": [
+            {
+                "name": test.name,
+                "status": test.status.value,
+                "seconds": test.seconds,
+                "error": test.error,
+                "explanation": test.explanation,
+                "source": test.source,
+                "ran": [[file, line] for file, line in sorted(test.ran)],
+            }
+            for test in observed.tests
+        ],
+    }
+
+
+def _observed(found: object) -> Observed:
+    """Read an observation.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is malformed.
+    """
+    match found:
+        case {"version": 1, "trouble": str(trouble), "state": dict(state), "tests": list(tests)}:
+            digests = {Path(path): digest if digest is None else str(digest) for path, digest in state.items()}
+            return Observed(tuple(map(_test, tests)), trouble, digests)
+    raise ValueError("it has another form")
+
+
+def _test(found: object) -> ProjectTest:
+    match found:
+        case {
+            "name": str(name),
+            "status": str(status),
+            "seconds": int() | float() as seconds,
+            "error": str(error),
+            "explanation": str(explanation),
+            "source": str(source),
+            "ran": list(ran),
+        }:
+            places = frozenset((str(file), int(line)) for file, line in ran)
+            found_status = ProjectTestStatus(status)
+            return ProjectTest(name, found_status, float(seconds), None, error, explanation, source, places)
+    raise ValueError("a test has another form")
