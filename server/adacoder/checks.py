@@ -86,7 +86,7 @@ class Checks:
                 if not once or key not in self._required:
                     await asyncio.to_thread(task.require_access)
                     self._required.add(key)
-                evaluator = await self._evaluator(task, covers=covers, tested=tested)
+                evaluator = await self._evaluator(task, covers=covers, tested=tested, once=once)
             verdict = await evaluator.evaluate_as_it_stands(Documented(target, unreadable), once=once)
             outcome = conclude_check(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
@@ -153,11 +153,13 @@ class Checks:
         self._hosts.clear()
         await asyncio.gather(*(host.close() for host in hosts))
 
-    async def _evaluator(self, task: Task, *, covers: bool = False, tested: bool = False) -> CodeEvaluator:
+    async def _evaluator(
+        self, task: Task, *, covers: bool = False, tested: bool = False, once: bool = False
+    ) -> CodeEvaluator:
         interpreter = await self._interpreter(task)
         overlays = await asyncio.to_thread(task.overlays, *interpreter.added) if task.project.overlays else {}
         host = self._host(interpreter, task.settings, task.project)
-        tests = self._tests_of(task, host, overlays) if tested and task.settings.tests else None
+        tests = self._tests_of(task, host, overlays, once=once) if tested and task.settings.tests else None
         timeout = task.settings.timeout
         return CodeEvaluator(host, task.journal, overlays=overlays, timeout=timeout, covers=covers, tests=tests)
 
@@ -166,12 +168,12 @@ class Checks:
 
         return self._tests.setdefault(host, ProjectTests(host, folder))
 
-    def _tests_of(self, task: Task, host: Host, overlays: Mapping[Path, str]) -> TestsOfRequest:
+    def _tests_of(self, task: Task, host: Host, overlays: Mapping[Path, str], *, once: bool) -> TestsOfRequest:
         from adacoder.agents.project_tests import TestsOfRequest
 
         project = self._tests_in(host, task.project.folder)
         seconds, told = task.settings.tests_seconds, task.journal.waiting
-        return TestsOfRequest(project, overlays, task.access(), seconds, task.goal, told)
+        return TestsOfRequest(project, overlays, task.access(), seconds, task.goal, told, once=once)
 
     def _host(self, interpreter: Interpreter, settings: Settings, project: Project) -> Host:
         folder, least, wishes = project.folder, settings.isolation, settings.wishes

@@ -12,7 +12,9 @@ import pytest_asyncio
 
 from adacoder.agents.observations import Observed
 from adacoder.agents.project_tests import ProjectTests
+from adacoder.domain import Level
 from adacoder.privacy.access import Access
+from adacoder.sandbox.probe import probe
 from adacoder.source.locate import locate
 from adversarial.attack import Harm
 from adversarial.attacks import ATTACKS
@@ -20,7 +22,6 @@ from adversarial.isolated import set_up
 from support.evaluating import Workspace, until
 
 if TYPE_CHECKING:
-    from adacoder.domain import Level
     from adversarial.attack import Attack
     from adversarial.scene import Scene
 
@@ -39,7 +40,9 @@ PLACES = ("tests/test_hostile.py", "tests/conftest.py", "hostile_plugin.py")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(level: Level, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Scene, Workspace]]:
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Scene, Workspace]]:
+    """A scene at the strongest level that works here. At both levels, the same attacks run in `test_attacks.py`."""
+    level = (await probe(Level.FULL)).isolation.level
     async with set_up(tmp_path_factory.mktemp("scene"), level) as both:
         yield both
 

@@ -15,7 +15,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -36,7 +36,7 @@ from adacoder.domain import (
 )
 from adacoder.messages import counted
 from adacoder.project import Project, below, python_files
-from adacoder.pytext import Lines, line_number
+from adacoder.pytext import Lines, line_number, normalize
 from adacoder.sandbox.program import Program
 from adacoder.source.locate import locate
 from adacoder.source.meddling import meddling
@@ -50,8 +50,6 @@ _TEST_FILES = ("test_*.py", "*_test.py")
 """Patterns for the names of test files, as pytest has them."""
 _FILE_SECONDS = 60.0
 """Time limit in seconds for one test file, while its tests are observed."""
-_RECHECK_SECONDS = 1.0
-"""Seconds until the names and the texts of the test files are read again."""
 _ALL_SECONDS = 30.0
 """Seconds after which no further test file is observed for a request. Files that name the function come first."""
 _EMPTY = "adacoder_tests"
@@ -77,24 +75,23 @@ class ProjectTests:
         self._known: dict[Path, Observed] = {}
         self._digests: dict[Path, tuple[tuple[int, int, int], str]] = {}
         """Digests of files on disk, each with the time and the size of the file."""
-        self._texts: dict[Path, str] = {}
-        """The texts of the test files on disk."""
-        self._read_again = 0.0
-        """Monotonic time from which on `_texts` are read again."""
+        self._texts: dict[Path, tuple[tuple[int, int, int] | None, str]] = {}
+        """The texts of the test files on disk, each with the time and the size of the file."""
         self._observing = asyncio.Lock()
         """Held while a file is observed, so that candidates need not wait for many files."""
 
     async def of(
-        self, target: Target, overlays: Mapping[Path, str], access: Access
+        self, target: Target, overlays: Mapping[Path, str], access: Access, *, once: bool = False
     ) -> tuple[tuple[ProjectTest, ...], tuple[str, ...]]:
         """Return the tests that run the target on the unchanged project, and notes on files that did not run.
 
-        Tests that run the fewest other functions come first.
+        Tests that run the fewest other functions come first. Test files run as they are on disk, even if they are open.
+        With `once`, the test files do not change any more, so each is read only once.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
-        ranked = await asyncio.to_thread(self._ranked, target, access)
+        ranked = await asyncio.to_thread(self._ranked, target, access, once)
         tests: list[ProjectTest] = []
         troubles: list[str] = []
         silent: list[str] = []
@@ -110,8 +107,11 @@ class ProjectTests:
             tests += observed.tests
             if observed.trouble and not rank:
                 silent.append(observed.trouble)
+            if path in overlays and normalize(overlays[path]) != normalize(self._texts[path][1]):
+                name = below(self.folder, path).as_posix()
+                troubles.append(f"{name} has unsaved changes, which did not run: save it.")
         if silent:
-            others = f" So it is with {counted(len(silent) - 1, 'more test file')}." if silent[1:] else ""
+            others = f" The same holds for {counted(len(silent) - 1, 'more test file')}." if silent[1:] else ""
             troubles.insert(0, silent[0] + others)
         return running(target, tests), tuple(troubles)
 
@@ -123,6 +123,7 @@ class ProjectTests:
         Raises:
             SandboxError: as `of`.
         """
+        overlays = _without_tests(overlays)
         async with self._observing:
             known = self._known.get(path) or await asyncio.to_thread(self._stored.load, path)
             if known is not None and known.state == await asyncio.to_thread(
@@ -166,7 +167,8 @@ class ProjectTests:
         tests = {test.name: test for test in observed.tests}
         goal = tests.get(name.partition("[")[0])
         if goal is None:
-            raise AdaCoderError(observed.trouble or f"There is no test '{name}': write FILE::TEST, as pytest does.")
+            trouble = observed.trouble if path.is_file() else ""
+            raise AdaCoderError(trouble or f"There is no test '{name}': write FILE::TEST, as pytest does.")
         if goal.status is not _FAILED:
             raise AdaCoderError(f"The test {name} does not fail here (its status is '{goal.status}'): nothing to fix.")
         for other in await asyncio.to_thread(lambda: [*filter(is_test_file, python_files(self.folder))]):
@@ -188,14 +190,14 @@ class ProjectTests:
         return [(Path(file), line, why((file, line))) for file, line in ranked]
 
     async def tried(
-        self, program: Program, tests: Sequence[ProjectTest], neutral: Program, seconds: float
+        self, program: Program, tests: Sequence[ProjectTest], neutral: Callable[[], Awaitable[Program]], seconds: float
     ) -> tuple[tuple[ProjectTest, ...], Failure | None]:
         """Run tests on a candidate. Return their results, and the first failure that counts.
 
         Args:
             program: the module with the candidate in place.
             tests: the tests as they were observed on the unchanged project.
-            neutral: the module with a body that only returns a new object.
+            neutral: makes the module with a body that only returns a new object.
             seconds: time limit of a run.
 
         Raises:
@@ -211,27 +213,37 @@ class ProjectTests:
             is_unstable = test.status is _PASSED
             found[test.name] = replace(test, status=ProjectTestStatus.UNSTABLE) if is_unstable else test
         alike = [name for name in _failed(found) if name in known and known[name].error == found[name].error]
-        for test in (await self._run(replace(neutral, explained=True), alike, seconds)).tests:
+        other = replace(await neutral(), explained=True) if alike else program
+        for test in (await self._run(other, alike, seconds)).tests:
             if test.name in alike and test.error == found[test.name].error:
                 found[test.name] = replace(found[test.name], status=ProjectTestStatus.FAILED_BEFORE)
         return tuple(found.values()), first_failure(tuple(found.values()), known)
 
-    def _ranked(self, target: Target, access: Access) -> list[tuple[int, Path]]:
+    def _ranked(self, target: Target, access: Access, once: bool) -> list[tuple[int, Path]]:
         """Return the test files that may run the target, each after its rank.
 
         The rank is 0 if the file names the target, 1 if it names the module, and 2 if it names only the package.
         """
-        if time.monotonic() > self._read_again:
-            self._texts = {path: _text(path, access) for path in filter(is_test_file, python_files(self.folder))}
-            self._read_again = time.monotonic() + _RECHECK_SECONDS
+        if not (once and self._texts):
+            paths = filter(is_test_file, python_files(self.folder))
+            self._texts = {path: self._text(path, access) for path in paths}
         module = target.module.name.split(".")
         words = [target.name if target.name != "__init__" else target.qualname.split(".")[0], module[-1], module[0]]
         patterns = [re.compile(rf"\b{re.escape(word)}\b") for word in words]
         ranks = {
             path: next((number for number, each in enumerate(patterns) if each.search(text)), None)
-            for path, text in self._texts.items()
+            for path, (_, text) in self._texts.items()
         }
         return sorted((rank, path) for path, rank in ranks.items() if rank is not None)
+
+    def _text(self, path: Path, access: Access) -> tuple[tuple[int, int, int] | None, str]:
+        stamp = _stamp(path)
+        if (known := self._texts.get(path)) is not None and known[0] == stamp:
+            return known
+        try:
+            return stamp, access.read(path, most=_MOST_BYTES).decode("utf-8", "replace")
+        except OSError:
+            return stamp, ""
 
     def _state(self, paths: Iterable[Path], overlays: Mapping[Path, str], access: Access) -> dict[Path, str | None]:
         """Return digests of the texts of files. For a file that may not be read, the time and the size count."""
@@ -268,11 +280,13 @@ class TestsOfRequest:
         seconds: float,
         goal: str = "",
         waiting: Callable[[str], object] = str,
+        *,
+        once: bool = False,
     ) -> None:
         """`seconds` is the time limit of the tests of one candidate.
 
         `goal` is the name of a failing test that must pass in the end. Other tests that failed before may then fail.
-        `waiting` is told why a request has to wait.
+        `waiting` is told why a request has to wait. For `once`, see `ProjectTests.of`.
         """
         self._project = project
         self._overlays = overlays
@@ -280,12 +294,14 @@ class TestsOfRequest:
         self._seconds = seconds
         self._goal = goal.partition("[")[0]
         self._waiting = waiting
+        self._once = once
         self._search: asyncio.Task[tuple[tuple[ProjectTest, ...], tuple[str, ...]]] | None = None
 
     def begin(self, target: Target) -> asyncio.Task[tuple[tuple[ProjectTest, ...], tuple[str, ...]]]:
         """Begin to search for the tests that run the target, unless the search has begun."""
         if self._search is None:
-            self._search = asyncio.create_task(self._project.of(target, self._overlays, self._access))
+            found = self._project.of(target, self._overlays, self._access, once=self._once)
+            self._search = asyncio.create_task(found)
         return self._search
 
     async def _found(self, target: Target) -> tuple[tuple[ProjectTest, ...], tuple[str, ...]]:
@@ -338,17 +354,19 @@ class TestsOfRequest:
             notes = (*notes, f"{counted(more, 'more test')} of the project did not run, because of the time limit.")
         if not chosen:
             return replace(verdict, notes=(*verdict.notes, *notes))
-        program = replace(program, overlays={**self._overlays, **program.overlays})
-        body = Candidate(f"{bodiless(target)}\n    return object()")
-        placed = await aside(splice, target, body)
-        neutral = as_it_stands(replace(target, text=placed.text, definition=placed.function))
-        neutral = replace(neutral, overlays={**program.overlays, target.module.path: placed.text})
+        program = replace(program, overlays=_without_tests({**self._overlays, **program.overlays}))
+
+        async def neutral() -> Program:
+            placed = await aside(splice, target, Candidate(f"{bodiless(target)}\n    return object()"))
+            what = as_it_stands(replace(target, text=placed.text, definition=placed.function))
+            return replace(what, overlays={**program.overlays, target.module.path: placed.text})
+
         tests, failure = await self._project.tried(program, chosen, neutral, self._seconds)
         for status, why in _NOT_COUNTED.items():
             names = [test.name for test in tests if test.status is status]
             if names:
                 others = f" and {len(names) - 1} more" if names[1:] else ""
-                notes = (*notes, f"{names[0]}{more} did not count: {why}.")
+                notes = (*notes, f"{names[0]}{others} did not count: {why}.")
         meddles = await aside(meddling, candidate)
         if meddles is not None:
             untrusted = ProjectTestStatus.UNTRUSTED
@@ -362,7 +380,7 @@ class TestsOfRequest:
 
 _NOT_COUNTED = {
     ProjectTestStatus.NEEDS: "isolation denies a resource that the test needs",
-    ProjectTestStatus.FAILED_BEFORE: "the test fails in the same way whatever the function returns",
+    ProjectTestStatus.FAILED_BEFORE: "the test also fails in the same way with a body that does nothing",
 }
 """Why tests with these statuses do not count, as a clause."""
 
@@ -435,16 +453,14 @@ def first_failure(tests: Sequence[ProjectTest], names: Iterable[str]) -> Failure
     return None
 
 
+def _without_tests(overlays: Mapping[Path, str]) -> dict[Path, str]:
+    """Return the texts of open files that tests import. Pytest itself reads the other files, from disk."""
+    return {path: text for path, text in overlays.items() if not (is_test_file(path) or path.name == "conftest.py")}
+
+
 def is_test_file(path: Path) -> bool:
     """Return whether pytest takes a file for a file with tests, by its name."""
     return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
-
-
-def _text(path: Path, access: Access) -> str:
-    try:
-        return access.read(path, most=_MOST_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 def _around(path: Path, folder: Path) -> Iterator[Path]:

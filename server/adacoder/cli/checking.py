@@ -151,7 +151,8 @@ class Checking:
         self._view.waits_for(unit.documented.target)
         found = Checked(await task, unit.folder, unit.is_named)
         running.popleft()
-        if not (unit.is_named or unit.documented.target.examples or found.outcome.tests[1]):
+        one = unit.documented
+        if self._tested and not (unit.is_named or one.unreadable or one.target.examples or found.outcome.tests[1]):
             return  # a function without examples that no test runs
         self._view.show(found)
         self._shown.append(found)

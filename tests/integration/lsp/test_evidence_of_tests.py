@@ -110,3 +110,19 @@ async def test_a_check_counts_tests_too(editor: Client) -> None:
         titles, hover = await shown(editor, uri)
     assert "✗ 0/1 · Fix" in titles
     assert "2/2 examples and 0/1 test passed" in hover
+
+
+async def test_an_unsaved_test_runs_as_it_is_on_disk(editor: Client) -> None:
+    async with StandIn([LUCKY]) as standin:
+        editor.settings = told_of(standin)
+        path = editor.folder / "test_names.py"
+        path.write_text(TEST.replace("'AAK'", "'AK'"), encoding="utf-8")
+        await editor.open(path, TEST)
+        uri = await editor.write("names.py", STUB)
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        await editor.told()
+        journal = await editor.execute("journal", {"uri": uri, "qualifiedName": "initials"})
+    assert (journal["status"], journal["tests"][0]["status"]) == ("verified", "passed")
+    assert any(
+        note.endswith("/test_names.py has unsaved changes, which did not run: save it.") for note in journal["notes"]
+    )

@@ -247,4 +247,5 @@ class _OfProject:
 
 def _last_line(text: object) -> str:
     lines = [line for line in str(text).splitlines() if line.strip()]
-    return lines[-1].lstrip("E ").strip() if lines else "it cannot be collected"
+    line = lines[-1].strip() if lines else ""
+    return (line[1:] if line[:2] == "E " else line).strip() or "it cannot be collected"
