@@ -87,7 +87,10 @@ class Checks:
                     await asyncio.to_thread(task.require_access)
                     self._required.add(key)
                 evaluator = await self._evaluator(task, covers=covers, tested=tested, once=once)
-            verdict = await evaluator.evaluate_as_it_stands(Documented(target, unreadable), once=once)
+            try:
+                verdict = await evaluator.evaluate_as_it_stands(Documented(target, unreadable), once=once)
+            finally:
+                await evaluator.close()
             outcome = conclude_check(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))

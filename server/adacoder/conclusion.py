@@ -56,6 +56,8 @@ def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
 
 def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
     name = target.name
+    if verdict.tests:
+        return f"No example and no test that counts was seen to run '{name}' and pass, so nothing could be verified."
     if not target.examples:
         informal = "" if target.in_class else f" and shows no call with its result, such as `{name}(…) == …`"
         return f"The docstring of '{name}' has no >>> examples{informal}, so nothing could be verified."

@@ -404,6 +404,8 @@ class ProjectTest:
     """The source of a failed test."""
     ran: frozenset[tuple[str, int]] = frozenset()
     """The functions of the project that it ran, each as its file and its 1-based first line, if requested."""
+    skipped: int = 0
+    """Number of its cases that were skipped, or that are expected to fail."""
 
     @property
     def proves(self) -> bool:
@@ -437,6 +439,8 @@ class Verdict:
     """Edits that put the candidate into the text in which it was evaluated."""
     tests: tuple[ProjectTest, ...] = ()
     """Results of the project's tests that run the target. Empty if the examples failed, or without such tests."""
+    files: frozenset[str] = frozenset()
+    """Files of the project that its tests read, if requested."""
 
     @property
     def passed(self) -> bool:

@@ -159,7 +159,8 @@ class Service(Checks):
         if not settings.tests:
             raise AdaCoderError(Text("The project's tests are switched off: turn on ", Named("tests"), "."))
         path = project.folder / test.partition("::")[0]
-        near = Module(path, path.stem, project.folder)
+        root = project.folder / "src"
+        near = Module(path, path.stem, root if root.is_dir() else project.folder)
         host = self._host(await self._interpreter_for(near, settings, project), settings, project)
         access = Access.around(near, project.folder, settings.wishes)
         places = await self._tests_in(host, project.folder).suspects(test, project.overlays, access, near)

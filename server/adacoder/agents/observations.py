@@ -41,19 +41,19 @@ class Observations:
         key = hashlib.sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:32]
         self._folder = cache_folder("tests", key)
 
-    def load(self, path: Path) -> Observed | None:
-        """Return the observation of a test file; None if there is none."""
+    def load(self, path: Path, root: Path) -> Observed | None:
+        """Return the observation of a test file; None if there is none. `root` is the folder of its imports."""
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return _observed(read_json(self._folder.read(_name(path), _MOST_BYTES).decode()))
+            return _observed(read_json(self._folder.read(_name(path, root), _MOST_BYTES).decode()))
         return None
 
-    def save(self, path: Path, observed: Observed) -> None:
+    def save(self, path: Path, root: Path, observed: Observed) -> None:
         """Store the observation of a test file. Ignore an error, because then the tests only run again."""
         data = json.dumps(_json(observed)).encode()
         if len(data) > _MOST_BYTES:
             return
         with suppress(OSError):
-            self._folder.write(_name(path), data)
+            self._folder.write(_name(path, root), data)
             sizes = self._folder.sizes()
             left = sum(sizes.values())
             for name, size in sizes.items():
@@ -62,8 +62,8 @@ class Observations:
                     left -= size
 
 
-def _name(path: Path) -> str:
-    return f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
+def _name(path: Path, root: Path) -> str:
+    return f"{hashlib.sha256(os.fsencode(path) + bytes(1) + os.fsencode(root)).hexdigest()[:32]}.json"
 
 
 def _json(observed: Observed) -> JSON:
@@ -79,6 +79,7 @@ def _json(observed: Observed) -> JSON:
                 "error": test.error,
                 "explanation": test.explanation,
                 "source": test.source,
+                "skipped": test.skipped,
                 "ran": [[file, line] for file, line in sorted(test.ran)],
             }
             for test in observed.tests
@@ -93,7 +94,9 @@ def _observed(found: object) -> Observed:
         KeyError, TypeError, ValueError: it is malformed.
     """
     match found:
-        case {"version": 1, "trouble": str(trouble), "state": dict(state), "tests": list(tests)}:
+        case {"version": version, "trouble": str(trouble), "state": dict(state), "tests": list(tests)} if (
+            version == _VERSION
+        ):
             digests = {Path(path): digest if digest is None else str(digest) for path, digest in state.items()}
             return Observed(tuple(map(_test, tests)), trouble, digests)
     raise ValueError("it has another form")
@@ -108,9 +111,10 @@ def _test(found: object) -> ProjectTest:
             "error": str(error),
             "explanation": str(explanation),
             "source": str(source),
+            "skipped": int(skipped),
             "ran": list(ran),
         }:
             places = frozenset((str(file), int(line)) for file, line in ran)
             found_status = ProjectTestStatus(status)
-            return ProjectTest(name, found_status, float(seconds), None, error, explanation, source, places)
+            return ProjectTest(name, found_status, float(seconds), None, error, explanation, source, places, skipped)
     raise ValueError("a test has another form")

@@ -50,11 +50,17 @@ _TEST_FILES = ("test_*.py", "*_test.py")
 """Patterns for the names of test files, as pytest has them."""
 _FILE_SECONDS = 60.0
 """Time limit in seconds for one test file, while its tests are observed."""
+_FAILED_SECONDS = 10.0
+"""Seconds for which the result of a file with a failing test is valid. It is not stored."""
 _ALL_SECONDS = 30.0
 """Seconds after which no further test file is observed for a request. Files that name the function come first."""
+_RAISED = "This function was replaced."
 _EMPTY = "adacoder_tests"
 """Name of the empty module that is loaded instead of a target while test files are observed."""
-_CONFIGURATION = ("pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini")
+_CONFIGURATION = (
+    *("conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
+    *("setup.cfg", "tox.ini"),
+)
 _MOST_BYTES = 1 << 20
 """Maximum number of bytes of a test file whose text is searched. A longer file counts as if it named the package."""
 _SHARE = 0.5
@@ -68,11 +74,14 @@ _MOST_TESTS = 200
 class ProjectTests:
     """The tests of one project, observed in its Host."""
 
-    def __init__(self, host: Host, folder: Path) -> None:
+    def __init__(self, host: Host, folder: Path, most_seconds: float = _ALL_SECONDS) -> None:
+        """After `most_seconds`, no further test file is observed for a request."""
+        self._most_seconds = most_seconds
         self._host = host
         self.folder = folder
         self._stored = Observations(folder)
-        self._known: dict[Path, Observed] = {}
+        self._known: dict[tuple[Path, Path], tuple[Observed, float]] = {}
+        """Results by the test file and the folder of its imports, each with the time until which it is valid."""
         self._digests: dict[Path, tuple[tuple[int, int, int], str]] = {}
         """Digests of files on disk, each with the time and the size of the file."""
         self._texts: dict[Path, tuple[tuple[int, int, int] | None, str]] = {}
@@ -81,21 +90,24 @@ class ProjectTests:
         """Held while a file is observed, so that candidates need not wait for many files."""
 
     async def of(
-        self, target: Target, overlays: Mapping[Path, str], access: Access, *, once: bool = False
+        self, target: Target, overlays: Mapping[Path, str], access: Access, goal: str = "", *, once: bool = False
     ) -> tuple[tuple[ProjectTest, ...], tuple[str, ...]]:
         """Return the tests that run the target on the unchanged project, and notes on files that did not run.
 
         Tests that run the fewest other functions come first. Test files run as they are on disk, even if they are open.
-        With `once`, the test files do not change any more, so each is read only once.
+        The file of the test `goal` always runs. With `once`, the test files do not change any more.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
         ranked = await asyncio.to_thread(self._ranked, target, access, once)
+        if goal:
+            first = self.folder / goal.partition("::")[0]
+            ranked = [(0, first), *((rank, path) for rank, path in ranked if path != first)]
         tests: list[ProjectTest] = []
         troubles: list[str] = []
         silent: list[str] = []
-        ends = time.monotonic() + _ALL_SECONDS
+        ends = time.monotonic() + self._most_seconds
         for number, (rank, path) in enumerate(ranked):
             if time.monotonic() > ends:
                 left = counted(len(ranked) - number, "test file")
@@ -107,7 +119,8 @@ class ProjectTests:
             tests += observed.tests
             if observed.trouble and not rank:
                 silent.append(observed.trouble)
-            if path in overlays and normalize(overlays[path]) != normalize(self._texts[path][1]):
+            text = self._texts.get(path, (None, ""))[1]
+            if path in overlays and normalize(overlays[path]) != normalize(text):
                 name = below(self.folder, path).as_posix()
                 troubles.append(f"{name} has unsaved changes, which did not run: save it.")
         if silent:
@@ -124,12 +137,14 @@ class ProjectTests:
             SandboxError: as `of`.
         """
         overlays = _without_tests(overlays)
+        key = path, near.root
         async with self._observing:
-            known = self._known.get(path) or await asyncio.to_thread(self._stored.load, path)
-            if known is not None and known.state == await asyncio.to_thread(
-                self._state, known.state or (), overlays, access
-            ):
-                self._known[path] = known
+            known, until = self._known.get(key, (None, 0.0))
+            if known is None:
+                known, until = await asyncio.to_thread(self._stored.load, *key), math.inf
+            paths = known.state if known and known.state and time.monotonic() < until else ()
+            if known is not None and paths and paths == await asyncio.to_thread(self._state, paths, overlays, access):
+                self._known[key] = known, until
                 return known
             around = [path, *_around(path, self.folder), *self._host.environment]
             before = await asyncio.to_thread(self._state, around, overlays, access)
@@ -137,14 +152,19 @@ class ProjectTests:
             empty = replace(near, path=near.root / f"{_EMPTY}.py", name=_EMPTY)
             program = Program(empty, "", "__doc__", 1, 1, overlays=overlays, tests=(name,), by_function=True)
             verdict = await self._host.evaluate(program, (), timeout=_FILE_SECONDS)
-            ran = {Path(file) for test in verdict.tests for file, _ in test.ran}
-            state = {**await asyncio.to_thread(self._state, ran, overlays, access), **before}
+            files = {Path(file) for file in (*verdict.files, *(file for test in verdict.tests for file, _ in test.ran))}
+            state = {**await asyncio.to_thread(self._state, files, overlays, access), **before}
             why = verdict.failure.message if verdict.failure else " ".join(verdict.notes)
             trouble = ""
-            if why and (verdict.failure or not verdict.tests):
+            if why:
                 trouble = f"{name}: {'not all' if verdict.tests else 'none'} of these tests could run: {why}"
-            observed = self._known[path] = Observed(verdict.tests, trouble, state)
-            await asyncio.to_thread(self._stored.save, path, observed)
+            observed = Observed(verdict.tests, trouble, state)
+            if trouble or any(test.status is _FAILED for test in observed.tests):
+                # The next run may end in another way, for example if a test depends on the time.
+                self._known[key] = observed, time.monotonic() + _FAILED_SECONDS
+            else:
+                self._known[key] = observed, math.inf
+                await asyncio.to_thread(self._stored.save, *key, observed)
             return observed
 
     async def suspects(
@@ -162,19 +182,21 @@ class ProjectTests:
             SandboxError: as `of`.
         """
         path = self.folder / name.partition("::")[0]
-        ends = time.monotonic() + _ALL_SECONDS
+        ends = time.monotonic() + self._most_seconds
         observed = await self.observe(path, overlays, access, near)
         tests = {test.name: test for test in observed.tests}
-        goal = tests.get(name.partition("[")[0])
+        goal = tests.get(_without_case(name))
         if goal is None:
             trouble = observed.trouble if path.is_file() else ""
             raise AdaCoderError(trouble or f"There is no test '{name}': write FILE::TEST, as pytest does.")
         if goal.status is not _FAILED:
             raise AdaCoderError(f"The test {name} does not fail here (its status is '{goal.status}'): nothing to fix.")
-        for other in await asyncio.to_thread(lambda: [*filter(is_test_file, python_files(self.folder))]):
+        every = await asyncio.to_thread(lambda: [*python_files(self.folder)])
+        for other in filter(is_test_file, every):
             if time.monotonic() < ends:
                 tests |= {each.name: each for each in (await self.observe(other, overlays, access, near)).tests}
-        places = [place for place in goal.ran if not is_test_file(Path(place[0])) and "conftest.py" not in place[0]]
+        own = _real(path for path in every if not (is_test_file(path) or path.name == "conftest.py"))
+        places = [place for place in goal.ran if place[0] in own]
         failed, passed = ([t for t in tests.values() if t.status is status] for status in (_FAILED, _PASSED))
         counts = {place: tuple(sum(place in t.ran for t in each) for each in (failed, passed)) for place in places}
 
@@ -190,15 +212,21 @@ class ProjectTests:
         return [(Path(file), line, why((file, line))) for file, line in ranked]
 
     async def tried(
-        self, program: Program, tests: Sequence[ProjectTest], neutral: Callable[[], Awaitable[Program]], seconds: float
+        self,
+        program: Program,
+        tests: Sequence[ProjectTest],
+        raising: Callable[[], Awaitable[Program]],
+        seconds: float,
+        goal: str = "",
     ) -> tuple[tuple[ProjectTest, ...], Failure | None]:
         """Run tests on a candidate. Return their results, and the first failure that counts.
 
         Args:
             program: the module with the candidate in place.
             tests: the tests as they were observed on the unchanged project.
-            neutral: makes the module with a body that only returns a new object.
+            raising: makes the module with a body that only raises an exception.
             seconds: time limit of a run.
+            goal: name of the test that must pass in any case.
 
         Raises:
             SandboxError: as `of`.
@@ -206,18 +234,30 @@ class ProjectTests:
         known = {test.name: test for test in tests}
         verdict = await self._run(program, known, seconds)
         found = {test.name: test for test in verdict.tests if test.name in known}
+        notes = verdict.notes
         if verdict.failure is not None:
             return tuple(found.values()), verdict.failure
+        for file in dict.fromkeys(name.partition("::")[0] for name in known if name not in found):
+            # Some files cannot run together, for example if they have the same name. Run them as they were observed.
+            names = [name for name in known if name not in found and name.partition("::")[0] == file]
+            verdict = await self._run(program, names, seconds)
+            found |= {test.name: test for test in verdict.tests if test.name in known}
+            notes = (*notes, *verdict.notes)
         # Only now let pytest rewrite the test files, to explain the failures. This also shows which tests are unstable.
         for test in (await self._run(replace(program, explained=True), _failed(found), seconds)).tests:
             is_unstable = test.status is _PASSED
             found[test.name] = replace(test, status=ProjectTestStatus.UNSTABLE) if is_unstable else test
-        alike = [name for name in _failed(found) if name in known and known[name].error == found[name].error]
-        other = replace(await neutral(), explained=True) if alike else program
+        for name, test in found.items():
+            evades = test.skipped > known[name].skipped
+            if evades or (test.status is ProjectTestStatus.NEEDS and known[name].status is _PASSED):
+                why = "it skipped a test that ran before" if evades else test.error
+                found[name] = replace(test, status=_FAILED, error=why)
+        alike = [name for name in _failed(found) if name != goal and known[name].error == found[name].error != ""]
+        other = replace(await raising(), explained=True) if alike else program
         for test in (await self._run(other, alike, seconds)).tests:
-            if test.name in alike and test.error == found[test.name].error:
+            if test.name in alike and test.status is _FAILED and test.error == found[test.name].error:
                 found[test.name] = replace(found[test.name], status=ProjectTestStatus.FAILED_BEFORE)
-        return tuple(found.values()), first_failure(tuple(found.values()), known)
+        return tuple(found.values()), first_failure(tuple(found.values()), known, notes)
 
     def _ranked(self, target: Target, access: Access, once: bool) -> list[tuple[int, Path]]:
         """Return the test files that may run the target, each after its rank.
@@ -292,7 +332,7 @@ class TestsOfRequest:
         self._overlays = overlays
         self._access = access
         self._seconds = seconds
-        self._goal = goal.partition("[")[0]
+        self._goal = _without_case(goal)
         self._waiting = waiting
         self._once = once
         self._search: asyncio.Task[tuple[tuple[ProjectTest, ...], tuple[str, ...]]] | None = None
@@ -300,7 +340,7 @@ class TestsOfRequest:
     def begin(self, target: Target) -> asyncio.Task[tuple[tuple[ProjectTest, ...], tuple[str, ...]]]:
         """Begin to search for the tests that run the target, unless the search has begun."""
         if self._search is None:
-            found = self._project.of(target, self._overlays, self._access, once=self._once)
+            found = self._project.of(target, self._overlays, self._access, self._goal, once=self._once)
             self._search = asyncio.create_task(found)
         return self._search
 
@@ -347,21 +387,25 @@ class TestsOfRequest:
 
         found, notes = await self._found(target)
         if self._goal:
-            goals = [test for test in found if test.name == self._goal]
-            found = (*goals, *(test for test in found if test.status is not _FAILED))
+            goals = [replace(test, seconds=0.0) for test in found if test.name == self._goal]
+            found = (*goals, *(test for test in found if test.status is not _FAILED and test.name != self._goal))
         chosen = _within(found, self._seconds)
         if more := len(found) - len(chosen):
             notes = (*notes, f"{counted(more, 'more test')} of the project did not run, because of the time limit.")
-        if not chosen:
+        if not (chosen or self._goal):
             return replace(verdict, notes=(*verdict.notes, *notes))
         program = replace(program, overlays=_without_tests({**self._overlays, **program.overlays}))
 
-        async def neutral() -> Program:
-            placed = await aside(splice, target, Candidate(f"{bodiless(target)}\n    return object()"))
+        async def raising() -> Program:
+            body = f"raise __import__('builtins').RuntimeError('{_RAISED}')"
+            placed = await aside(splice, target, Candidate(f"{bodiless(target)}\n    {body}"))
             what = as_it_stands(replace(target, text=placed.text, definition=placed.function))
             return replace(what, overlays={**program.overlays, target.module.path: placed.text})
 
-        tests, failure = await self._project.tried(program, chosen, neutral, self._seconds)
+        tests, failure = await self._project.tried(program, chosen, raising, self._seconds, self._goal)
+        if self._goal and failure is None and not any(test.name == self._goal and test.proves for test in tests):
+            message = f"The test {self._goal} was not seen to run '{target.name}' and pass."
+            failure = Failure(FailureKind.TEST_FAILED, message)
         for status, why in _NOT_COUNTED.items():
             names = [test.name for test in tests if test.status is status]
             if names:
@@ -380,7 +424,7 @@ class TestsOfRequest:
 
 _NOT_COUNTED = {
     ProjectTestStatus.NEEDS: "isolation denies a resource that the test needs",
-    ProjectTestStatus.FAILED_BEFORE: "the test also fails in the same way with a body that does nothing",
+    ProjectTestStatus.FAILED_BEFORE: "the test also fails in the same way if the function only raises an exception",
 }
 """Why tests with these statuses do not count, as a clause."""
 
@@ -406,7 +450,9 @@ def suspects_at(places: Iterable[tuple[Path, int, str]], project: Project, acces
             text = project.overlays.get(path) or access.read(path, most=_MOST_BYTES).decode("utf-8", "replace")
             targets.append((locate(text, path, project.folder, line=line - 1), why))
         except (AdaCoderError, OSError) as error:
-            notes.append(f"{path.name}:{line} was left out: {error}")
+            notes.append(f"{below(project.folder, path).as_posix()}:{line} was left out: {error}")
+    if more := len(notes) - _MOST_SUSPECTS:
+        notes[_MOST_SUSPECTS:] = [f"{counted(more, 'more function')} cannot be fixed either."] if more > 0 else []
     return Suspects(tuple(targets), tuple(notes))
 
 
@@ -415,10 +461,9 @@ def _within(tests: Sequence[ProjectTest], seconds: float) -> tuple[ProjectTest, 
     chosen: list[ProjectTest] = []
     left = seconds * _SHARE
     for test in tests[:_MOST_TESTS]:
-        left -= test.seconds
-        if left < 0 and chosen:
-            break
-        chosen.append(test)
+        if test.seconds <= left:
+            left -= test.seconds
+            chosen.append(test)
     return tuple(chosen)
 
 
@@ -440,15 +485,15 @@ def running(target: Target, tests: Iterable[ProjectTest]) -> tuple[ProjectTest, 
     return tuple(sorted(found, key=lambda test: (len(test.ran), test.name)))
 
 
-def first_failure(tests: Sequence[ProjectTest], names: Iterable[str]) -> Failure | None:
-    """Return the first failure of tests. All tests with these `names` must have run."""
+def first_failure(tests: Sequence[ProjectTest], names: Iterable[str], notes: Sequence[str] = ()) -> Failure | None:
+    """Return the first failure of tests. All tests with these `names` must have run, else `notes` say why."""
     missing = {*names} - {test.name for test in tests if test.status is not ProjectTestStatus.SKIPPED}
     failed = next((test for test in tests if test.status is _FAILED), None)
     if failed is not None:
         why = failed.error.partition("\n")[0]
         return Failure(FailureKind.TEST_FAILED, f"The test {failed.name} fails: {why}", error=failed.error, test=failed)
     if missing:
-        message = f"The test {min(missing)} did not run to its end with this function."
+        message = " ".join([f"The test {min(missing)} did not run to its end with this function.", *notes[:1]])
         return Failure(FailureKind.TEST_FAILED, message)
     return None
 
@@ -463,13 +508,22 @@ def is_test_file(path: Path) -> bool:
     return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
 
 
+def _real(paths: Iterable[Path]) -> set[str]:
+    return {os.path.realpath(path) for path in paths}
+
+
+def _without_case(name: str) -> str:
+    """Return the name of a test without the parameters of a case. A path may have brackets as well."""
+    path, separator, rest = name.partition("::")
+    return path + separator + rest.partition("[")[0]
+
+
 def _around(path: Path, folder: Path) -> Iterator[Path]:
     """Yield the files that decide how pytest runs a test file."""
     for parent in path.parents:
-        yield parent / "conftest.py"
+        yield from (parent / name for name in _CONFIGURATION)
         if parent == folder or not parent.is_relative_to(folder):
             break
-    yield from (folder / name for name in _CONFIGURATION)
 
 
 def _digest(data: bytes) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adacoder import report
+from adacoder.agents.project_tests import is_test_file
 from adacoder.aside import aside
 from adacoder.checks import Checks
 from adacoder.cli import COULD_NOT_RUN
@@ -153,7 +154,10 @@ class Checking:
         running.popleft()
         one = unit.documented
         if self._tested and not (unit.is_named or one.unreadable or one.target.examples or found.outcome.tests[1]):
-            return  # a function without examples that no test runs
+            for note in report.notes(found.outcome):  # such as a test file that cannot run
+                self._tell(note)
+            if found.outcome.status is not Status.ERROR:
+                return  # a function without examples that no test runs
         self._view.show(found)
         self._shown.append(found)
         outcome = found.outcome
@@ -284,6 +288,8 @@ def _with_examples(file: SourceFile, folder: Path, every_function: bool) -> list
     if not every_function:
         return found
     starts = {one.target.docstring_span.start for one in found}
+    if is_test_file(file.path):
+        return found
     others = (one for one in functions(file.text, file.path, folder) if not one.target.is_stub)
     return [*found, *(one for one in others if one.target.docstring_span.start not in starts)]
 

@@ -120,7 +120,7 @@ class Findings(View):
             if unreached := report.unreached(found.outcome):
                 self._out.print(f"{_named(found)}  {unreached}")
         style = STYLES[Status.FAILED if failed or unread else Status.VERIFIED]
-        self._out.print(_total([found.outcome for found in all_found], seconds, unread), style=style)
+        self._out.print(_total(all_found, seconds, unread), style=style)
 
     def close(self) -> None:
         """Implement `View.close`."""
@@ -219,12 +219,14 @@ def _score(outcome: Outcome) -> str:
     return report.score(passed, total, outcome.tests)
 
 
-def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
-    """Return the last line of the summary, with the numbers of docstrings, files and examples."""
+def _total(all_found: Sequence[Checked], seconds: float, unread: int) -> str:
+    """Return the last line of the summary, with the numbers of docstrings, files, examples and tests."""
+    outcomes = [found.outcome for found in all_found]
     failed = sum(outcome.status in _FAILED for outcome in outcomes)
     denied = sum(outcome.status is Status.DENIED for outcome in outcomes)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)
-    tests = {test.name: test for one in outcomes if one.verdict for test in one.verdict.tests}
+    found = ((one.folder, test) for one in all_found if one.outcome.verdict for test in one.outcome.verdict.tests)
+    tests = {(folder, test.name): test for folder, test in found}
     of_tests = Verdict(None, tests=tuple(tests.values())).tests_score
     examples = report.score(sum(one.passed for one in outcomes), sum(one.total for one in outcomes), of_tests)
     files = counted(len({outcome.target.module.path for outcome in outcomes}), "file")

@@ -15,7 +15,7 @@ from adacoder.cli.output import Output
 from adacoder.cli.place import Place, chosen
 from adacoder.domain import AdaCoderError, CrossCheck, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
-from adacoder.project import Project, below, folder_of
+from adacoder.project import Project, below, folder_of, project_around
 from adacoder.report.differences import brief
 from adacoder.service import Service, from_reply
 from adacoder.settings import Settings
@@ -97,8 +97,8 @@ class Work:
         """Make a failing test pass: fix a function that it runs. Return the exit code."""
         service = Service()
         try:
-            path = Path.cwd() / test.partition("::")[0]
-            folder = folder_of(path, "")
+            path = Place.parse(f"{test.partition('::')[0]}::test").path
+            folder = project_around(path.parent) or Path.cwd()
             name = test.replace(test.partition("::")[0], below(folder, path).as_posix(), 1)
             suspects = await service.suspects(name, self._choices.settings(folder), Project(folder))
             for note in suspects.notes:

@@ -384,8 +384,7 @@ class Host:
                     run = partial(line.trace, tell=judge.traced) if is_traced else line.run
                     judge.answered(example, await run(example.source, by_value=example.informal))
                 if program.tests:
-                    _, troubles = await line.test(program, str(self._workspace), judge.tested)
-                    judge.tests_ended(troubles)
+                    judge.tests_ended(*await line.test(program, str(self._workspace), judge.tested))
                 judge.ended(await line.end(program))
                 _has_too_much(taken, judge)
         except TimeoutError:

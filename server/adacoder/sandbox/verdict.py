@@ -60,7 +60,12 @@ _WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
 _LIKE_PROSE = re.compile(r"[ \t]*(?:[-*#:]|\.\.[ ]|.*[^\W\d_]{2}[^\w\n]+[^\W\d_]{2}|.*:[ \t]*$)")
 _STATUS = {"passed": ProjectTestStatus.PASSED, "failed": ProjectTestStatus.FAILED}
-_WORST_FIRST = (*(s for s in ProjectTestStatus if s is not ProjectTestStatus.PASSED), ProjectTestStatus.PASSED)
+_WORST_FIRST = (
+    ProjectTestStatus.FAILED,
+    ProjectTestStatus.NEEDS,
+    ProjectTestStatus.PASSED,
+    ProjectTestStatus.SKIPPED,
+)
 _SHOWN = 60
 """Maximum length of an output in a message."""
 
@@ -174,19 +179,27 @@ class Judge:
 
     def tested(self, result: Tested) -> None:
         """Handle the result of a test of the project, or of one case of a parametrised test."""
-        name, case, _ = result.name.partition("[")
+        path, separator, rest = result.name.partition("::")
+        own, _, case = rest.partition("[")
+        name = f"{path}{separator}{own}"
         need = self._need(result.raised) if result.outcome == "failed" else None
         status = _STATUS.get(result.outcome, ProjectTestStatus.SKIPPED)
         status = ProjectTestStatus.NEEDS if need else status
         error = result.raised.message if result.outcome == "failed" else ""
         with_case = f"With the parameters {case.removesuffix(']')}:\n" if case else ""
-        explanation = with_case + result.explanation if error else ""
-        test = ProjectTest(name, status, result.seconds, result.entered, error, explanation, result.source, result.ran)
+        explanation = with_case + result.explanation if result.outcome == "failed" else ""
+        skipped = int(status is ProjectTestStatus.SKIPPED)
+        test = ProjectTest(
+            name, status, result.seconds, result.entered, error, explanation, result.source, result.ran, skipped
+        )
         self._tests[name] = _joined(self._tests.get(name), test)
 
-    def tests_ended(self, troubles: str) -> None:
-        """Handle the end of all tests. `troubles` has a line for each file that cannot be collected."""
-        self._verdict = replace(self._verdict, notes=(*self._verdict.notes, *troubles.splitlines()))
+    def tests_ended(self, troubles: str, files: frozenset[str]) -> None:
+        """Handle the end of all tests.
+
+        `troubles` has a line for each file that cannot be collected. `files` are those that the tests read.
+        """
+        self._verdict = replace(self._verdict, notes=(*self._verdict.notes, *troubles.splitlines()), files=files)
 
     def ended(self, missing: tuple[str, ...]) -> None:
         """Handle the end of all examples. `missing` has the names that are still undefined."""
@@ -376,7 +389,8 @@ def _joined(one: ProjectTest | None, other: ProjectTest) -> ProjectTest:
         return other
     worse = min(one, other, key=lambda test: _WORST_FIRST.index(test.status))
     entered = True if True in (one.entered, other.entered) else None if None in (one.entered, other.entered) else False
-    return replace(worse, seconds=one.seconds + other.seconds, entered=entered, ran=one.ran | other.ran)
+    skipped, seconds = one.skipped + other.skipped, one.seconds + other.seconds
+    return replace(worse, seconds=seconds, entered=entered, skipped=skipped, ran=one.ran | other.ran)
 
 
 def unparsed(path: Path, line: int, what: str) -> str:

@@ -341,10 +341,10 @@ class WorkerLine:
         tell(_trace(await self._receive(nonce)))
         return _answer(await self._receive(nonce))
 
-    async def test(self, program: Program, folder: str, tell: Callable[[Tested], None]) -> tuple[str, str]:
+    async def test(self, program: Program, folder: str, tell: Callable[[Tested], None]) -> tuple[str, frozenset[str]]:
         """Run the program's tests, and call `tell` with each result. `folder` is the workspace.
 
-        Return pytest's exit code, and a line about each file that cannot be collected.
+        Return a line about each file that cannot be collected, and the files that the tests read, if requested.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -353,8 +353,8 @@ class WorkerLine:
         nonce = await self._send("test", folder, kind, *program.tests)
         while True:
             match await self._receive(nonce):
-                case "finished", [code, troubles]:
-                    return code, troubles
+                case "finished", [_, troubles, *files]:
+                    return troubles, frozenset(files)
                 case "tested", fields:
                     tell(_tested(fields))
                 case _:

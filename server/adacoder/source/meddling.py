@@ -11,6 +11,7 @@ on it, 25 of them `eval`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from adacoder.domain import Candidate
@@ -23,24 +24,32 @@ _MODULES = frozenset(
     }
 )
 """Modules from which code can change the interpreter or the tests."""
-_BUILTINS = frozenset({"__import__", "__builtins__", "compile", "delattr", "eval", "exec", "globals", "setattr"})
+_BUILTINS = frozenset(
+    {"__import__", "__builtins__", "compile", "delattr", "eval", "exec", "globals", "locals", "setattr", "vars"}
+)
 _ATTRIBUTES = frozenset(
     {
         *("__builtins__", "__code__", "__closure__", "__dict__", "__globals__", "__loader__", "__subclasses__"),
         *("__traceback__", "cr_frame", "f_back", "f_globals", "f_locals", "gi_frame", "tb_frame"),
     }
 )
-_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__contains__"})
+_HARMLESS = frozenset(
+    {
+        *("__init__", "__new__", "__repr__", "__str__", "__iter__", "__next__", "__aiter__", "__anext__", "__call__"),
+        *("__enter__", "__exit__", "__aenter__", "__aexit__", "__await__", "__name__", "__doc__", "__main__"),
+    }
+)
+"""Special names that a candidate may use or define. Any other special method could fake a comparison."""
+_SPECIAL = re.compile(r"__\w+__")
 
 
 def meddling(candidate: Candidate) -> str | None:
     """Return the first name in a candidate that could change the result of a test; None if there is none."""
     tree = parsed(candidate.text)
-    return "its syntax" if tree is None else next(_names(tree, candidate), None)
+    return "its syntax" if tree is None else next(_names(tree), None)
 
 
-def _names(tree: ast.Module, candidate: Candidate) -> Iterator[str]:
-    own = {each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+def _names(tree: ast.Module) -> Iterator[str]:
     imported: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -51,15 +60,21 @@ def _names(tree: ast.Module, candidate: Candidate) -> Iterator[str]:
                 if module.partition(".")[0] in _MODULES:
                     yield module
                 imported |= {each.asname or each.name for each in names}
-            case ast.Name(id=name) if name in _BUILTINS or name in _MODULES or name in _COMPARISONS:
-                yield name
+            case ast.Name(id=name, ctx=ctx):
+                if name in _BUILTINS or name in _MODULES or (isinstance(ctx, ast.Store) and _is_special(name)):
+                    yield name
             case ast.Attribute(attr=name) if name in _ATTRIBUTES or name in _MODULES:
                 yield name
-            case ast.Constant(value=str(name)) if name in _ATTRIBUTES or name in _MODULES or name in _COMPARISONS:
+            case ast.Constant(value=str(name)) if name in _ATTRIBUTES or name in _MODULES or _is_special(name):
                 yield name
-            case ast.FunctionDef(name=name) if name in _COMPARISONS and name not in own:
-                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                if _is_special(name) and node not in tree.body:
+                    yield name
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()) if name in imported:
                 yield f"{name}.{node.attr}"
+
+
+def _is_special(name: str) -> bool:
+    return name not in _HARMLESS and _SPECIAL.fullmatch(name) is not None

@@ -146,6 +146,24 @@ def test_fix_tries_the_functions_that_a_failing_test_runs(replies: list[str], tr
     assert any(f"Verified '{tried}': " in line and "2/2 tests passed" in line for line in ran.error_lines)
 
 
+def test_a_function_whose_fix_leaves_the_test_failing_is_not_the_one(desk: Desk) -> None:
+    """The test's file does not name the helper, which passes its own example."""
+    helper = 'def helper(x):\n    """Double.\n\n    >>> helper(1)\n    2\n    """\n    return 2 * x\n'
+    desk.write(helper, "pkg/util.py")
+    shop = 'from pkg.util import helper\n\n\ndef price(x):\n    """Double, and add 1."""\n    return helper(x)\n'
+    path = desk.write(shop, "shop.py")
+    desk.write("from shop import price\n\ndef test_price():\n    assert price(2) == 5\n", "test_shop.py")
+    desk.write(helper, ".venv/lib/python3/site-packages/other.py")
+    right = "```python\ndef price(x):\n    return helper(x) + 1\n```"
+    same = "```python\ndef helper(x):\n    return x + x\n```"
+    with StandIn([PLAN, same, PLAN, right]).in_thread() as standin:
+        options = ("--write", "--max-iterations", "1", "--model", MODEL, "--host", standin.host)
+        ran = desk.run("fix", "--test", "test_shop.py::test_price", *options)
+    tried = [line.partition(": ")[0] for line in ran.error_lines if "run by" in line]
+    assert (ran.code, tried) == (0, ["pkg/util.py::helper", "shop.py::price"])
+    assert "return helper(x) + 1" in path.read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -210,3 +228,19 @@ def test_a_hidden_test_file_is_not_read(desk: Desk) -> None:
         options = ("--json", "--hide", "test_shapes.py", "--model", MODEL, "--host", standin.host)
         (found,) = desk.run("generate", "shapes.py::hypotenuse", *options).objects
     assert (found["status"], found["tests"]) == ("verified", [])
+
+
+def test_check_tells_of_a_test_file_that_cannot_run(desk: Desk) -> None:
+    desk.write('def lonely(x):\n    """Return x."""\n    return x\n', "shop.py")
+    desk.write("from shop import lonely\ndef test_it(:\n", "test_shop.py")
+    ran = desk.run("check", "--tests", "shop.py")
+    assert any("test_shop.py: none of these tests could run: " in line for line in ran.error_lines)
+
+
+def test_tests_of_two_projects_are_counted_apart(desk: Desk) -> None:
+    for name, wanted in (("p", 1), ("q", 2)):
+        desk.write("", f"{name}/pyproject.toml")
+        desk.write('def one():\n    """Return 1."""\n    return 1\n', f"{name}/one.py")
+        desk.write(f"from one import one\ndef test_it():\n    assert one() == {wanted}\n", f"{name}/test_a.py")
+    ran = desk.run("check", "--tests", "p", "q")
+    assert "1/2 tests passed" in ran.out.splitlines()[-1]

@@ -14,6 +14,7 @@ from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, Candidate, FailureKind, Outcome, ProjectTestStatus, Status, Target
 from adacoder.journal import Journal
 from adacoder.privacy.access import Access
+from adacoder.sandbox.host import Host
 from adacoder.source.locate import locate
 from support.evaluating import Workspace, workspace
 
@@ -68,9 +69,13 @@ class Shop:
 
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
-        self.tests = ProjectTests(ws.host(), ws.folder)
+        self.tests = ProjectTests(ws.host(), ws.folder, most_seconds=600)
         self.access = Access((ws.folder,))
         self.write({"pyproject.toml": "", "shop.py": TOTAL})
+
+    @property
+    def host(self) -> Host:
+        return self._ws.host()
 
     def write(self, files: Mapping[str, str]) -> None:
         self._ws.write(files)
@@ -218,7 +223,16 @@ async def test_tests_of_a_stub_verify_it(shop: Shop) -> None:
 
 
 async def test_a_test_that_fails_for_another_reason_does_not_count(shop: Shop) -> None:
-    unrelated = "from shop import total\ndef test_a():\n    total([])\n    assert 1 == 2"
+    unrelated = """
+        from shop import total
+
+        def test_a():
+            try:
+                total([])
+            except RuntimeError:
+                pass
+            assert 1 == 2
+    """
     shop.write({"tests/test_a.py": unrelated, "tests/test_refunds.py": REFUND})
     outcome = await shop.fixed(RIGHT)
     assert outcome.verdict is not None
@@ -226,6 +240,137 @@ async def test_a_test_that_fails_for_another_reason_does_not_count(shop: Shop) -
     assert statuses["tests/test_a.py::test_a"] is ProjectTestStatus.FAILED_BEFORE
     assert any(note.startswith("tests/test_a.py::test_a did not count: ") for note in outcome.verdict.notes)
     assert (outcome.status, outcome.tests) == (Status.VERIFIED, (2, 2))
+
+
+BESIDE = "\ndef test_fine():\n    total([])\n"
+BEFORE = {
+    "an exception that is missing": "import pytest\nfrom shop import total\ndef test_a():\n"
+    "    with pytest.raises(ValueError):\n        total([-1])\n",
+    "a comparison without its values": "import unittest\nfrom shop import total\nclass Its(unittest.TestCase):\n"
+    "    def test_a(self):\n        self.assertTrue(total([3], [1]) == 2)\n",
+    "an effect that is missing": "from shop import total\ndef test_a():\n    prices = [2, 1]\n    total(prices)\n"
+    "    assert prices == [1, 2]\n",
+    "a strict failure that is expected": "import pytest\nfrom shop import total\n@pytest.mark.xfail(strict=True)\n"
+    "def test_a():\n    assert total([]) == 0\n",
+}
+
+
+@pytest.mark.parametrize("name", BEFORE)
+async def test_a_test_that_fails_as_before_counts_if_the_function_may_be_the_cause(name: str, shop: Shop) -> None:
+    shop.write({"shop.py": TOTAL.replace(" - _sum(refunds)", ""), "tests/test_a.py": BEFORE[name] + BESIDE})
+    outcome = await shop.fixed(WRONG)
+    assert (outcome.status, outcome.tests) == (Status.PARTIAL, (1, 2))
+    assert outcome.reason is not None
+    assert not outcome.reason.endswith("fails: ")
+
+
+EVASIONS = {
+    "a case is skipped": ("raise unittest.SkipTest", "it skipped a test that ran before"),
+    "the network is used": ("socket.create_connection(('10.0.0.1', 80), 1)", "OSError"),
+}
+
+
+@pytest.mark.parametrize("name", EVASIONS)
+async def test_a_candidate_cannot_evade_one_case_of_a_test(name: str, shop: Shop) -> None:
+    cases = "@pytest.mark.parametrize('n', [1, 2, pytest.param(3, marks=pytest.mark.skip)])"
+    test = f"import pytest\nfrom shop import total\n{cases}\ndef test_a(n):\n    assert total([n, n]) == 2 * n"
+    shop.write({"tests/test_a.py": test})
+    code, why = EVASIONS[name]
+    evading = f"def total(prices, refunds=()):\n    if prices == [2, 2]:\n        {code}\n    return sum(prices)"
+    outcome = await shop.fixed(Candidate(evading, imports=("import socket", "import unittest")))
+    assert outcome.status is Status.PARTIAL
+    assert outcome.reason is not None
+    assert why in outcome.reason
+    assert (await shop.fixed(RIGHT)).tests == (1, 1)
+
+
+SHARED = {
+    "a fixture": """
+        import pytest
+        from shop import total
+
+        @pytest.fixture(scope="module")
+        def it():
+            return total([3], [1])
+
+        def test_a(it):
+            assert it is not None
+
+        def test_b(it):
+            assert it == 2
+    """,
+    "an import": """
+        from shop import total
+
+        IT = total([3], [1])
+
+        def test_a():
+            total([])
+
+        def test_b():
+            assert IT == 2
+    """,
+    "a class": """
+        import unittest
+        from shop import total
+
+        class Its(unittest.TestCase):
+            @classmethod
+            def setUpClass(cls):
+                cls.it = total([3], [1])
+
+            def test_a(self):
+                total([])
+
+            def test_b(self):
+                self.assertEqual(self.it, 2)
+    """,
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+async def test_a_result_that_several_tests_share_counts_for_all_of_them(name: str, shop: Shop) -> None:
+    shop.write({"tests/test_a.py": SHARED[name]})
+    assert (await shop.fixed(WRONG)).status is Status.PARTIAL
+    assert (await shop.fixed(RIGHT)).status is Status.VERIFIED
+
+
+async def test_files_that_cannot_run_together_run_alone(shop: Shop) -> None:
+    shop.write({"tests/a/test_it.py": REFUND, "tests/b/test_it.py": REFUND})
+    assert (await shop.fixed(RIGHT)).tests == (4, 4)
+
+
+async def test_a_test_that_takes_too_long_is_left_out(shop: Shop) -> None:
+    slow = "import time\nfrom shop import total\ndef test_a():\n    total([])\n    time.sleep(0.7)"
+    shop.write({"tests/test_a.py": slow, "tests/test_refunds.py": REFUND})
+    outcome = await shop.fixed(RIGHT, seconds=1)
+    assert outcome.verdict is not None
+    assert (outcome.status, outcome.tests) == (Status.VERIFIED, (2, 2))
+    assert "1 more test of the project did not run, because of the time limit." in outcome.verdict.notes
+
+
+async def test_tests_run_again_after_a_file_that_they_read_has_changed(shop: Shop) -> None:
+    test = """
+        import rate
+        from shop import total
+
+        def test_a():
+            assert total([1]) == rate.RATE == int(open("one").read())
+    """
+    shop.write({"rate.py": "RATE = 1", "one": "1", "tests/test_a.py": test})
+    target = shop.target()
+
+    async def status() -> ProjectTestStatus:
+        (found,), _ = await shop.tests.of(target, {}, shop.access)
+        return found.status
+
+    assert await status() is PASSED
+    shop.write({"rate.py": "RATE = 2"})
+    assert await status() is FAILED
+    shop.write({"rate.py": "RATE = 1"})
+    assert await status() is PASSED
+    shop.write({"one": "2"})
+    assert await status() is FAILED
 
 
 async def test_a_test_that_failed_before_because_of_the_function_counts(shop: Shop) -> None:
@@ -282,6 +427,14 @@ async def test_a_test_file_runs_again_only_when_a_file_that_it_needs_has_changed
     assert await shop.tests.observe(shop.path("tests/test_refunds.py"), {}, shop.access, target.module) is first
     shop.write({"tests/test_refunds.py": REFUND + "\n"})
     assert await shop.tests.observe(shop.path("tests/test_refunds.py"), {}, shop.access, target.module) is not first
+
+
+async def test_after_a_while_no_further_file_is_observed(shop: Shop) -> None:
+    shop.write({f"tests/test_{name}.py": REFUND for name in "ab"})
+    shop.tests = ProjectTests(shop.host, shop.path("."), most_seconds=0)
+    found, notes = await shop.tests.of(shop.target(), {}, shop.access)
+    assert found == ()
+    assert notes == ("2 test files did not run, because the others took long: more tests may run 'total'.",)
 
 
 def test_a_test_file_is_known_by_its_name() -> None:

@@ -13,6 +13,7 @@ from adacoder.agents.observations import Observations, Observed
 from adacoder.domain import ProjectTest, ProjectTestStatus
 
 FILE = Path("/project/tests/test_a.py")
+ROOT = Path("/project")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 TEST = st.builds(
     ProjectTest,
@@ -24,6 +25,7 @@ TEST = st.builds(
     TEXT,
     TEXT,
     st.frozensets(st.tuples(TEXT, st.integers(1, 9999)), max_size=3),
+    st.integers(0, 9),
 )
 OBSERVED = st.builds(
     Observed,
@@ -42,17 +44,29 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 @given(OBSERVED)
 def test_what_is_saved_is_loaded(observed: Observed) -> None:
-    Observations(Path("/project")).save(FILE, observed)
-    assert Observations(Path("/project")).load(FILE) == observed
-    assert Observations(Path("/another")).load(FILE) is None
-    assert Observations(Path("/project")).load(FILE.with_name("test_b.py")) is None
+    Observations(Path("/project")).save(FILE, ROOT, observed)
+    assert Observations(Path("/project")).load(FILE, ROOT) == observed
+    assert Observations(Path("/project")).load(FILE, ROOT / "src") is None
+    assert Observations(Path("/another")).load(FILE, ROOT) is None
+    assert Observations(Path("/project")).load(FILE.with_name("test_b.py"), ROOT) is None
 
 
 GOOD = {
     "version": 1,
     "trouble": "",
     "state": {"/a": None},
-    "tests": [{"name": "t", "status": "passed", "seconds": 1, "error": "", "explanation": "", "source": "", "ran": []}],
+    "tests": [
+        {
+            "name": "t",
+            "status": "passed",
+            "seconds": 1,
+            "error": "",
+            "explanation": "",
+            "source": "",
+            "skipped": 0,
+            "ran": [],
+        }
+    ],
 }
 
 
@@ -72,9 +86,9 @@ def test_a_malformed_file_counts_as_missing(
     changes: dict[str, object], is_good: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    Observations(Path("/project")).save(FILE, Observed(()))
+    Observations(Path("/project")).save(FILE, ROOT, Observed(()))
     (stored,) = tmp_path.rglob("*.json")
     stored.write_text(json.dumps({**GOOD, **changes}), encoding="utf-8")
-    assert (Observations(Path("/project")).load(FILE) is not None) is is_good
+    assert (Observations(Path("/project")).load(FILE, ROOT) is not None) is is_good
     stored.write_bytes(b"\xff{")
-    assert Observations(Path("/project")).load(FILE) is None
+    assert Observations(Path("/project")).load(FILE, ROOT) is None

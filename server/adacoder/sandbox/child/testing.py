@@ -33,12 +33,12 @@ MESSAGE_LIMIT = 2_000
 """Maximum number of characters of an exception's message, and of a test's source."""
 EXPLANATION_LIMIT = 6_000
 """Maximum number of characters of pytest's explanation of a failure."""
-MOST_PLACES = 2_000
-"""Maximum number of functions that are reported for one test."""
+MOST_PLACES = 5_000
+"""Maximum number of functions that are reported for one test, and of files for all tests."""
 _HYPOTHESIS_EXAMPLES = 25
-_LEFT_OUT = ("cacheprovider", "randomly", "unraisableexception", "threadexception", "faulthandler")
+_LEFT_OUT = ("randomly", "unraisableexception", "threadexception", "faulthandler")
 """Plug-ins that have no use here. Some of them collect garbage several times at the end."""
-_OPTIONS = ("-q", "--tb=short", "--capture=sys", "-W", "ignore", *(f"-pno:{name}" for name in _LEFT_OUT))
+_OPTIONS = ("-q", "--tb=short", "--capture=sys", "--maxfail=0", *(f"-pno:{name}" for name in _LEFT_OUT))
 _OF_PLUGINS = {"xdist": "-n0", "pytest_cov": "--no-cov"}
 """An option to add if the module of a plug-in is installed."""
 _INTERNAL_ERROR, _USAGE_ERROR = 3, 4
@@ -52,8 +52,8 @@ def run(
     observer: observing.Observer | None,
     *,
     is_plain: bool,
-) -> tuple[str, str]:
-    """Run tests. Return how the run ended: pytest's exit code, and the errors of files that cannot be collected.
+) -> list[str]:
+    """Run tests. Return CODE, TROUBLES and each FILE for the answer to `test`.
 
     Args:
         names: files, or tests as pytest names them, relative to `folder`.
@@ -65,7 +65,7 @@ def run(
     try:
         import pytest
     except ImportError as error:
-        return "", "".join(_describe(type(error), error)).strip()
+        return ["", "".join(_describe(type(error), error)).strip()]
     from importlib.util import find_spec
 
     if isdir(folder):
@@ -74,18 +74,21 @@ def run(
     if is_plain:
         added.append("--assert=plain")
     plugin = _Plugin(tell, _OfProject(folder) if observer is None else _OfTarget(observer))
-    asked = [join(folder, name) for name in names]
+    own = ["--rootdir", folder, "-o", "cache_dir=" + join(os.environ.get("HOME", ""), ".pytest_cache")]
     code: object = _USAGE_ERROR
     for options in ((), _NO_ADDOPTS):  # The project's own options may need a plug-in that is not installed.
         if code == _USAGE_ERROR and not plugin.has_run:
             plugin.troubles.clear()
             try:
-                code = pytest.main([*_OPTIONS, "--rootdir", folder, *added, *options, *asked], plugins=[plugin])
+                code = pytest.main([*_OPTIONS, *own, *added, *options, *names], plugins=[plugin])
             except BaseException as error:  # A conftest may raise anything, even SystemExit.
                 code, plugin.troubles = "", ["".join(_describe(type(error), error)).strip()]
     if code in (_INTERNAL_ERROR, _USAGE_ERROR) and not plugin.has_run and not plugin.troubles:
         plugin.troubles.append(_last_line(getattr(sys.stderr, "getvalue", str)()))
-    return str(int(code)) if isinstance(code, int) else "", "\n".join(plugin.troubles)[:EXPLANATION_LIMIT]
+    if plugin.has_run and plugin.told < plugin.collected:
+        plugin.troubles.append(f"{plugin.collected - plugin.told} of {plugin.collected} tests did not run.")
+    troubles = "\n".join(plugin.troubles)[:EXPLANATION_LIMIT]
+    return [str(int(code)) if isinstance(code, int) else "", troubles, *plugin.observing.files()]
 
 
 class _Plugin:
@@ -93,15 +96,19 @@ class _Plugin:
 
     def __init__(self, tell: Callable[..., None], observing: _OfTarget | _OfProject) -> None:
         self._tell = tell
-        self._observing = observing
+        self.observing = observing
         self._began = 0.0
         self._outcome = self._explanation = self._message = self._bases = self._source = ""
-        self._lacks = False
+        self._lacks = self._has_wider = False
+        self._shared: set[str] = set()
+        """Places of functions whose results several tests may use: those that ran at import, or in a wider fixture."""
         self.has_run = False
+        self.collected = self.told = 0
         self.troubles: list[str] = []
 
     def pytest_sessionstart(self) -> None:
         """Limit the work of Hypothesis. At this time, the conftest has already chosen its own profile."""
+        self.observing.start()
         hypothesis: Any = sys.modules.get("hypothesis")
         if hypothesis is not None:
             settings = hypothesis.settings
@@ -116,12 +123,28 @@ class _Plugin:
         if report.failed:
             self.troubles.append(f"{report.nodeid}: {_last_line(report.longreprtext)}")
 
+    def pytest_collection_finish(self, session: Any) -> None:
+        """End the observation of imports."""
+        self.collected = len(session.items)
+        self._shared.update(self.observing.stop()[1])
+
+    def pytest_fixture_setup(self, fixturedef: Any) -> None:
+        """Note the setup of a fixture that several tests use."""
+        is_own = fixturedef.argname.startswith(("_xunit", "_unittest")) or self.observing.owns(fixturedef.func)
+        self._has_wider = self._has_wider or (fixturedef.scope != "function" and is_own)
+
+    def pytest_runtest_call(self) -> None:
+        """End the setup of a test."""
+        if self._has_wider:
+            self._shared.update(self.observing.places())
+
     def pytest_runtest_logstart(self) -> None:
         """Begin a test."""
         self.has_run = True
+        self._has_wider = False
         self._outcome, self._explanation, self._message, self._bases, self._source = "", "", "", "", ""
         self._lacks = False
-        self._observing.start()
+        self.observing.start()
         self._began = _clock()
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
@@ -146,9 +169,12 @@ class _Plugin:
         """Note the outcome of a phase of a test. The phases are setup, call and teardown."""
         if report.failed and self._lacks:
             self._outcome = "skipped"  # A plug-in is not installed.
+            if not any("fixture" in each for each in self.troubles):
+                self.troubles.append(f"{report.nodeid} was skipped: it needs a fixture that is not installed.")
         elif report.failed:
             self._outcome = "failed"
             self._explanation = self._explanation or report.longreprtext[:EXPLANATION_LIMIT]
+            self._message = self._message or _last_line(report.longreprtext)[:MESSAGE_LIMIT]
         elif report.skipped:
             self._outcome = self._outcome or "skipped"
         elif report.passed and report.when == "call":
@@ -157,10 +183,13 @@ class _Plugin:
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """End a test, and report it."""
         seconds = _clock() - self._began
-        entered, places = self._observing.stop()
+        entered, places = self.observing.stop()
         failed = self._outcome == "failed"
         details = (self._message, self._bases, self._explanation, self._source) if failed else ("", "", "", "")
-        self._tell(nodeid, self._outcome, str(int(seconds * 1000)), entered, *details, *places)
+        self.told += 1
+        self._tell(
+            nodeid, self._outcome, str(int(seconds * 1000)), entered, *details, *sorted({*places, *self._shared})
+        )
 
 
 class _OfTarget:
@@ -172,6 +201,15 @@ class _OfTarget:
     def start(self) -> None:
         self._observer.forget()
         self._observer.start()
+
+    def owns(self, _function: object) -> bool:
+        return False
+
+    def places(self) -> Iterable[str]:
+        return ()
+
+    def files(self) -> Iterable[str]:
+        return ()
 
     def stop(self) -> tuple[str, Iterable[str]]:
         """Return ENTERED, and no places."""
@@ -186,6 +224,8 @@ class _OfProject:
     def __init__(self, folder: str) -> None:
         self._folder = join(realpath(folder), "")
         self._codes: dict[int, CodeType] = {}
+        self._opened: set[str] = set()
+        sys.addaudithook(self._audits)
         self._profiler: Any = None
         self._monitoring: Any = getattr(sys, "monitoring", None)
         if self._monitoring is None:
@@ -216,19 +256,39 @@ class _OfProject:
             self._monitoring.restart_events()
             self._monitoring.set_events(self._tool, self._monitoring.events.PY_START)
 
+    def owns(self, function: object) -> bool:
+        """Return whether a function is in the folder."""
+        return bool(self._place(getattr(function, "__code__", None)))
+
+    def places(self) -> Iterable[str]:
+        """Return the places of the functions that have run since `start`."""
+        codes: list[object] = [*self._codes.values()]
+        if self._profiler is not None:
+            codes += [entry.code for entry in self._profiler.getstats()]
+        found = {place for code in codes if (place := self._place(code))}
+        return sorted(found)[:MOST_PLACES]
+
     def stop(self) -> tuple[str, Iterable[str]]:
         """Return an empty ENTERED, and the places of the functions that ran."""
-        codes: Iterable[object] = ()
         if self._profiler is not None:
             self._profiler.disable()
-            codes = [*(entry.code for entry in self._profiler.getstats()), *self._codes.values()]
-            self._profiler.clear()
-            self._codes.clear()
         elif self._monitoring is not None and self._tool is not None:
             self._monitoring.set_events(self._tool, 0)
-            codes = self._codes.values()
-        found = {place for code in codes if (place := self._place(code))}
-        return "", sorted(found)[:MOST_PLACES]
+        found = self.places()
+        if self._profiler is not None:
+            self._profiler.clear()
+        self._codes.clear()
+        return "", found
+
+    def files(self) -> Iterable[str]:
+        """Return the files in the folder that were imported or opened."""
+        imported = (getattr(module, "__dict__", {}).get("__file__") for module in list(sys.modules.values()))
+        paths = {realpath(file) for file in (*imported, *self._opened) if isinstance(file, str)}
+        return sorted(path for path in paths if path.startswith(self._folder))[:MOST_PLACES]
+
+    def _audits(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], str) and len(self._opened) < MOST_PLACES:
+            self._opened.add(join(os.getcwd(), arguments[0]))
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
         self._codes[id(frame.f_code)] = frame.f_code
