@@ -33,7 +33,8 @@ SLOW = frozenset(
         *(f"integration/test_{name}.py" for name in ("nothing_leaves", "round_trip", "fixtures_record", "stubs")),
         *(f"integration/benchmarks/test_{name}.py" for name in ("rescue", "tokens", "strategies")),
         *("integration/cli/test_interrupt.py", "integration/editors/test_editors.py"),
-        *("integration/service/test_crowd.py", "observing/test_ways.py", "observing/test_undisturbed.py"),
+        *(f"integration/service/test_{name}.py" for name in ("crowd", "project_tests")),
+        *("observing/test_ways.py", "observing/test_undisturbed.py"),
         "unit/replies/test_fuzz.py",
     }
 )
