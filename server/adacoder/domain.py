@@ -404,6 +404,8 @@ class ProjectTest:
     """The source of a failed test."""
     ran: frozenset[tuple[str, int]] = frozenset()
     """The functions of the project that it ran, each as its file and its 1-based first line, if requested."""
+    cases: int = 1
+    """Number of its cases that ran or were skipped. A test without parameters is one case."""
     skipped: int = 0
     """Number of its cases that were skipped, or that are expected to fail."""
 

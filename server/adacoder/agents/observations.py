@@ -79,6 +79,7 @@ def _json(observed: Observed) -> JSON:
                 "error": test.error,
                 "explanation": test.explanation,
                 "source": test.source,
+                "cases": test.cases,
                 "skipped": test.skipped,
                 "ran": [[file, line] for file, line in sorted(test.ran)],
             }
@@ -111,10 +112,13 @@ def _test(found: object) -> ProjectTest:
             "error": str(error),
             "explanation": str(explanation),
             "source": str(source),
+            "cases": int(cases),
             "skipped": int(skipped),
             "ran": list(ran),
         }:
             places = frozenset((str(file), int(line)) for file, line in ran)
             found_status = ProjectTestStatus(status)
-            return ProjectTest(name, found_status, float(seconds), None, error, explanation, source, places, skipped)
+            return ProjectTest(
+                name, found_status, float(seconds), None, error, explanation, source, places, cases, skipped
+            )
     raise ValueError("a test has another form")

@@ -61,8 +61,8 @@ _CONFIGURATION = (
     *("conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
     *("setup.cfg", "tox.ini"),
 )
-_MOST_BYTES = 1 << 20
-"""Maximum number of bytes of a test file whose text is searched. A longer file counts as if it named the package."""
+_MOST_BYTES = 8 << 20
+"""Maximum number of bytes of a file. The tests of a longer file do not run."""
 _SHARE = 0.5
 """Tests are chosen that took at most this share of the time limit together. A slower candidate still has time."""
 _MOST_SUSPECTS = 3
@@ -195,7 +195,7 @@ class ProjectTests:
         for other in filter(is_test_file, every):
             if time.monotonic() < ends:
                 tests |= {each.name: each for each in (await self.observe(other, overlays, access, near)).tests}
-        own = _real(path for path in every if not (is_test_file(path) or path.name == "conftest.py"))
+        own = await asyncio.to_thread(_real, [each for each in every if not (is_test_file(each) or _is_conftest(each))])
         places = [place for place in goal.ran if place[0] in own]
         failed, passed = ([t for t in tests.values() if t.status is status] for status in (_FAILED, _PASSED))
         counts = {place: tuple(sum(place in t.ran for t in each) for each in (failed, passed)) for place in places}
@@ -248,7 +248,7 @@ class ProjectTests:
             is_unstable = test.status is _PASSED
             found[test.name] = replace(test, status=ProjectTestStatus.UNSTABLE) if is_unstable else test
         for name, test in found.items():
-            evades = test.skipped > known[name].skipped
+            evades = test.skipped > known[name].skipped or test.cases < known[name].cases
             if evades or (test.status is ProjectTestStatus.NEEDS and known[name].status is _PASSED):
                 why = "it skipped a test that ran before" if evades else test.error
                 found[name] = replace(test, status=_FAILED, error=why)
@@ -500,12 +500,16 @@ def first_failure(tests: Sequence[ProjectTest], names: Iterable[str], notes: Seq
 
 def _without_tests(overlays: Mapping[Path, str]) -> dict[Path, str]:
     """Return the texts of open files that tests import. Pytest itself reads the other files, from disk."""
-    return {path: text for path, text in overlays.items() if not (is_test_file(path) or path.name == "conftest.py")}
+    return {path: text for path, text in overlays.items() if not (is_test_file(path) or _is_conftest(path))}
 
 
 def is_test_file(path: Path) -> bool:
     """Return whether pytest takes a file for a file with tests, by its name."""
     return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
+
+
+def _is_conftest(path: Path) -> bool:
+    return path.name == "conftest.py"
 
 
 def _real(paths: Iterable[Path]) -> set[str]:

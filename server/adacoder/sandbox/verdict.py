@@ -188,9 +188,16 @@ class Judge:
         error = result.raised.message if result.outcome == "failed" else ""
         with_case = f"With the parameters {case.removesuffix(']')}:\n" if case else ""
         explanation = with_case + result.explanation if result.outcome == "failed" else ""
-        skipped = int(status is ProjectTestStatus.SKIPPED)
         test = ProjectTest(
-            name, status, result.seconds, result.entered, error, explanation, result.source, result.ran, skipped
+            name,
+            status,
+            result.seconds,
+            result.entered,
+            error,
+            explanation,
+            result.source,
+            result.ran,
+            skipped=int(status is ProjectTestStatus.SKIPPED),
         )
         self._tests[name] = _joined(self._tests.get(name), test)
 
@@ -389,8 +396,14 @@ def _joined(one: ProjectTest | None, other: ProjectTest) -> ProjectTest:
         return other
     worse = min(one, other, key=lambda test: _WORST_FIRST.index(test.status))
     entered = True if True in (one.entered, other.entered) else None if None in (one.entered, other.entered) else False
-    skipped, seconds = one.skipped + other.skipped, one.seconds + other.seconds
-    return replace(worse, seconds=seconds, entered=entered, skipped=skipped, ran=one.ran | other.ran)
+    return replace(
+        worse,
+        seconds=one.seconds + other.seconds,
+        entered=entered,
+        ran=one.ran | other.ran,
+        cases=one.cases + other.cases,
+        skipped=one.skipped + other.skipped,
+    )
 
 
 def unparsed(path: Path, line: int, what: str) -> str:

@@ -266,6 +266,7 @@ async def test_a_test_that_fails_as_before_counts_if_the_function_may_be_the_cau
 
 EVASIONS = {
     "a case is skipped": ("raise unittest.SkipTest", "it skipped a test that ran before"),
+    "the run is interrupted": ("raise KeyboardInterrupt", "it skipped a test that ran before"),
     "the network is used": ("socket.create_connection(('10.0.0.1', 80), 1)", "OSError"),
 }
 

@@ -25,6 +25,7 @@ TEST = st.builds(
     TEXT,
     TEXT,
     st.frozensets(st.tuples(TEXT, st.integers(1, 9999)), max_size=3),
+    st.integers(1, 9),
     st.integers(0, 9),
 )
 OBSERVED = st.builds(
@@ -63,6 +64,7 @@ GOOD = {
             "error": "",
             "explanation": "",
             "source": "",
+            "cases": 1,
             "skipped": 0,
             "ran": [],
         }
