@@ -353,7 +353,7 @@ class WorkerLine:
         nonce = await self._send("test", folder, kind, *program.tests)
         while True:
             match await self._receive(nonce):
-                case "finished", [_, troubles, *files]:
+                case "finished", [troubles, *files]:
                     return troubles, frozenset(files)
                 case "tested", fields:
                     tell(_tested(fields))

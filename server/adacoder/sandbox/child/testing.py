@@ -53,7 +53,7 @@ def run(
     *,
     is_plain: bool,
 ) -> list[str]:
-    """Run tests. Return CODE, TROUBLES and each FILE for the answer to `test`.
+    """Run tests. Return TROUBLES and each FILE for the answer to `test`.
 
     Args:
         names: files, or tests as pytest names them, relative to `folder`.
@@ -65,7 +65,7 @@ def run(
     try:
         import pytest
     except ImportError as error:
-        return ["", "".join(_describe(type(error), error)).strip()]
+        return ["".join(_describe(type(error), error)).strip()]
     from importlib.util import find_spec
 
     if isdir(folder):
@@ -88,7 +88,7 @@ def run(
     if plugin.has_run and plugin.told < plugin.collected:
         plugin.troubles.append(f"{plugin.collected - plugin.told} of {plugin.collected} tests did not run.")
     troubles = "\n".join(plugin.troubles)[:EXPLANATION_LIMIT]
-    return [str(int(code)) if isinstance(code, int) else "", troubles, *plugin.observing.files()]
+    return [troubles, *plugin.observing.files()]
 
 
 class _Plugin:
@@ -288,7 +288,7 @@ class _OfProject:
 
     def _audits(self, event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str) and len(self._opened) < MOST_PLACES:
-            self._opened.add(join(os.getcwd(), arguments[0]))
+            self._opened.add(join(self._folder, arguments[0]))  # Tests begin in this folder.
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
         self._codes[id(frame.f_code)] = frame.f_code

@@ -22,7 +22,7 @@ A message is a list of texts, each after its length. Commands and answers take t
     test  NONCE FOLDER KIND [NAME]…                               run tests of the project; before its answer, for each
                                                                   test:
       → tested NONCE NAME OUTCOME MILLISECONDS ENTERED MESSAGE BASES EXPLANATION SOURCE [PLACE]…
-      → finished NONCE CODE TROUBLES [FILE]…
+      → finished NONCE TROUBLES [FILE]…
     end   NONCE
       → ended NONCE MISSING
 
@@ -55,8 +55,8 @@ The fields are:
 * OUTCOME is `passed`, `failed`, `skipped`, or empty. ENTERED says if the test ran the target, as RAN does. If the test
   failed, MESSAGE and BASES describe its exception, EXPLANATION is pytest's text, and SOURCE is the test's source.
 * Each PLACE is the line and the path of a function that the test ran, such as `12:/home/me/a.py`.
-* CODE is pytest's exit code, or empty if pytest did not run. Each line of TROUBLES is the error of a file.
-  With KIND `functions`, each FILE is a file of the project that the tests imported or opened.
+* Each line of TROUBLES is the error of a file, or of the whole run. With KIND `functions`, each FILE is a file of the
+  project that the tests imported or opened.
 * ENDED is `yes` if the example was traced to its end.
 * LEFT_OUT is the number of entries that were not sent. KEPT is the number of EXECUTED before the entries left out.
 * Each EXECUTED is an entry with these lines of text: the numbers of the call and of the line, separated by a space; the
