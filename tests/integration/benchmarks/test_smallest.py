@@ -102,7 +102,7 @@ def test_planted_faults_are_found() -> None:
 def test_mutants_are_refused_by_tests(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "two.py").write_text('def double(x):\n    """Double."""\n    return 2 * x\n', encoding="utf-8")
-    test = "from two import double\n\ndef test_two():\n    assert double(2) == 4\n"
+    test = "from two import double\n\ndef test_two():\n    assert double(3) == 6\n"
     (tmp_path / "test_two.py").write_text(test, encoding="utf-8")
     (found,) = _lines("mutants", "--functions", "1", str(tmp_path))
     assert (found["functions"], found["tested"], found["right_refused"]) == (1, 1, 0)
