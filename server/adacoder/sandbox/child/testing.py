@@ -43,6 +43,7 @@ _OF_PLUGINS = {"xdist": "-n0", "pytest_cov": "--no-cov"}
 """An option to add if the module of a plug-in is installed."""
 _INTERNAL_ERROR, _USAGE_ERROR = 3, 4
 _NO_ADDOPTS = ("-o", "addopts=")
+"""Options for a second try, because the project's own options may need a plug-in that is not installed."""
 
 
 def run(
@@ -75,14 +76,20 @@ def run(
         added.append("--assert=plain")
     plugin = _Plugin(tell, _OfProject(folder) if observer is None else _OfTarget(observer))
     own = ["--rootdir", folder, "-o", "cache_dir=" + join(os.environ.get("HOME", ""), ".pytest_cache")]
-    code: object = _USAGE_ERROR
-    for options in ((), _NO_ADDOPTS):  # The project's own options may need a plug-in that is not installed.
-        if code == _USAGE_ERROR and not plugin.has_run:
-            plugin.troubles.clear()
-            try:
-                code = pytest.main([*_OPTIONS, *own, *added, *options, *names], plugins=[plugin])
-            except BaseException as error:  # A conftest may raise anything, even SystemExit.
-                code, plugin.troubles = "", ["".join(_describe(type(error), error)).strip()]
+    code: object = ""
+    options: tuple[str, ...] = ()
+    for _ in range(2):
+        plugin.troubles.clear()
+        try:
+            code = pytest.main([*_OPTIONS, *own, *added, *options, *names], plugins=[plugin])
+        except BaseException as error:  # A conftest may raise anything, even SystemExit.
+            plugin.troubles.append("".join(_describe(type(error), error)).strip())
+            # Pytest may not read the configuration of a folder around the project.
+            options = ("-c", os.devnull, "--confcutdir", folder) if isinstance(error, PermissionError) else ()
+        else:
+            options = _NO_ADDOPTS if code == _USAGE_ERROR else ()
+        if plugin.has_run or not options:
+            break
     if code in (_INTERNAL_ERROR, _USAGE_ERROR) and not plugin.has_run and not plugin.troubles:
         plugin.troubles.append(_last_line(getattr(sys.stderr, "getvalue", str)()))
     if plugin.has_run and plugin.told < plugin.collected:
