@@ -7,12 +7,12 @@ import. From all functions with a docstring that a test runs, N are drawn. Each 
 its own body, with `return None`, with a body that returns its first parameter, and with a mutant: one changed operator,
 comparison or constant. The output is one JSON line for each folder:
 
-* `functions`: functions with a docstring, and `tested`: those that a test runs;
+* `functions`: functions with a docstring, and `tested`: the functions that a test runs;
 * `index_s`: seconds to run all test files once, and `again_s`: seconds to ask again when no file has changed;
 * `right_refused`: functions whose own body the tests refuse. They are named in `refused`, and there may be none.
   `left_out` functions fail their own examples;
 * for each kind of wrong body: how many pass the examples, and how many of these the tests refuse;
-* `suspects`: of the mutants that tests refuse, for how many `fix --test` tries the changed function first, or as second
+* `suspects`: for how many mutants that tests refuse `fix --test` tries the changed function first, or as second
   or third, or not at all, if it is given the first failing test;
 * `over_ms`: the median time of a run of the tests on a candidate, without the time that the tests themselves take, and
   `tests_ms`: the median of the tests' own time.

@@ -76,7 +76,7 @@ class Checks:
             unreadable: the error if doctest cannot read the examples.
             once: True if the project's files do not change any more, so that each module is imported only once.
             covers: True to run passing examples again, and to report the code that no example reached.
-            tested: True to run the project's tests that run the function, too.
+            tested: True to also run the project's tests that run the function.
         """
         target, journal = task.target, task.journal
         journal.begin_round()
@@ -154,6 +154,7 @@ class Checks:
         """End all warm processes."""
         hosts = list(self._hosts.values())
         self._hosts.clear()
+        self._tests.clear()
         await asyncio.gather(*(host.close() for host in hosts))
 
     async def _evaluator(

@@ -462,12 +462,7 @@ class Verdict:
     @property
     def is_proved(self) -> bool:
         """True if an example that shows an output, or a test of the project, ran the target and passed."""
-        return self.is_shown or self.tests_passed > 0
-
-    @property
-    def is_shown(self) -> bool:
-        """True if an example that shows an output ran the target and matched."""
-        return any(result.matched for result in self.proving)
+        return any(result.matched for result in self.proving) or self.tests_passed > 0
 
     @property
     def tests_passed(self) -> int:
@@ -490,7 +485,7 @@ class Verdict:
 
     @property
     def tests_score(self) -> tuple[int, int]:
-        """How many of the project's tests passed, and how many count."""
+        """The number of the project's tests that passed, and the number that count."""
         return self.tests_passed, self.tests_total
 
     def answers(self, examples: Sequence[Example]) -> bool:
@@ -662,7 +657,7 @@ class Outcome:
 
     @property
     def tests(self) -> tuple[int, int]:
-        """How many of the project's tests passed, and how many count."""
+        """The number of the project's tests that passed, and the number that count."""
         return (0, 0) if self.verdict is None else self.verdict.tests_score
 
     @property

@@ -48,7 +48,7 @@ class Evaluated(Details):
     is_known: bool = False
     """True if the candidate was evaluated before."""
     tests: tuple[int, int] = (0, 0)
-    """How many of the project's tests passed, and how many count."""
+    """The number of the project's tests that passed, and the number that count."""
 
 
 @dataclass(frozen=True, slots=True)

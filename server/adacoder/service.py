@@ -10,13 +10,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adacoder.agents.budget import NO_CEILING, BudgetSpent, Ceiling
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
 from adacoder.agents.example_designer import DESIGNER, usable
-from adacoder.agents.project_tests import Suspects
 from adacoder.agents.prompt import Briefing, packed
 from adacoder.agents.request import Request
 from adacoder.agents.role import Role
@@ -57,6 +56,9 @@ from adacoder.source.text import apply_edits
 from adacoder.source.undeclared import undeclared
 from adacoder.strategies import most_rounds, strategy_named
 from adacoder.task import Mode, Task, current
+
+if TYPE_CHECKING:
+    from adacoder.agents.project_tests import Suspects
 
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
 

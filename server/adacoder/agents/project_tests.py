@@ -34,7 +34,7 @@ from adacoder.domain import (
     Target,
     Verdict,
 )
-from adacoder.messages import counted
+from adacoder.messages import Named, Text, counted
 from adacoder.project import Project, below, python_files
 from adacoder.pytext import Lines, line_number, normalize
 from adacoder.sandbox.program import Program
@@ -54,7 +54,6 @@ _FAILED_SECONDS = 10.0
 """Seconds for which the result of a file with a failing test is valid. It is not stored."""
 _ALL_SECONDS = 30.0
 """Seconds after which no further test file is observed for a request. Files that name the function come first."""
-_RAISED = "This function was replaced."
 _EMPTY = "adacoder_tests"
 """Name of the empty module that is loaded instead of a target while test files are observed."""
 _CONFIGURATION = (
@@ -111,9 +110,7 @@ class ProjectTests:
         for number, (rank, path) in enumerate(ranked):
             if time.monotonic() > ends:
                 left = counted(len(ranked) - number, "test file")
-                troubles.append(
-                    f"{left} did not run, because the others took long: more tests may run '{target.name}'."
-                )
+                troubles.append(f"{left} did not run, because the others took long: run them yourself.")
                 break
             observed = await self.observe(path, {**overlays, target.module.path: target.text}, access, target.module)
             tests += observed.tests
@@ -131,7 +128,7 @@ class ProjectTests:
     async def observe(self, path: Path, overlays: Mapping[Path, str], access: Access, near: Module) -> Observed:
         """Run a test file on the unchanged project, unless nothing has changed since the last run.
 
-        The tests can import what the module `near` can import.
+        The tests can import the same modules as the module `near`.
 
         Raises:
             SandboxError: as `of`.
@@ -157,7 +154,8 @@ class ProjectTests:
             why = verdict.failure.message if verdict.failure else " ".join(verdict.notes)
             trouble = ""
             if why:
-                trouble = f"{name}: {'not all' if verdict.tests else 'none'} of these tests could run: {why}"
+                which = "Not all" if verdict.tests else "None"
+                trouble = f"{which} of the tests in {name} could run: {why.rstrip('.')}. To see more, run pytest on it."
             observed = Observed(verdict.tests, trouble, state)
             if trouble or any(test.status is _FAILED for test in observed.tests):
                 # The next run may end in another way, for example if a test depends on the time.
@@ -245,8 +243,9 @@ class ProjectTests:
             notes = (*notes, *verdict.notes)
         # Only now let pytest rewrite the test files, to explain the failures. This also shows which tests are unstable.
         for test in (await self._run(replace(program, explained=True), _failed(found), seconds)).tests:
-            is_unstable = test.status is _PASSED
-            found[test.name] = replace(test, status=ProjectTestStatus.UNSTABLE) if is_unstable else test
+            if test.name in found:
+                is_unstable = test.status is _PASSED
+                found[test.name] = replace(test, status=ProjectTestStatus.UNSTABLE) if is_unstable else test
         for name, test in found.items():
             evades = test.skipped > known[name].skipped or test.cases < known[name].cases
             if evades or (test.status is ProjectTestStatus.NEEDS and known[name].status is _PASSED):
@@ -326,7 +325,7 @@ class TestsOfRequest:
         """`seconds` is the time limit of the tests of one candidate.
 
         `goal` is the name of a failing test that must pass in the end. Other tests that failed before may then fail.
-        `waiting` is told why a request has to wait. For `once`, see `ProjectTests.of`.
+        `waiting` gets the reason why a request has to wait. For `once`, see `ProjectTests.of`.
         """
         self._project = project
         self._overlays = overlays
@@ -391,21 +390,19 @@ class TestsOfRequest:
             found = (*goals, *(test for test in found if test.status is not _FAILED and test.name != self._goal))
         chosen = _within(found, self._seconds)
         if more := len(found) - len(chosen):
-            notes = (*notes, f"{counted(more, 'more test')} of the project did not run, because of the time limit.")
+            left = f"{counted(more, 'more test')} of '{target.name}' did not run: raise "
+            notes = (*notes, Text(left, Named("testsSeconds"), ", or run pytest yourself."))
         if not (chosen or self._goal):
             return replace(verdict, notes=(*verdict.notes, *notes))
-        program = replace(program, overlays=_without_tests({**self._overlays, **program.overlays}))
+        program = replace(program, overlays=_without_tests(program.overlays))
 
         async def raising() -> Program:
-            body = f"raise __import__('builtins').RuntimeError('{_RAISED}')"
+            body = "raise __import__('builtins').RuntimeError('This function was replaced.')"
             placed = await aside(splice, target, Candidate(f"{bodiless(target)}\n    {body}"))
             what = as_it_stands(replace(target, text=placed.text, definition=placed.function))
             return replace(what, overlays={**program.overlays, target.module.path: placed.text})
 
         tests, failure = await self._project.tried(program, chosen, raising, self._seconds, self._goal)
-        if self._goal and failure is None and not any(test.name == self._goal and test.proves for test in tests):
-            message = f"The test {self._goal} was not seen to run '{target.name}' and pass."
-            failure = Failure(FailureKind.TEST_FAILED, message)
         for status, why in _NOT_COUNTED.items():
             names = [test.name for test in tests if test.status is status]
             if names:
@@ -417,8 +414,11 @@ class TestsOfRequest:
             tests = tuple(replace(test, status=untrusted) if test.proves else test for test in tests)
             notes = (
                 *notes,
-                f"The code could change the results of tests (`{meddles}`), so passing tests prove nothing.",
+                f"The code could change the results of tests (`{meddles}`), so passing tests prove nothing: read it.",
             )
+        if self._goal and failure is None and not any(test.name == self._goal and test.proves for test in tests):
+            message = f"It is not proved that the test {self._goal} runs '{target.name}' and passes."
+            failure = Failure(FailureKind.TEST_FAILED, message)
         return replace(verdict, tests=tests, failure=failure, notes=(*verdict.notes, *notes))
 
 
@@ -440,7 +440,7 @@ class Suspects:
 
 
 def suspects_at(places: Iterable[tuple[Path, int, str]], project: Project, access: Access) -> Suspects:
-    """Return the first functions at `places` that can be fixed. `places` are those of `ProjectTests.suspects`."""
+    """Return the first functions at `places` that can be fixed. `ProjectTests.suspects` returns the places."""
     targets: list[tuple[Target, str]] = []
     notes: list[str] = []
     for path, line, why in places:
@@ -451,8 +451,9 @@ def suspects_at(places: Iterable[tuple[Path, int, str]], project: Project, acces
             targets.append((locate(text, path, project.folder, line=line - 1), why))
         except (AdaCoderError, OSError) as error:
             notes.append(f"{below(project.folder, path).as_posix()}:{line} was left out: {error}")
-    if more := len(notes) - _MOST_SUSPECTS:
-        notes[_MOST_SUSPECTS:] = [f"{counted(more, 'more function')} cannot be fixed either."] if more > 0 else []
+    if len(notes) > _MOST_SUSPECTS:
+        others = counted(len(notes) - _MOST_SUSPECTS, "more function")
+        notes[_MOST_SUSPECTS:] = [f"{others} cannot be fixed either."]
     return Suspects(tuple(targets), tuple(notes))
 
 

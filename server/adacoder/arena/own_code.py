@@ -136,7 +136,7 @@ async def _tests(
         observed = [await project.observe(path, {}, access, first.module) for path in filter(is_test_file, files)]
     finally:
         await host.close()
-    troubles += [f"{each.trouble} They judge nothing." for each in observed if each.trouble]
+    troubles += [each.trouble for each in observed if each.trouble]
     passing = [test for each in observed for test in each.tests if test.status is ProjectTestStatus.PASSED]
     return [tuple(test.name for test in running(target, passing)[:_MOST_TESTS]) for target in targets]
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adacoder import report
-from adacoder.agents.project_tests import is_test_file
 from adacoder.aside import aside
 from adacoder.checks import Checks
 from adacoder.cli import COULD_NOT_RUN
@@ -71,7 +70,7 @@ class Checking:
         values: values of the options, by field of Settings; None means that an option is not given.
         view: shows the results.
         covers: True to report the code that no example reaches.
-        tested: True to run the project's tests that run a function, too.
+        tested: True to also run the project's tests that run a function.
         junit: the file for a JUnit report; None for no report.
         allows_empty: True to accept files and folders without examples.
         """
@@ -287,9 +286,11 @@ def _with_examples(file: SourceFile, folder: Path, every_function: bool) -> list
     found = [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
     if not every_function:
         return found
-    starts = {one.target.docstring_span.start for one in found}
+    from adacoder.agents.project_tests import is_test_file  # rarely needed
+
     if is_test_file(file.path):
         return found
+    starts = {one.target.docstring_span.start for one in found}
     others = (one for one in functions(file.text, file.path, folder) if not one.target.is_stub)
     return [*found, *(one for one in others if one.target.docstring_span.start not in starts)]
 

@@ -183,8 +183,7 @@ class Judge:
         own, _, case = rest.partition("[")
         name = f"{path}{separator}{own}"
         need = self._need(result.raised) if result.outcome == "failed" else None
-        status = _STATUS.get(result.outcome, ProjectTestStatus.SKIPPED)
-        status = ProjectTestStatus.NEEDS if need else status
+        status = ProjectTestStatus.NEEDS if need else _STATUS.get(result.outcome, ProjectTestStatus.SKIPPED)
         error = result.raised.message if result.outcome == "failed" else ""
         with_case = f"With the parameters {case.removesuffix(']')}:\n" if case else ""
         explanation = with_case + result.explanation if result.outcome == "failed" else ""
@@ -204,7 +203,7 @@ class Judge:
     def tests_ended(self, troubles: str, files: frozenset[str]) -> None:
         """Handle the end of all tests.
 
-        `troubles` has a line for each file that cannot be collected. `files` are those that the tests read.
+        `troubles` has a line for each file that cannot be collected. The tests read `files`.
         """
         self._verdict = replace(self._verdict, notes=(*self._verdict.notes, *troubles.splitlines()), files=files)
 

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import NOTHING, Reached
 from adacoder.pytext import Lines, statements
-from adacoder.sandbox.child.testing import EXPLANATION_LIMIT
-from adacoder.sandbox.child.testing import MESSAGE_LIMIT as MESSAGE_LIMIT_OF_TESTS
+from adacoder.sandbox.child.testing import EXPLANATION_LIMIT, TEXT_LIMIT
 from adacoder.sandbox.child.tracing import MOST_KEPT, TRACE_LIMIT
 from adacoder.sandbox.child.worker import pack, unpack
 from adacoder.traces import Executed, Trace
@@ -44,6 +43,8 @@ _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_AHEAD = 1 << 15
 """Maximum number of characters in questions that are asked ahead. A socket can buffer that many."""
+_MOST_OF_TESTS = 64 << 20
+"""Maximum number of characters in the results of all tests of a run."""
 _RAN = {"yes": True, "no": False}
 
 
@@ -351,11 +352,15 @@ class WorkerLine:
         """
         kind = "functions" if program.by_function else "explained" if program.explained else "target"
         nonce = await self._send("test", folder, kind, *program.tests)
+        room = _MOST_OF_TESTS
         while True:
             match await self._receive(nonce):
                 case "finished", [troubles, *files]:
-                    return troubles, frozenset(files)
+                    return troubles[:EXPLANATION_LIMIT], frozenset(files)
                 case "tested", fields:
+                    room -= len(fields) + sum(map(len, fields))
+                    if room < 0:
+                        raise ProtocolError("it reports too much about tests")
                     tell(_tested(fields))
                 case _:
                     raise ProtocolError("its answer to 'test' has an unknown form")
@@ -453,13 +458,13 @@ def _tested(fields: list[str]) -> Tested:
         case [name, outcome, milliseconds, entered, message, bases, explanation, source, *places]:
             ran = (place.partition(":") for place in places)
             return Tested(
-                name,
+                name[:TEXT_LIMIT],
                 outcome,
                 _number(milliseconds) / 1000,
                 _RAN.get(entered),
-                _raised(message[:MESSAGE_LIMIT_OF_TESTS], bases, "0", ""),
+                _raised(message[:TEXT_LIMIT], bases, "0", ""),
                 explanation[:EXPLANATION_LIMIT],
-                source[:MESSAGE_LIMIT_OF_TESTS],
+                source[:TEXT_LIMIT],
                 frozenset((path, _number(line)) for line, _, path in ran),
             )
     raise ProtocolError("the result of a test has an unknown form")

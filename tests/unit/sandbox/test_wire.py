@@ -27,6 +27,7 @@ from adacoder.sandbox.wire import (
     ProtocolError,
     Raised,
     SyntaxBroken,
+    Tested,
     WorkerLine,
     channel_pair,
 )
@@ -127,6 +128,59 @@ async def test_what_is_no_answer(texts: list[str], worker: Worker) -> None:
     worker.say(*(text.replace("NONCE", nonce) for text in texts))
     with pytest.raises(ProtocolError):
         await asking
+
+
+TESTED = ("t.py::test_a", "failed", "1500", "yes", "E: no", "OSError", "why", "source", "12:/x/mod.py")
+"""The content of the result of a test, after its nonce."""
+
+
+async def asked_to_test(worker: Worker, found: list[Tested]) -> tuple[asyncio.Task[tuple[str, frozenset[str]]], str]:
+    program = replace(PROGRAM, tests=("t.py::test_a",), by_function=True)
+    testing = asyncio.create_task(worker.line.test(program, "/x", found.append))
+    command, nonce, *fields = await worker.heard()
+    assert (command, fields) == ("test", ["/x", "functions", "t.py::test_a"])
+    return testing, nonce
+
+
+async def test_results_of_tests_are_told_before_the_answer(worker: Worker) -> None:
+    found: list[Tested] = []
+    testing, nonce = await asked_to_test(worker, found)
+    worker.say("tested", nonce, *TESTED)
+    worker.say("finished", nonce, "trouble", "/x/mod.py")
+    assert await testing == ("trouble", frozenset({"/x/mod.py"}))
+    raised = Raised("E: no", frozenset({"OSError"}), None, "")
+    ran = frozenset({("/x/mod.py", 12)})
+    assert found == [Tested("t.py::test_a", "failed", 1.5, True, raised, "why", "source", ran)]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["finished", "NONCE"],
+        ["finished", "0000000000000000", ""],
+        ["done", "NONCE", ""],
+        ["tested", "0000000000000000", *TESTED],
+        ["tested", "NONCE", *TESTED[:7]],
+        ["tested", "NONCE", "t", "failed", "-1", *TESTED[3:]],
+        ["tested", "NONCE", *TESTED[:8], "x:/x/mod.py"],
+    ],
+)
+async def test_what_is_no_result_of_a_test(texts: list[str], worker: Worker) -> None:
+    testing, nonce = await asked_to_test(worker, [])
+    worker.say(*(text.replace("NONCE", nonce) for text in texts))
+    with pytest.raises(ProtocolError):
+        await testing
+
+
+async def test_the_results_of_tests_are_limited_together(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adacoder.sandbox.wire._MOST_OF_TESTS", 3 * (len(TESTED) + sum(map(len, TESTED))))
+    found: list[Tested] = []
+    testing, nonce = await asked_to_test(worker, found)
+    for _ in range(4):
+        worker.say("tested", nonce, *TESTED)
+    with pytest.raises(ProtocolError, match="too much"):
+        await testing
+    assert len(found) == 3
 
 
 async def asked_to_trace(worker: Worker, found: list[Trace]) -> tuple[asyncio.Task[Answer], str]:

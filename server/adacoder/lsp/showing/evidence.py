@@ -61,8 +61,6 @@ class Evidence:
     """The Outcome in one line."""
     passed: int
     total: int
-    tests: tuple[int, int]
-    """How many of the project's tests passed, and how many count."""
     verdict: Verdict
     answer: Mapping[str, JSON]
     """The Outcome as `--json` prints it."""
@@ -90,6 +88,11 @@ class Evidence:
     """The comparison with a second program, if the function was compared."""
     question: Difference | None = None
     """The difference in `cross_check` about which the user is asked."""
+
+    @property
+    def tests(self) -> tuple[int, int]:
+        """The number of the project's tests that passed, and the number that count."""
+        return self.verdict.tests_score
 
     @property
     def failed(self) -> bool:
@@ -201,7 +204,6 @@ def evidence_of(
         summary=report.summary(outcome),
         passed=outcome.passed,
         total=outcome.total,
-        tests=outcome.tests,
         verdict=outcome.verdict,
         answer=answer,
         states=states(outcome),

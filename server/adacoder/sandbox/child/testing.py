@@ -29,7 +29,7 @@ globals()["__builtins__"] = dict(vars(builtins))
 
 _describe = format_exception_only
 _clock = perf_counter
-MESSAGE_LIMIT = 2_000
+TEXT_LIMIT = 2_000
 """Maximum number of characters of an exception's message, and of a test's source."""
 EXPLANATION_LIMIT = 6_000
 """Maximum number of characters of pytest's explanation of a failure."""
@@ -66,7 +66,7 @@ def run(
     try:
         import pytest
     except ImportError as error:
-        return ["".join(_describe(type(error), error)).strip()]
+        return [f"pytest cannot be imported ({error}): install it in the project's environment."]
     from importlib.util import find_spec
 
     if isdir(folder):
@@ -108,7 +108,7 @@ class _Plugin:
         self._outcome = self._explanation = self._message = self._bases = self._source = ""
         self._lacks = self._has_wider = False
         self._shared: set[str] = set()
-        """Places of functions whose results several tests may use: those that ran at import, or in a wider fixture."""
+        """Places of functions that ran at import or in a wider fixture. Several tests may use their results."""
         self.has_run = False
         self.collected = self.told = 0
         self.troubles: list[str] = []
@@ -161,14 +161,14 @@ class _Plugin:
         error = call.excinfo.value
         self._lacks = type(error).__name__ == "FixtureLookupError"
         try:
-            self._message = "".join(_describe(type(error), error)).strip()[:MESSAGE_LIMIT]
+            self._message = "".join(_describe(type(error), error)).strip()[:TEXT_LIMIT]
         except BaseException:  # The exception's own `__str__` may do anything.
             self._message = f"{type(error).__name__}: <unprintable>"
         self._bases = " ".join(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins")
         try:
             import inspect
 
-            self._source = inspect.getsource(item.function)[:MESSAGE_LIMIT]
+            self._source = inspect.getsource(item.function)[:TEXT_LIMIT]
         except (AttributeError, OSError, TypeError):  # It is not a test in Python, or its file has changed.
             self._source = ""
 
@@ -181,7 +181,7 @@ class _Plugin:
         elif report.failed:
             self._outcome = "failed"
             self._explanation = self._explanation or report.longreprtext[:EXPLANATION_LIMIT]
-            self._message = self._message or _last_line(report.longreprtext)[:MESSAGE_LIMIT]
+            self._message = self._message or _last_line(report.longreprtext)[:TEXT_LIMIT]
         elif report.skipped:
             self._outcome = self._outcome or "skipped"
         elif report.passed and report.when == "call":
