@@ -32,7 +32,7 @@ from adacoder.domain import (
 from adacoder.pytext import Lines, parsed
 from adacoder.sandbox.child.worker import OUT_OF_MEMORY
 from adacoder.sandbox.literal_values import same_but_for_order, same_but_for_sets, same_value
-from adacoder.sandbox.wire import Answer, Imported, ProtocolError, Raised, SyntaxBroken, Tested
+from adacoder.sandbox.wire import Answer, Imported, ProtocolError, Raised, RanTest, SyntaxBroken
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Judge:
             raise ProtocolError("it traced something other than the target")
         self.trace = trace
 
-    def tested(self, result: Tested) -> None:
+    def tested(self, result: RanTest) -> None:
         """Handle the result of a test of the project, or of one case of a parametrised test."""
         path, separator, rest = result.name.partition("::")
         own, _, case = rest.partition("[")

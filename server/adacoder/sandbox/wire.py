@@ -116,7 +116,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class RanTest:
     """The result of a test of the project, or of one case of a parametrised test."""
 
     name: str
@@ -342,7 +342,7 @@ class WorkerLine:
         tell(_trace(await self._receive(nonce)))
         return _answer(await self._receive(nonce))
 
-    async def test(self, program: Program, folder: str, tell: Callable[[Tested], None]) -> tuple[str, frozenset[str]]:
+    async def test(self, program: Program, folder: str, tell: Callable[[RanTest], None]) -> tuple[str, frozenset[str]]:
         """Run the program's tests, and call `tell` with each result. `folder` is the workspace.
 
         Return a line about each file that cannot be collected, and the files that the tests read, if requested.
@@ -453,11 +453,11 @@ def _executed(text: str) -> Executed:
     raise ProtocolError("an executed line has an unknown form")
 
 
-def _tested(fields: list[str]) -> Tested:
+def _tested(fields: list[str]) -> RanTest:
     match fields:
         case [name, outcome, milliseconds, entered, message, bases, explanation, source, *places]:
             ran = (place.partition(":") for place in places)
-            return Tested(
+            return RanTest(
                 name[:TEXT_LIMIT],
                 outcome,
                 _number(milliseconds) / 1000,

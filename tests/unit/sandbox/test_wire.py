@@ -26,8 +26,8 @@ from adacoder.sandbox.wire import (
     Imported,
     ProtocolError,
     Raised,
+    RanTest,
     SyntaxBroken,
-    Tested,
     WorkerLine,
     channel_pair,
 )
@@ -134,7 +134,7 @@ TESTED = ("t.py::test_a", "failed", "1500", "yes", "E: no", "OSError", "why", "s
 """The content of the result of a test, after its nonce."""
 
 
-async def asked_to_test(worker: Worker, found: list[Tested]) -> tuple[asyncio.Task[tuple[str, frozenset[str]]], str]:
+async def asked_to_test(worker: Worker, found: list[RanTest]) -> tuple[asyncio.Task[tuple[str, frozenset[str]]], str]:
     program = replace(PROGRAM, tests=("t.py::test_a",), by_function=True)
     testing = asyncio.create_task(worker.line.test(program, "/x", found.append))
     command, nonce, *fields = await worker.heard()
@@ -143,14 +143,14 @@ async def asked_to_test(worker: Worker, found: list[Tested]) -> tuple[asyncio.Ta
 
 
 async def test_results_of_tests_are_told_before_the_answer(worker: Worker) -> None:
-    found: list[Tested] = []
+    found: list[RanTest] = []
     testing, nonce = await asked_to_test(worker, found)
     worker.say("tested", nonce, *TESTED)
     worker.say("finished", nonce, "trouble", "/x/mod.py")
     assert await testing == ("trouble", frozenset({"/x/mod.py"}))
     raised = Raised("E: no", frozenset({"OSError"}), None, "")
     ran = frozenset({("/x/mod.py", 12)})
-    assert found == [Tested("t.py::test_a", "failed", 1.5, True, raised, "why", "source", ran)]
+    assert found == [RanTest("t.py::test_a", "failed", 1.5, True, raised, "why", "source", ran)]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ async def test_what_is_no_result_of_a_test(texts: list[str], worker: Worker) -> 
 
 async def test_the_results_of_tests_are_limited_together(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adacoder.sandbox.wire._MOST_OF_TESTS", 3 * (len(TESTED) + sum(map(len, TESTED))))
-    found: list[Tested] = []
+    found: list[RanTest] = []
     testing, nonce = await asked_to_test(worker, found)
     for _ in range(4):
         worker.say("tested", nonce, *TESTED)
