@@ -33,11 +33,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from adacoder.agents.code_evaluator import CodeEvaluator
-from adacoder.agents.project_tests import ProjectTests, TestsOfRequest, as_it_stands, is_test_file, suspects_at
+from adacoder.agents.project_tests import ProjectTests, TestsOfRequest, as_it_stands, suspects_at
 from adacoder.domain import AdaCoderError, Candidate, FailureKind, Target, Verdict
 from adacoder.journal import Journal
 from adacoder.privacy.access import Access
-from adacoder.project import Project, python_files
+from adacoder.project import Project, is_test_file, python_files
 from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host, Program
 from adacoder.settings import Settings

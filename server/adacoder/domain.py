@@ -337,7 +337,10 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Coverage of the new function: its `lines` of code, and the lines and branches that no example reached."""
+    """Coverage of the new function: its `lines` of code, and the lines and branches that no example reached.
+
+    If the project's tests ran as well (`by_tests`), no test reached these lines and branches either.
+    """
 
     lines: tuple[int, ...]
     unreached: tuple[SourceLine, ...] = ()
@@ -345,6 +348,7 @@ class Coverage:
     """Lines of conditions, each with the result that never occurred. A condition is left out if an unreached line
     already shows this. Empty if the interpreter does not report branches.
     """
+    by_tests: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,6 +445,8 @@ class Verdict:
     """Edits that put the candidate into the text in which it was evaluated."""
     tests: tuple[ProjectTest, ...] = ()
     """Results of the project's tests that run the target. Empty if the examples failed, or without such tests."""
+    tests_reached: Reached = NOTHING
+    """Lines and branches of the target's code that the project's tests reached, if requested."""
     files: frozenset[str] = frozenset()
     """Files of the project that its tests read, if requested."""
 

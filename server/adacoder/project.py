@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
 
@@ -27,6 +28,8 @@ _OUTPUT = frozenset({"venv", "build", "dist"})
 """Names of folders that tools usually create. Such a folder is the project's own if it has an `__init__.py`."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
 """Names of folders without the project's own code."""
+_TEST_FILES = ("test_*.py", "*_test.py")
+"""Patterns for the names of test files, as pytest has them."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
 """Maximum number of folders listed by `nearest_files`."""
@@ -189,6 +192,11 @@ def _count(top: Path) -> tuple[int, bool]:
         except OSError:
             continue
     return files, True
+
+
+def is_test_file(path: Path) -> bool:
+    """Return whether pytest takes a file for a file with tests, by its name."""
+    return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
 
 
 def is_wide(folder: Path) -> bool:

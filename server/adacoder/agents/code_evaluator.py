@@ -264,6 +264,7 @@ class CodeEvaluator:
             verdict = await self._judge_as_it_stands(target, documented.unreadable, once=once)
             if self._tests is not None and target.is_function and verdict.defines:
                 verdict = await self._tests.beside(verdict, target)
+            verdict = await self._covered(verdict, target, _as_it_stands(target), None, once=once)
             step.details = _details(target, target.source, verdict)
             return verdict
 
@@ -271,10 +272,10 @@ class CodeEvaluator:
         verdict, placed, text = await self._judge(target, candidate)
         if placed is None:
             return verdict
-        verdict = replace(await self._checked_by_line(verdict, target, placed, text), edits=placed.edits)
-        if self._tests is None or not (verdict.passed and verdict.defines):
-            return verdict
-        return await self._tests.on(verdict, target, candidate, self._program(target, placed, None))
+        verdict = replace(await self._not_memorised(verdict, target, placed, text), edits=placed.edits)
+        if self._tests is not None and verdict.passed and verdict.defines:
+            verdict = await self._tests.on(verdict, target, candidate, self._program(target, placed, None))
+        return await self._covered(verdict, target, placed, text)
 
     async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
         """Run the examples on a candidate. Return the verdict, the splice if any, and the module's text that ran."""
@@ -317,37 +318,58 @@ class CodeEvaluator:
         failure = _failed_import(verdict)
         if failure is not None and failure.kind is not FailureKind.DENIED:
             return _broken_module(verdict, failure)
-        return await self._checked_by_line(
+        return await self._not_memorised(
             _failing_on_unshown_output(verdict), target, _as_it_stands(target), None, once=once
         )
 
-    async def _checked_by_line(
+    async def _not_memorised(
         self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
     ) -> Verdict:
-        """Run a passing candidate again, observed by line. Fail it for hard-coded answers, or else add its coverage.
-
-        If the second run fails, the verdict of the first run is returned without coverage.
-        """
+        """Fail a passing candidate for hard-coded answers. To be sure, run it again, observed by line."""
         if not (verdict.passed and target.is_function and verdict.is_proved):
             return verdict
-        from adacoder.source.coverage import coverage  # a large import that `check` alone does not need
         from adacoder.source.memorised import memorised
 
         why = await aside(memorised, target, placed, verdict.proving)
-        if why is None and not self._covers:
+        if why is None:
             return verdict
-        what = replace(self._program(target, placed, text), by_line=True)
-        run = self._host.check if once else self._host.evaluate
-        seen = Verdict(None)
-        with suppress(SandboxError):
-            seen = await run(what, target.examples, timeout=self._timeout)
-        if why is not None and seen.passed and seen.is_proved:
+        seen = await self._seen_by_line(target, placed, text, (), once=once)
+        if seen.passed and seen.is_proved:
             why = await aside(memorised, target, placed, seen.proving)
-        if why is not None:
-            return replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
-        if not (self._covers and seen.passed):
+        return verdict if why is None else replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
+
+    async def _covered(
+        self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
+    ) -> Verdict:
+        """Add the coverage of a passing candidate by its examples and by the tests that passed.
+
+        If these cannot run together, only the examples count. If they fail when observed, there is no coverage.
+        """
+        if not (self._covers and verdict.passed and target.is_function and verdict.is_proved):
             return verdict
-        return replace(verdict, coverage=await aside(coverage, placed, seen))
+        from adacoder.source.coverage import coverage  # a large import that `check` alone does not need
+
+        names = tuple(test.name for test in verdict.tests if test.proves)
+        for tests in dict.fromkeys((names, ())):
+            seen = await self._seen_by_line(target, placed, text, tests, once=once)
+            if seen.passed and len(seen.tests) == len(tests):
+                return replace(verdict, coverage=await aside(coverage, placed, seen))
+        return verdict
+
+    async def _seen_by_line(
+        self, target: Target, placed: Splice, text: str | None, tests: tuple[str, ...], *, once: bool
+    ) -> Verdict:
+        """Run the examples again, then `tests`, and observe the lines that they reach. Errors are left out."""
+        what = replace(self._program(target, placed, None if tests else text), by_line=True, tests=tests)
+        run, seconds = self._host.check if once else self._host.evaluate, self._timeout
+        if tests and self._tests is not None:
+            from adacoder.agents.project_tests import without_tests
+
+            what = replace(what, overlays=without_tests(what.overlays))
+            run, seconds = self._host.evaluate, seconds + self._tests.seconds
+        with suppress(SandboxError):
+            return await run(what, target.examples, timeout=seconds)
+        return Verdict(None)
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """Run `examples` on a spliced candidate (see `_program`). A note warns if the code could read their outputs."""

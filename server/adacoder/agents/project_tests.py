@@ -17,7 +17,6 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,7 @@ from adacoder.domain import (
     Verdict,
 )
 from adacoder.messages import Named, Text, counted
-from adacoder.project import Project, below, python_files
+from adacoder.project import Project, below, is_test_file, python_files
 from adacoder.pytext import Lines, line_number, normalize
 from adacoder.sandbox.program import Program
 from adacoder.source.locate import locate
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
     from adacoder.sandbox.host import Host
 
 _PASSED, _FAILED = ProjectTestStatus.PASSED, ProjectTestStatus.FAILED
-_TEST_FILES = ("test_*.py", "*_test.py")
-"""Patterns for the names of test files, as pytest has them."""
 _FILE_SECONDS = 60.0
 """Time limit in seconds for one test file, while its tests are observed."""
 _FAILED_SECONDS = 10.0
@@ -133,7 +130,7 @@ class ProjectTests:
         Raises:
             SandboxError: as `of`.
         """
-        overlays = _without_tests(overlays)
+        overlays = without_tests(overlays)
         key = path, near.root
         async with self._observing:
             known, until = self._known.get(key, (None, 0.0))
@@ -330,7 +327,7 @@ class TestsOfRequest:
         self._project = project
         self._overlays = overlays
         self._access = access
-        self._seconds = seconds
+        self.seconds = seconds
         self._goal = _without_case(goal)
         self._waiting = waiting
         self._once = once
@@ -388,13 +385,13 @@ class TestsOfRequest:
         if self._goal:
             goals = [replace(test, seconds=0.0) for test in found if test.name == self._goal]
             found = (*goals, *(test for test in found if test.status is not _FAILED and test.name != self._goal))
-        chosen = _within(found, self._seconds)
+        chosen = _within(found, self.seconds)
         if more := len(found) - len(chosen):
             left = f"{counted(more, 'more test')} of '{target.name}' did not run: raise "
             notes = (*notes, Text(left, Named("testsSeconds"), ", or run pytest yourself."))
         if not (chosen or self._goal):
             return replace(verdict, notes=(*verdict.notes, *notes))
-        program = replace(program, overlays=_without_tests(program.overlays))
+        program = replace(program, overlays=without_tests(program.overlays))
 
         async def raising() -> Program:
             body = "raise __import__('builtins').RuntimeError('This function was replaced.')"
@@ -402,7 +399,7 @@ class TestsOfRequest:
             what = as_it_stands(replace(target, text=placed.text, definition=placed.function))
             return replace(what, overlays={**program.overlays, target.module.path: placed.text})
 
-        tests, failure = await self._project.tried(program, chosen, raising, self._seconds, self._goal)
+        tests, failure = await self._project.tried(program, chosen, raising, self.seconds, self._goal)
         for status, why in _NOT_COUNTED.items():
             names = [test.name for test in tests if test.status is status]
             if names:
@@ -499,14 +496,9 @@ def first_failure(tests: Sequence[ProjectTest], names: Iterable[str], notes: Seq
     return None
 
 
-def _without_tests(overlays: Mapping[Path, str]) -> dict[Path, str]:
+def without_tests(overlays: Mapping[Path, str]) -> dict[Path, str]:
     """Return the texts of open files that tests import. Pytest itself reads the other files, from disk."""
     return {path: text for path, text in overlays.items() if not (is_test_file(path) or _is_conftest(path))}
-
-
-def is_test_file(path: Path) -> bool:
-    """Return whether pytest takes a file for a file with tests, by its name."""
-    return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
 
 
 def _is_conftest(path: Path) -> bool:

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adacoder.agents.project_tests import ProjectTests, is_test_file, running
+from adacoder.agents.project_tests import ProjectTests, running
 from adacoder.agents.prompt import bodiless
 from adacoder.arena.tasks import ArenaTask, Examples, TasksError, TaskSet
 from adacoder.aside import aside
@@ -38,7 +38,7 @@ from adacoder.domain import (
     TargetError,
 )
 from adacoder.privacy.access import Access
-from adacoder.project import FOREIGN, Project, below, python_files
+from adacoder.project import FOREIGN, Project, below, is_test_file, python_files
 from adacoder.pytext import Lines, string_interiors, string_literals
 from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host

@@ -22,7 +22,7 @@ from adacoder.cli.choices import Choices, Told
 from adacoder.cli.findings import Checked, NotChecked, View
 from adacoder.cli.place import Place
 from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
-from adacoder.project import Project, Skipped, below, folder_of, module_of, project_around, python_files
+from adacoder.project import Project, Skipped, below, folder_of, is_test_file, module_of, project_around, python_files
 from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
@@ -286,8 +286,6 @@ def _with_examples(file: SourceFile, folder: Path, every_function: bool) -> list
     found = [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
     if not every_function:
         return found
-    from adacoder.agents.project_tests import is_test_file  # rarely needed
-
     if is_test_file(file.path):
         return found
     starts = {one.target.docstring_span.start for one in found}

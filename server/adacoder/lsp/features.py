@@ -44,6 +44,7 @@ COMMANDS = {
     "another": "handlers:on_another",
     "suggestExamples": "handlers:on_suggest_examples",
     "generateAll": "handlers:on_generate_all",
+    "fixTest": "handlers:on_fix_test",
     "writeDocstring": "handlers:on_write_docstring",
     "insert": "handlers:on_insert",
     "difference": "handlers:on_difference",

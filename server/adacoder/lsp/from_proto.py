@@ -68,6 +68,22 @@ class FunctionPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailingTestPlace:
+    """Parameters of `.fixTest`: a test of the project, which is named by a line, or as pytest names it."""
+
+    uri: Uri
+    version: int | None = None
+    """The version of the text that the client saw."""
+    line: Line | None = None
+    test: str | None = None
+    """The name that pytest gives the test, without the path and `::` before it."""
+
+    def __post_init__(self) -> None:
+        if self.line is None and self.test is None:
+            raise ParametersError("No test is named: give 'position' or 'test'.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunParams(FunctionPlace):
     """Parameters of `adacoder/run`, which starts a job and waits for it."""
 

@@ -20,6 +20,7 @@ from adacoder.lsp.from_proto import (
     AnswerParams,
     DifferenceParams,
     DocumentParams,
+    FailingTestPlace,
     FunctionPlace,
     Handler,
     InsertParams,
@@ -189,7 +190,32 @@ async def on_answer(ls: AdaCoderServer, params: AnswerParams) -> dict[str, Any]:
 async def on_generate_all(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
     """`.generateAll` `{uri}`: write the bodies of all stubs (functions with a docstring and no body) in a file."""
     async with ls.state.looking_up:
-        return _accepted(ls, await ls.state.batches.start(take(ls.workspace, params.uri)))
+        return _accepted(ls, await ls.state.batches.start_stubs(take(ls.workspace, params.uri)))
+
+
+@reads(FailingTestPlace, _rejected)
+async def on_fix_test(ls: AdaCoderServer, place: FailingTestPlace) -> dict[str, Any]:
+    """`.fixTest` `{uri, version?, position | test}`: make a failing test pass, by fixing a function that it runs."""
+    async with ls.state.looking_up:
+        snapshot = take(ls.workspace, place.uri)
+        test = await asyncio.to_thread(_test_at, place, snapshot) if place.test is None else place.test
+        return _accepted(ls, await ls.state.batches.start_test(snapshot, test))
+
+
+def _test_at(place: FailingTestPlace, snapshot: Snapshot) -> str:
+    """Return the name of the test that `place` refers to.
+
+    Raises:
+        TargetError: there is no test, or the text has changed.
+    """
+    from adacoder.source.locate import test_at
+
+    if place.line is None or place.version not in (None, snapshot.version):
+        raise TargetError("The text has changed since you asked: ask again.")
+    test = test_at(snapshot.text, place.line)
+    if test is None:
+        raise TargetError(f"There is no test at line {place.line + 1} of {snapshot.path}: put the cursor on one.")
+    return test
 
 
 @reads(FunctionPlace, _rejected)

@@ -164,6 +164,12 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
     return Snapshot(uri, path, text, version, _workspace_folder(workspace, path, text), overlays)
 
 
+def uri_at(workspace: Workspace, path: Path) -> Uri:
+    """Return the URI of the file at `path`, as the client spells it if the file is open."""
+    opened = (Uri(uri) for uri in workspace.text_documents if _path(uri) == path)
+    return next(opened, Uri(path.as_uri()))
+
+
 def _workspace_folder(workspace: Workspace, path: Path, text: str) -> Path:
     """Return the innermost workspace folder around `path`, else the folder of its project."""
     around = [folder for folder in _folders(workspace) if path.is_relative_to(folder)]

@@ -17,7 +17,8 @@ def unreached(outcome: Outcome) -> str:
     if coverage is None:
         return ""
     places = [_place(block) for block in _blocks(coverage)]
-    lines = [f"no example reaches {_listed(places, 'place')}"] if places else []
+    what = "no example or test" if coverage.by_tests else "no example"
+    lines = [f"{what} reaches {_listed(places, 'place')}"] if places else []
     tests = [f"line {line.number} was never {str(never).lower()}: {_quoted(line)}" for line, never in coverage.branches]
     return "; ".join([*lines, *([_listed(tests, "test")] if tests else [])])
 

@@ -27,6 +27,7 @@ from adacoder.domain import (
     Level,
     ProjectTest,
     ProjectTestStatus,
+    Reached,
     Verdict,
 )
 from adacoder.pytext import Lines, parsed
@@ -200,12 +201,13 @@ class Judge:
         )
         self._tests[name] = _joined(self._tests.get(name), test)
 
-    def tests_ended(self, troubles: str, files: frozenset[str]) -> None:
+    def tests_ended(self, troubles: str, reached: Reached, files: frozenset[str]) -> None:
         """Handle the end of all tests.
 
         `troubles` has a line for each file that cannot be collected. The tests read `files`.
         """
-        self._verdict = replace(self._verdict, notes=(*self._verdict.notes, *troubles.splitlines()), files=files)
+        notes = (*self._verdict.notes, *troubles.splitlines())
+        self._verdict = replace(self._verdict, notes=notes, tests_reached=reached, files=files)
 
     def ended(self, missing: tuple[str, ...]) -> None:
         """Handle the end of all examples. `missing` has the names that are still undefined."""

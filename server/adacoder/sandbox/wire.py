@@ -342,10 +342,13 @@ class WorkerLine:
         tell(_trace(await self._receive(nonce)))
         return _answer(await self._receive(nonce))
 
-    async def test(self, program: Program, folder: str, tell: Callable[[RanTest], None]) -> tuple[str, frozenset[str]]:
+    async def test(
+        self, program: Program, folder: str, tell: Callable[[RanTest], None]
+    ) -> tuple[str, Reached, frozenset[str]]:
         """Run the program's tests, and call `tell` with each result. `folder` is the workspace.
 
-        Return a line about each file that cannot be collected, and the files that the tests read, if requested.
+        Return a line about each file that cannot be collected, and if requested, the lines and branches of the target
+        that the tests reached, and the files that they read.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -355,8 +358,8 @@ class WorkerLine:
         room = _MOST_OF_TESTS
         while True:
             match await self._receive(nonce):
-                case "finished", [troubles, *files]:
-                    return troubles[:EXPLANATION_LIMIT], frozenset(files)
+                case "finished", [troubles, lines, branches, *files]:
+                    return troubles[:EXPLANATION_LIMIT], _reached(lines, branches), frozenset(files)
                 case "tested", fields:
                     room -= len(fields) + sum(map(len, fields))
                     if room < 0:

@@ -1,4 +1,4 @@
-"""Find the lines and branches of a function that no Example reached.
+"""Find the lines and branches of a function that no Example and no test of the project reached.
 
 Only lines that the user's interpreter compiled count. Functions that the candidate adds next to the target do not
 count, and neither does code under `if TYPE_CHECKING:`.
@@ -28,8 +28,8 @@ def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
     if not there:
         return None
     reached = Reached(
-        frozenset[int]().union(*(result.reached.lines for result in verdict.results)),
-        frozenset[tuple[int, int]]().union(*(result.reached.branches for result in verdict.results)),
+        verdict.tests_reached.lines.union(*(result.reached.lines for result in verdict.results)),
+        verdict.tests_reached.branches.union(*(result.reached.branches for result in verdict.results)),
     )
     tests = sorted((_Test(node) for node in nodes if isinstance(node, ast.If | ast.While)), key=lambda test: test.line)
 
@@ -46,6 +46,7 @@ def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
         tuple(sorted(there)),
         tuple(map(line_of, sorted(there - reached.lines))),
         tuple((line_of(test.line), never) for test in tests for never in test.never(verdict.reachable, reached)),
+        bool(verdict.tests),
     )
 
 

@@ -89,6 +89,14 @@ def undocumented(text: str, path: Path, *, line: int | None = None, qualname: st
     return chosen if chosen.docstring is None and _can_be_found(chosen) else None
 
 
+def test_at(text: str, line: int) -> str | None:
+    """Return the name of the test around the 0-based `line`, as pytest has it after the path; None outside a test."""
+    around = [each for each in _functions_at(text, line) if not each.in_function]
+    if not around or not around[-1].name.startswith("test"):
+        return None
+    return around[-1].qualname.replace(".", "::")
+
+
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
     """Find `target` in a later text of its file, the nearest if there are several; None if its source has changed."""
     same = [

@@ -9,11 +9,12 @@ import pytest
 
 from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.agents.failures import describe
-from adacoder.agents.project_tests import ProjectTests, TestsOfRequest, is_test_file
+from adacoder.agents.project_tests import ProjectTests, TestsOfRequest
 from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, Candidate, FailureKind, Outcome, ProjectTestStatus, Status, Target
 from adacoder.journal import Journal
 from adacoder.privacy.access import Access
+from adacoder.project import is_test_file
 from adacoder.sandbox.host import Host
 from adacoder.source.locate import locate
 from support.evaluating import Workspace, workspace
@@ -135,6 +136,8 @@ async def test_which_tests_run_a_function_is_observed_for_each_shape(shop: Shop)
           "def test_b():\n    total([])"}, {"test_a.py::test_b"}),
         ({"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-n 2 --dist load'",
           "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, {"test_a.py::test_a"}),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\nfilterwarnings = ['error']",
+          "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, {"test_a.py::test_a"}),
         ({"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--no-such-option'",
           "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, {"test_a.py::test_a"}),
         ({"tests/__init__.py": "", "tests/helper.py": "from shop import total",
@@ -144,7 +147,8 @@ async def test_which_tests_run_a_function_is_observed_for_each_shape(shop: Shop)
         ({"tests/conftest.py": "raise SystemExit(3)",
           "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, set()),
     ],
-    ids=["conftest", "markers", "xdist", "unknown-option", "package", "import-error", "syntax-error", "conftest-exits"],
+    ids=["conftest", "markers", "xdist", "warnings", "unknown-option", "package", "import-error", "syntax-error",
+         "conftest-exits"],
 )  # fmt: skip
 async def test_a_projects_own_configuration_holds(files: Mapping[str, str], reached: set[str], shop: Shop) -> None:
     shop.write(files)

@@ -134,7 +134,9 @@ TESTED = ("t.py::test_a", "failed", "1500", "yes", "E: no", "OSError", "why", "s
 """The content of the result of a test, after its nonce."""
 
 
-async def asked_to_test(worker: Worker, found: list[RanTest]) -> tuple[asyncio.Task[tuple[str, frozenset[str]]], str]:
+async def asked_to_test(
+    worker: Worker, found: list[RanTest]
+) -> tuple[asyncio.Task[tuple[str, Reached, frozenset[str]]], str]:
     program = replace(PROGRAM, tests=("t.py::test_a",), by_function=True)
     testing = asyncio.create_task(worker.line.test(program, "/x", found.append))
     command, nonce, *fields = await worker.heard()
@@ -146,8 +148,9 @@ async def test_results_of_tests_are_told_before_the_answer(worker: Worker) -> No
     found: list[RanTest] = []
     testing, nonce = await asked_to_test(worker, found)
     worker.say("tested", nonce, *TESTED)
-    worker.say("finished", nonce, "trouble", "/x/mod.py")
-    assert await testing == ("trouble", frozenset({"/x/mod.py"}))
+    worker.say("finished", nonce, "trouble", "3 4", "3>4", "/x/mod.py")
+    reached = Reached(frozenset({3, 4}), frozenset({(3, 4)}))
+    assert await testing == ("trouble", reached, frozenset({"/x/mod.py"}))
     raised = Raised("E: no", frozenset({"OSError"}), None, "")
     ran = frozenset({("/x/mod.py", 12)})
     assert found == [RanTest("t.py::test_a", "failed", 1.5, True, raised, "why", "source", ran)]
@@ -156,8 +159,9 @@ async def test_results_of_tests_are_told_before_the_answer(worker: Worker) -> No
 @pytest.mark.parametrize(
     "texts",
     [
-        ["finished", "NONCE"],
-        ["finished", "0000000000000000", ""],
+        ["finished", "NONCE", "", ""],
+        ["finished", "NONCE", "", "x", ""],
+        ["finished", "0000000000000000", "", "", ""],
         ["done", "NONCE", ""],
         ["tested", "0000000000000000", *TESTED],
         ["tested", "NONCE", *TESTED[:7]],

@@ -1,22 +1,26 @@
-"""Write the bodies of all stubs in a file. A stub is a function with a docstring and no body.
+"""Run several jobs for one command: write all stubs of a file, or make a failing test pass.
 
-Each stub has its own job. A job begins after the previous job has ended, and works on the text at that moment.
+A stub is a function with a docstring and no body. A job begins after the previous job has ended, and works on the text
+at that moment.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from adacoder import report
 from adacoder.domain import JSON, AdaCoderError, Target, TargetError
 from adacoder.lsp.connection.client import announced
 from adacoder.lsp.jobs.job import Activity, Job, after_edit
 from adacoder.lsp.jobs.results import EndedBatch, EndedJob, Results
-from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.lsp.snapshot import Snapshot, take, uri_at
 from adacoder.messages import Text, joined
+from adacoder.project import below
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
@@ -25,20 +29,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MODE = "generateAll"
-
 
 @dataclass(eq=False)
 class Batch(Activity):
-    """A request to write the bodies of all stubs in a file."""
+    """Several jobs that one command starts."""
 
+    mode: ClassVar[str]
+    """Name of the command."""
     snapshot: Snapshot
     """The document at the start of the batch."""
     show: Callable[[str], None] = lambda message: None
-    stubs: int = 0
-    """Number of stubs at the start of the batch."""
     answers: dict[str, dict[str, JSON]] = field(default_factory=dict)
-    """Answers of ended jobs, by the qualified names of their functions."""
+    """Answers of ended jobs, by the names of their functions."""
     jobs: list[EndedJob] = field(default_factory=list)
     """The ended jobs. Jobs that could not start are left out."""
 
@@ -53,41 +55,191 @@ class Batch(Activity):
         self.show(message)
 
     @property
+    def target(self) -> str:
+        """Name of the file or test, for the user."""
+        return self.snapshot.path.name
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Title of the progress that the user sees."""
+
+    @property
+    @abstractmethod
     def summary(self) -> Text:
-        """Summary for the user: the written stubs with their passed examples, then the summaries of the other jobs."""
+        """Summary for the user."""
+
+    @property
+    @abstractmethod
+    def is_good(self) -> bool:
+        """True if the batch did all that the command asked for."""
+
+    @property
+    def about(self) -> dict[str, JSON]:
+        """Data for clients about the end of the batch, as for a job."""
+        document: JSON = {"uri": self.snapshot.uri, "version": self.snapshot.version}
+        return {"jobId": self.id, "textDocument": document, "qualifiedName": None, "kept": False}
+
+    @abstractmethod
+    async def perform(self, batches: Batches) -> None:
+        """Perform the jobs in turn."""
+
+    def note(self, name: str, answer: dict[str, JSON]) -> None:
+        """Store the answer of a job.
+
+        Raises:
+            CancelledError: the batch was cancelled, but the job's edit had already been sent, so the job ended
+                normally.
+        """
+        self.answers[name] = answer
+        if self.is_cancelled:
+            raise asyncio.CancelledError
+
+
+@dataclass(eq=False)
+class _Stubs(Batch):
+    """A request to write the bodies of all stubs in a file."""
+
+    mode = "generateAll"
+    number: int = 0
+    """Number of stubs at the start of the batch."""
+
+    @property
+    def title(self) -> str:
+        return f"AdaCoder: generating the stubs in {self.snapshot.path.name}"
+
+    @property
+    def summary(self) -> Text:
+        """The written stubs with their passed examples, then the summaries of the other jobs."""
         written = [f"'{name}' {_passed(answer)}" for name, answer in self.answers.items() if answer["applied"]]
         others = [answer["summary"] for answer in self.answers.values() if not answer["applied"]]
-        head = f"Generated {len(written)} of {self.stubs} stubs in {self.snapshot.path.name}"
+        head = f"Generated {len(written)} of {self.number} stubs in {self.snapshot.path.name}"
         said = (each for each in others if isinstance(each, str))
         return joined(" ", [f"{head}: {', '.join(written)}." if written else f"{head}.", *said])
+
+    @property
+    def is_good(self) -> bool:
+        return all(answer["applied"] for answer in self.answers.values())
+
+    async def perform(self, batches: Batches) -> None:
+        tried: set[tuple[str, str]] = set()
+        snapshot = self.snapshot
+        while True:
+            left = [each for each in await asyncio.to_thread(_stubs, snapshot) if _key(each) not in tried]
+            if not left:
+                return
+            target = left[0]
+            tried.add(_key(target))
+            place = f"{len(tried)}/{self.number} · {target.name}"
+            job = Job(Mode.GENERATE, snapshot, target, apply=True, announced=False)
+            answer = await batches.result(self, job, place)
+            self.note(target.qualname, answer)
+            snapshot = await batches.after(snapshot, is_edited=answer["applied"] is True)
+
+
+@dataclass(eq=False)
+class _FailingTest(Batch):
+    """A request to make a failing test of the project pass."""
+
+    mode = "fixTest"
+    test: str = ""
+    """Name of the test, with its path in the project."""
+    reasons: list[str] = field(default_factory=list)
+    """For each function that was tried, the reason. Then sentences on functions that cannot be fixed."""
+
+    @property
+    def target(self) -> str:
+        return self.test
+
+    @property
+    def title(self) -> str:
+        return f"AdaCoder: making {self.test} pass"
+
+    @property
+    def summary(self) -> Text:
+        """Whether the test passes, then each function that was tried, with the reason and the job's summary."""
+        if not self.answers:
+            return joined(" ", self.reasons)
+        said = (answer["summary"] for answer in self.answers.values())
+        tried = [
+            Text(f"{reason} ", each) for reason, each in zip(self.reasons, said, strict=False) if isinstance(each, str)
+        ]
+        head = f"{self.test} {'passes' if self.is_good else 'still fails'}."
+        return joined(" ", [head, *tried, *self.reasons[len(self.answers) :]])
+
+    @property
+    def is_good(self) -> bool:
+        return any(answer["applied"] for answer in self.answers.values())
+
+    @property
+    def about(self) -> dict[str, JSON]:
+        """Data about the last job if its result is kept, so that the client can offer to insert it."""
+        last = self.jobs[-1] if self.jobs else None
+        if last is None or not last.answer["kept"]:
+            return super().about
+        document: JSON = {"uri": last.uri, "version": None}
+        return {"jobId": last.id, "textDocument": document, "qualifiedName": last.outcome.target.qualname, "kept": True}
+
+    async def perform(self, batches: Batches) -> None:
+        client = batches.client
+        self.tell("finding the functions that the test runs")
+        service, settings = await client.service_for(self.snapshot)
+        suspects = await service.suspects(self.test, settings, self.snapshot.project)
+        for number, (suspect, why) in enumerate(suspects.targets, 1):
+            label = report.label(suspect, self.snapshot.folder)
+            self.reasons.append(f"{label} was tried, because it is {why}")
+            snapshot = take(client.workspace, uri_at(client.workspace, suspect.module.path))
+            target = await asyncio.to_thread(_again, suspect, snapshot)
+            if target is None:
+                answer: dict[str, JSON] = _not_begun(f"'{suspect.name}' was edited meanwhile.")
+            else:
+                job = Job(Mode.FIX, snapshot, target, apply=True, announced=False, goal=self.test)
+                answer = await batches.result(self, job, f"{number}/{len(suspects.targets)} · {suspect.name}")
+            self.note(label, answer)
+            if answer["status"] == "verified":
+                break
+        self.reasons += suspects.notes
 
 
 class Batches:
     """All batches of a server."""
 
     def __init__(self, client: Client, jobs: Jobs, results: Results) -> None:
-        self._client = client
+        self.client = client
         self._jobs = jobs
         self._results = results
         self._running: dict[str, Batch] = {}
         self._closing = False
 
-    async def start(self, snapshot: Snapshot) -> Batch:
+    async def start_stubs(self, snapshot: Snapshot) -> Batch:
         """Start to write the bodies of a file's stubs in the background.
 
         Raises:
-            TargetError: the file has no stubs, another batch is writing them, or the server is shutting down.
+            TargetError: the file has no stubs, another batch is working on it, or the server is shutting down.
         """
         stubs = await asyncio.to_thread(_stubs, snapshot)
-        if self._closing:
-            raise TargetError("The language server is shutting down: restart it.")
-        if any(other.snapshot.path == snapshot.path for other in self._running.values()):
-            raise TargetError(f"AdaCoder is already working on {snapshot.path.name}: wait for it, or cancel it.")
         if not stubs:
             raise TargetError(f"There is no function with a docstring and no body yet in {snapshot.path}.")
-        batch = Batch(snapshot, stubs=len(stubs))
+        return self._start(_Stubs(snapshot, number=len(stubs)))
+
+    async def start_test(self, snapshot: Snapshot, test: str) -> Batch:
+        """Start to make a failing test of a file pass. `test` is its name without the path.
+
+        Raises:
+            TargetError: the file has unsaved changes, another batch is working on it, or the server is shutting down.
+        """
+        if snapshot.version is not None and await asyncio.to_thread(_is_unsaved, snapshot):
+            raise TargetError(f"{snapshot.path} has unsaved changes, and tests run as they are on disk: save it first.")
+        return self._start(_FailingTest(snapshot, test=f"{below(snapshot.folder, snapshot.path).as_posix()}::{test}"))
+
+    def _start(self, batch: Batch) -> Batch:
+        if self._closing:
+            raise TargetError("The language server is shutting down: restart it.")
+        path = batch.snapshot.path
+        if any(other.snapshot.path == path for other in self._running.values()):
+            raise TargetError(f"AdaCoder is already working on {path.name}: wait for it, or cancel it.")
         self._running[batch.id] = batch
-        batch.task = asyncio.create_task(self._perform(batch), name=f"adacoder {snapshot.path.name}")
+        batch.task = asyncio.create_task(self._perform(batch), name=f"adacoder {path.name}")
         batch.task.add_done_callback(lambda _: self._running.pop(batch.id))
         return batch
 
@@ -105,8 +257,8 @@ class Batches:
                 "jobId": batch.id,
                 "uri": batch.snapshot.uri,
                 "qualifiedName": None,
-                "target": batch.snapshot.path.name,
-                "mode": MODE,
+                "target": batch.target,
+                "mode": batch.mode,
                 "message": batch.message,
             }
             for batch in self._running.values()
@@ -120,59 +272,35 @@ class Batches:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _perform(self, batch: Batch) -> None:
-        """Write the bodies of the stubs in turn. Show one message at the end, even after a cancellation."""
-        title = f"AdaCoder: generating the stubs in {batch.snapshot.path.name}"
+        """Perform a batch. Show one message at the end, even after a cancellation."""
         ended: str = ""
         try:
             await batch.may_begin.wait()
-            async with announced(self._client, title, batch.cancel) as show:
+            async with announced(self.client, batch.title, batch.cancel) as show:
                 batch.show = show
-                await self._write_all(batch)
+                await batch.perform(self)
         except AdaCoderError as error:
-            ended = Text(str(error), " ")
+            ended = str(error)
         except asyncio.CancelledError:
-            ended = "Cancelled. "
+            ended = "Cancelled."
             raise
         except Exception as error:
-            log.exception("Not all stubs of %s were written", batch.snapshot.path)
-            ended = f"AdaCoder failed ({type(error).__name__}): see the language server's log. "
+            log.exception("'%s' failed on %s", batch.mode, batch.snapshot.path)
+            ended = f"AdaCoder failed ({type(error).__name__}): see the language server's log."
         finally:
-            is_good = not ended and all(answer["applied"] for answer in batch.answers.values())
+            is_good = not ended and batch.is_good
             self._results.end(batch.ended())
             if not self._closing:
-                document: JSON = {"uri": batch.snapshot.uri, "version": batch.snapshot.version}
-                about = {"jobId": batch.id, "textDocument": document, "qualifiedName": None, "kept": False}
-                self._client.tell_end(joined("", [ended, batch.summary]), warning=not is_good, about=about)
+                message = joined(" ", filter(None, [ended, batch.summary]))
+                self.client.tell_end(message, warning=not is_good, about=batch.about)
 
-    async def _write_all(self, batch: Batch) -> None:
-        tried: set[tuple[str, str]] = set()
-        snapshot = batch.snapshot
-        while True:
-            left = [each for each in await asyncio.to_thread(_stubs, snapshot) if _key(each) not in tried]
-            if not left:
-                return
-            target = left[0]
-            tried.add(_key(target))
-            place = f"{len(tried)}/{batch.stubs} · {target.name}"
-            answer = await self._write(batch, snapshot, target, place)
-            if batch.is_cancelled:  # the edit had already been sent, so the job ended normally
-                batch.answers[target.qualname] = answer
-                raise asyncio.CancelledError
-            batch.answers[target.qualname] = answer
-            is_edited = answer["applied"] is True
-            snapshot = (
-                await after_edit(self._client, snapshot) if is_edited else take(self._client.workspace, snapshot.uri)
-            )
-
-    async def _write(self, batch: Batch, snapshot: Snapshot, target: Target, place: str) -> dict[str, JSON]:
-        def relay(message: str) -> None:
-            batch.tell(f"{place} · {message}")
-
-        job = Job(Mode.GENERATE, snapshot, target, apply=True, announced=False, relay=relay)
+    async def result(self, batch: Batch, job: Job, place: str) -> dict[str, JSON]:
+        """Run a job of a batch and return its answer. `place` says which job it is, for the progress."""
+        job.relay = lambda message: batch.tell(f"{place} · {message}")
         try:
             self._jobs.start(job).begin()
         except TargetError as error:
-            return {"status": "error", "applied": False, "summary": str(error)}
+            return _not_begun(str(error))
         try:
             return await self._jobs.result(job)
         except asyncio.CancelledError:
@@ -183,8 +311,12 @@ class Batches:
             if job.ended is not None:
                 batch.jobs.append(job.ended)
 
+    async def after(self, snapshot: Snapshot, *, is_edited: bool) -> Snapshot:
+        """Return a snapshot of the current text. If a job edited the text, wait until the client reports the edit."""
+        return await after_edit(self.client, snapshot) if is_edited else take(self.client.workspace, snapshot.uri)
 
-def _stubs(snapshot: Snapshot) -> list[Target]:
+
+def _stubs(snapshot: Snapshot) -> Sequence[Target]:
     """Return the stubs of a text. A stub follows the stubs on which it depends."""
     from adacoder.source.dependence import by_dependence
     from adacoder.source.locate import functions
@@ -196,6 +328,22 @@ def _stubs(snapshot: Snapshot) -> list[Target]:
 def _key(target: Target) -> tuple[str, str]:
     """Return a key that identifies a stub even after the text around the stub has changed."""
     return target.qualname, target.source
+
+
+def _again(target: Target, snapshot: Snapshot) -> Target | None:
+    from adacoder.source.locate import locate_again
+
+    return locate_again(target, snapshot.text, snapshot.folder)
+
+
+def _is_unsaved(snapshot: Snapshot) -> bool:
+    from adacoder.source.text import read
+
+    return read(snapshot.path).text != snapshot.text
+
+
+def _not_begun(reason: str) -> dict[str, JSON]:
+    return {"status": "error", "applied": False, "summary": reason}
 
 
 def _passed(answer: dict[str, JSON]) -> str:

@@ -104,6 +104,8 @@ class Job(Activity):
     """The text of the candidate to begin with, if the client sent a candidate."""
     start: Candidate | None = None
     """The candidate to begin with, if AdaCoder itself chose a candidate."""
+    goal: str = ""
+    """Name of the failing test that must pass; empty if only the function matters."""
     relay: Callable[[str], None] | None = None
     """Function that receives the progress if the job is part of a batch. The batch then shows the progress."""
     show: Callable[[str], None] = lambda message: None
@@ -230,7 +232,7 @@ class JobWork:
         job.most_rounds = self.service.most_rounds(work, self.settings)
         others = self.results.candidates(job.target) if work is Mode.ANOTHER else ()
         start = job.start if job.reply is None else await aside(read_reply, job.reply, job.target)
-        task = Task(job.target, self.settings, self.snapshot.project, journal, start, others)
+        task = Task(job.target, self.settings, self.snapshot.project, journal, start, others, job.goal)
         return await self.service.perform(work, task)
 
     async def _outcome_of_kept(self, kept: KeptResult) -> Outcome:
@@ -242,7 +244,8 @@ class JobWork:
     async def _evaluated(self, candidate: Candidate, snapshot: Snapshot, target: Target) -> Outcome:
         """Evaluate a candidate in a text. Return the Outcome."""
         journal = Journal(self.job.listen)
-        return await self.service.recheck(Task(target, self.settings, snapshot.project, journal, candidate))
+        task = Task(target, self.settings, snapshot.project, journal, candidate, goal=self.job.goal)
+        return await self.service.recheck(task)
 
     async def _carried_out(self, decision: Decision) -> Ending:
         """Keep, insert or drop the result. A result that cannot be inserted stays kept."""

@@ -19,6 +19,7 @@ from adacoder.lsp.jobs.results import KeptResult
 from adacoder.lsp.showing.diagnostics import DIFFERS, SOURCE, UNREACHED
 from adacoder.lsp.showing.evidence import Evidence
 from adacoder.lsp.snapshot import Snapshot
+from adacoder.project import is_test_file
 from adacoder.report.differences import answers
 
 _LOOKED_THROUGH = 20_000
@@ -89,6 +90,7 @@ def code_actions(
     else:
         offers = [*_answers(target, asked, state), *_of_state(target, state), *_needed(target, failed, state)]
         offers += [*_more(snapshot, target, state), *_journal(target, state)] if is_asked else []
+    offers = [*_testing(snapshot, line), *offers]
     offers = [each for each in offers if _is_wanted(each.kind, context.only) and (is_asked or each.is_urgent)]
     if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
         offers = [offer for offer in offers if offer.obstacle is None]
@@ -190,6 +192,17 @@ def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
         return []
     title = f"AdaCoder: '{found.name}' has no docstring: write the skeleton of one"
     return [Offer(GENERATE_KIND, title, COMMAND + "writeDocstring")]
+
+
+def _testing(snapshot: Snapshot, line: int) -> list[Offer]:
+    """Return the action that makes a test of the project pass, in a file with tests."""
+    from adacoder.source.locate import test_at
+
+    test = test_at(snapshot.text, line) if is_test_file(snapshot.path) else None
+    if test is None:
+        return []
+    title = f"Fix with AdaCoder: make '{test.rpartition('::')[2]}' pass"
+    return [Offer(FIX_KIND, title, COMMAND + "fixTest")]
 
 
 def _impossible(obstacle: str | None) -> list[Offer]:

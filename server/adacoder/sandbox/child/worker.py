@@ -22,7 +22,7 @@ A message is a list of texts, each after its length. Commands and answers take t
     test  NONCE FOLDER KIND [NAME]…                               run tests of the project; before its answer, for each
                                                                   test:
       → tested NONCE NAME OUTCOME MILLISECONDS ENTERED MESSAGE BASES EXPLANATION SOURCE [PLACE]…
-      → finished NONCE TROUBLES [FILE]…
+      → finished NONCE TROUBLES LINES BRANCHES [FILE]…
     end   NONCE
       → ended NONCE MISSING
 
@@ -48,7 +48,7 @@ The fields are:
 * INSTEAD names the function that ran instead of the target, if the names in the example show it.
 * LINES are line numbers of the target's code, separated by spaces. BRANCHES are the jumps from a test's line to another
   line, such as `3>4`. Both are empty if BY_LINE is empty. In `loaded`, they are all lines and branches. In answers to
-  `run`, they are only the lines and branches that the example took.
+  `run`, they are only the lines and branches that the example took, and in `finished`, that any test took.
 * KIND is `functions` if all functions of the project are observed, else `target` or `explained`. With `target`, pytest
   does not explain failed assertions, because it would have to rewrite the test files first. Each NAME is a test, or a
   file with tests.
@@ -400,9 +400,10 @@ class ModuleUnderTest:
         sys.stdout = sys.stderr = CapturedOutput()
         _setrecursionlimit(self._recursion_limit)
         observer = None if kind == "functions" else self._observer
-        ending = testing.run(names, folder, tell, observer, is_plain=kind == "target")
+        self._observer.forget()
+        troubles, *files = testing.run(names, folder, tell, observer, is_plain=kind == "target")
         regain()
-        return ["finished", *ending]
+        return ["finished", troubles, *_reached(self._observer.lines, self._observer.branches), *files]
 
     def _compiled(self, source: str, name: str) -> tuple[CodeType, bool]:
         """Compile an example. Return its code, and True if it is a statement, or False if it is an expression."""
