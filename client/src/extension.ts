@@ -8,6 +8,7 @@ import {
   type Disposable,
   type ExtensionContext,
   type LogOutputChannel,
+  type TestItem,
   type TextDocument,
 } from "vscode";
 
@@ -15,7 +16,7 @@ import { ErrorCodes, ResponseError } from "vscode-languageclient/node";
 
 import { DoctorDocument, selectModel, selectStrategy } from "./choose";
 import { PrivateServer } from "./install";
-import { execute, generateAll, runOnFunction } from "./requests";
+import { execute, fixTest, generateAll, runOnFunction } from "./requests";
 import type { Kept } from "./preview";
 import type { Mode } from "./protocol";
 import { Results } from "./results";
@@ -69,22 +70,22 @@ function toEntry({ title, jobId }: Kept): Entry {
 
 function contributions(server: Server, output: LogOutputChannel, results: Results): Disposable[] {
   const doctor = new DoctorDocument();
-  const onServer = (command: string, act: (client: Client) => Promise<unknown>): Disposable =>
-    commands.registerCommand(command, async () => {
+  const onServer = (command: string, act: (client: Client, test?: TestItem) => Promise<unknown>): Disposable =>
+    commands.registerCommand(command, async (test?: TestItem) => {
       const client = await server.running();
-      if (client !== undefined) await unlessLost(act(client));
+      if (client !== undefined) await unlessLost(act(client, test));
     });
-  const onFunction = (command: string, mode: Mode): Disposable =>
-    onServer(command, async (client) => {
-      const ended = await runOnFunction(client, mode);
-      if (ended !== undefined) void results.show(ended);
-    });
+  const run = async (client: Client, mode: Mode): Promise<void> => {
+    const ended = await runOnFunction(client, mode);
+    if (ended !== undefined) void results.show(ended);
+  };
+  const onFunction = (command: string, mode: Mode): Disposable => onServer(command, (client) => run(client, mode));
 
   return [
     workspace.registerTextDocumentContentProvider(DoctorDocument.SCHEME, doctor),
     onFunction("adacoder.generateFunction", "generate"),
     onFunction("adacoder.fix", "fix"),
-    onFunction("adacoder.fixWithAdaCoder", "fix"),
+    onServer("adacoder.fixWithAdaCoder", (client, test) => (test === undefined ? run(client, "fix") : fixTest(client, test))),
     onFunction("adacoder.checkExamples", "check"),
     onFunction("adacoder.another", "another"),
     onFunction("adacoder.suggestExamples", "suggestExamples"),

@@ -1,6 +1,6 @@
 /** Requests of the commands to the server. */
 
-import { window, type TextDocument } from "vscode";
+import { window, type TestItem, type TextDocument } from "vscode";
 import { ExecuteCommandRequest, LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 
 import type { Ended } from "./ending";
@@ -17,6 +17,8 @@ const TITLES: Readonly<Record<Mode, string>> = {
   suggestExamples: "Suggesting examples",
 };
 const STATUS_BAR_MS = 5000;
+/** Separates the parts of a name that pytest gives a test: the path, the classes, the function. */
+const SEPARATOR = "::";
 
 /** Runs `adacoder/run` on the function under the cursor. Returns how the job ended, unless it was cancelled. */
 export async function runOnFunction(client: Client, mode: Mode): Promise<Ended | undefined> {
@@ -47,6 +49,24 @@ export async function generateAll(client: Client): Promise<void> {
   if (editor === undefined) return;
   const { uri } = client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document);
   await execute(client, "adacoder.server.generateAll", { uri });
+}
+
+/**
+ * Fixes what a test of the Test Explorer runs. For an example, this is its function. For a test of the project, the
+ * server finds the function.
+ */
+export async function fixTest(client: Client, item: TestItem): Promise<void> {
+  if (item.uri === undefined) return;
+  const uri = client.code2ProtocolConverter.asUri(item.uri);
+  const isOurs = item.id.startsWith(uri);
+  const start = isOurs ? -1 : item.id.indexOf(SEPARATOR);
+  const position = item.range && client.code2ProtocolConverter.asPosition(item.range.start);
+  if (start === -1 && position === undefined) {
+    void tell("This is not a single test: choose a test below it.", { isGood: false });
+    return;
+  }
+  const asked = start === -1 ? { position } : { test: item.id.slice(start + SEPARATOR.length) };
+  await execute(client, `adacoder.server.${isOurs ? "fix" : "fixTest"}`, { uri, ...asked });
 }
 
 /** The file in the active editor, if it is Python. */

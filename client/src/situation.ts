@@ -66,6 +66,7 @@ const DOING: Readonly<Record<string, string>> = {
   suggestExamples: "suggesting examples for",
   insert: "inserting the result for",
   generateAll: "generating the stubs of",
+  fixTest: "fixing what fails in",
 };
 
 /** A job's activity, as part of a sentence. */
@@ -154,7 +155,8 @@ export function menu({ condition, jobs, platform }: Situation, others: readonly 
 
 /** A command of the server that repeats a job; undefined if none can. */
 export function again({ mode, uri, qualifiedName }: Job): Entry | undefined {
-  if (mode === "insert") return undefined; // its result is still kept, and offered above its function
+  // The result to insert is still kept, and offered above its function. A job does not name its test by itself.
+  if (mode === "insert" || mode === "fixTest") return undefined;
   return {
     label: "Run Again",
     command: `adacoder.server.${mode}`,

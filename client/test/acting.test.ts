@@ -4,10 +4,12 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
+import type { TestItem } from "vscode";
 
 import type { Ended, Remedy } from "../src/ending";
+import { fixTest } from "../src/requests";
 import { Results } from "../src/results";
-import type { Server } from "../src/server";
+import type { Client, Server } from "../src/server";
 import type { Job } from "../src/situation";
 import { Status } from "../src/status";
 import { registerTools } from "../src/tools";
@@ -33,7 +35,7 @@ class StandIn {
   readonly onDidCrash = this.crashed.event;
   readonly onDidWork = this.worked.event;
   readonly condition = { kind: "running" };
-  readonly code2ProtocolConverter = { asUri: String };
+  readonly code2ProtocolConverter = { asUri: String, asPosition: (position: unknown) => position };
   readonly restart = vi.fn(() => Promise.resolve());
   readonly current = this;
 
@@ -296,3 +298,29 @@ test("the status shows the later of two examinations, whichever is answered firs
   await new Promise(setImmediate);
   expect(status()).toContain("later");
 });
+
+const PYTEST = "/p/test_a.py::TestA::test_b";
+const RANGE = { start: { line: 3, character: 4 }, end: { line: 5, character: 0 } };
+const FILE_OF_TEST = Uri.file("/p/test_a.py");
+const EXAMPLE = `${FILE_OF_TEST.toString()}#f/1`;
+
+test.each([
+  [PYTEST, RANGE, "fixTest", { test: "TestA::test_b" }],
+  [`${PYTEST}[1-2]`, undefined, "fixTest", { test: "TestA::test_b[1-2]" }],
+  ["/p/test_a.py/TestA/test_b", RANGE, "fixTest", { position: RANGE.start }],
+  [EXAMPLE, RANGE, "fix", { position: RANGE.start }],
+])("the test %s is fixed by its name or its line", async (id, range, command, asked) => {
+  const standin = new StandIn();
+  await fixTest(standin as unknown as Client, { id, uri: FILE_OF_TEST, range } as unknown as TestItem);
+  const [, sent] = standin.asked.at(-1) ?? [];
+  expect(sent).toEqual({ command: `adacoder.server.${command}`, arguments: [{ uri: FILE_OF_TEST.toString(), ...asked }] });
+});
+
+test.each([[FILE_OF_TEST.toString(), FILE_OF_TEST], ["/p/test_a.py", FILE_OF_TEST], ["/p", undefined]])(
+  "nothing is asked about %s, which is not a single test",
+  async (id, uri) => {
+    const standin = new StandIn();
+    await fixTest(standin as unknown as Client, { id, uri, range: undefined } as unknown as TestItem);
+    expect(standin.asked).toEqual([]);
+  },
+);

@@ -133,6 +133,7 @@ test("a message after a crash names the lost jobs and offers to run them again",
   });
   expect(again(FILE)).toMatchObject({ command: "adacoder.server.generateAll", arguments: [{ uri: "file:///a.py" }] });
   expect(again({ ...JOB, mode: "insert" })).toBeUndefined();
+  expect(again({ ...FILE, mode: "fixTest" })).toBeUndefined();
 });
 
 test("a crash without a lost job is silent, except the fifth", () => {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from editors.vscode.code_server import CodeServer
-from editors.vscode.samples import ROUNDED, TRUNCATED, file
+from editors.vscode.samples import PLAN, ROUNDED, TRUNCATED, Model, file, reply
 from editors.vscode.workbench import Workbench, window
 
 pytestmark = pytest.mark.isolation
@@ -26,6 +27,13 @@ def slow():
     time.sleep(600)
     return 1
 '''
+TEST = """\
+from halved import halved
+
+
+def test_last():
+    assert halved(59.9996) == "00:01:00,000"
+"""
 PASSED = '[class*="testing-passed"]'
 FAILED = '[class*="testing-failed"], [class*="testing-error"]'
 
@@ -46,6 +54,45 @@ def test_examples_are_listed_before_a_file_is_open(
         expect(row.filter(has_text="listed").nth(1)).to_be_visible()
         assert set(editor.processes("serve")) - servers
         bench.picture("unopened")
+
+
+def fix_in_explorer(bench: Workbench, row: Locator) -> None:
+    """Choose "Fix with AdaCoder" in the menu of a row of the Test Explorer."""
+    row.click(button="right")
+    entry = bench.page.locator(".monaco-menu .action-item", has_text="Fix with AdaCoder").first
+    expect(entry).to_be_visible()
+    bench.picture("fix-in-explorer")
+    entry.click()
+    expect(entry).to_be_hidden()
+
+
+def test_fix_an_example_that_fails(bench: Workbench, model: Model) -> None:
+    wrong = file(bench.folder, "wrong", TRUNCATED)
+    model.says("wrong", PLAN, reply("wrong", ROUNDED))
+    bench.open(wrong)
+    bench.command("View: Show Testing")
+    row = bench.page.locator(".test-explorer .monaco-list-row")
+    row.filter(has_text="wrong.py").locator(".monaco-tl-twistie").click()
+    fix_in_explorer(bench, row.filter(has_text="wrong").nth(1))
+    expect(bench.line("round(seconds * 1000)")).to_be_visible()
+    expect(bench.notification("Inserted 'wrong'. 3/3 examples passed.")).to_be_visible()
+
+
+def test_fix_a_test_of_the_project(bench: Workbench, model: Model) -> None:
+    """The Python extension lists the test. AdaCoder finds the function that the test runs, and fixes it."""
+    halved = file(bench.folder, "halved", TRUNCATED)
+    test = bench.folder / "test_halved.py"
+    test.write_text(TEST, encoding="utf-8")
+    model.says("halved", PLAN, reply("halved", ROUNDED))
+    bench.open(halved)
+    bench.command("Agent: List a Test")
+    bench.list.locator("input").first.fill(json.dumps({"path": str(test), "name": "test_last", "line": 3}))
+    bench.page.keyboard.press("Enter")
+    bench.command("View: Show Testing")
+    fix_in_explorer(bench, bench.page.locator(".test-explorer .monaco-list-row", has_text="test_last"))
+    expect(bench.line("round(seconds * 1000)")).to_be_visible()
+    expect(bench.notification("test_halved.py::test_last passes. halved.py::halved was tried, because")).to_be_visible()
+    bench.picture("fixed-test")
 
 
 def test_what_is_saved_runs_again(bench: Workbench) -> None:

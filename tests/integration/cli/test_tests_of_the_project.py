@@ -244,3 +244,59 @@ def test_tests_of_two_projects_are_counted_apart(desk: Desk) -> None:
         desk.write(f"from one import one\ndef test_it():\n    assert one() == {wanted}\n", f"{name}/test_a.py")
     ran = desk.run("check", "--tests", "p", "q")
     assert "1/2 tests passed" in ran.out.splitlines()[-1]
+
+
+REACHED = '''def grade(points):
+    """Return the grade.
+
+    >>> grade(95)
+    'A'
+    """
+    if points >= 90:
+        return "A"
+    if points >= 75:
+        return "B"
+    return "F"
+
+
+def doubled(number):
+    """Return twice the number."""
+    if number < 0:
+        return -2
+    return 2 * number
+'''
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((), {"grade": "no example reaches lines 9 to 11: `if points >= 75`"}),
+        (
+            ("--tests",),
+            {
+                "grade": 'no example or test reaches line 11: `return "F"`',
+                "doubled": "no example or test reaches line 17: `return -2`",
+            },
+        ),
+    ],
+)
+def test_coverage_counts_examples_and_tests(options: tuple[str, ...], told: dict[str, str], desk: Desk) -> None:
+    desk.write(REACHED, "grades.py")
+    tests = "def test_b():\n    assert grade(80) == 'B'\ndef test_two():\n    doubled(1)\n"
+    desk.write(f"from grades import doubled, grade\n{tests}", "test_grades.py")
+    ran = desk.run("check", "--coverage", *options, "grades.py")
+    assert ran.code == 0
+    for name, words in told.items():
+        assert any(name in line and words in line for line in ran.out.splitlines())
+
+
+def test_a_program_that_tests_cover_has_no_unreached_line(desk: Desk) -> None:
+    """The lines that only a test reaches are not reported, for a new program as well."""
+    written = REACHED.partition("\n\n\n")[0]
+    desk.write(written.partition("    if points")[0] + "    raise NotImplementedError\n", "grades.py")
+    test = "from grades import grade\ndef test_b():\n    assert [grade(80), grade(0)] == ['B', 'F']\n"
+    desk.write(test, "test_grades.py")
+    with StandIn([f"```python\n{written}\n```"]).in_thread() as standin:
+        ran = desk.run("generate", "grades.py::grade", "--json", "--model", MODEL, "--host", standin.host)
+    (found,) = ran.objects
+    assert (found["status"], found["coverage"]["unreached"], found["coverage"]["branches"]) == ("verified", [], [])

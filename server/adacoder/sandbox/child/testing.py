@@ -38,9 +38,12 @@ MOST_PLACES = 5_000
 _HYPOTHESIS_EXAMPLES = 25
 _LEFT_OUT = ("randomly", "unraisableexception", "threadexception", "faulthandler")
 """Plug-ins that have no use here. Some of them collect garbage several times at the end."""
-_NO_WARNING = "-Wignore::pytest.PytestAssertRewriteWarning"
-"""Option for projects that turn warnings into errors. Pytest warns because the template has imported the plug-ins."""
-_OPTIONS = ("-q", "--tb=short", "--capture=sys", "--maxfail=0", _NO_WARNING, *(f"-pno:{name}" for name in _LEFT_OUT))
+_NO_WARNINGS = "-Wignore::pytest.PytestWarning"
+"""Option for projects that turn warnings into errors. Pytest itself warns here of things that do not concern the tests.
+
+For example, the template has already imported the plug-ins, and pytest cannot write its cache.
+"""
+_OPTIONS = ("-q", "--tb=short", "--capture=sys", "--maxfail=0", _NO_WARNINGS, *(f"-pno:{name}" for name in _LEFT_OUT))
 _OF_PLUGINS = {"xdist": "-n0", "pytest_cov": "--no-cov"}
 """An option to add if the module of a plug-in is installed."""
 _INTERNAL_ERROR, _USAGE_ERROR = 3, 4
