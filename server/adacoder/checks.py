@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.conclusion import conclude_check
+from adacoder.directives import flags_of
 from adacoder.domain import AdaCoderError, Attempt, BehaviourDiff, Example, Module, Outcome, Status, Target
 from adacoder.privacy.access import Access
 from adacoder.sandbox.environment.interpreter import Interpreter, find
@@ -164,8 +165,15 @@ class Checks:
         overlays = await asyncio.to_thread(task.overlays, *interpreter.added) if task.project.overlays else {}
         host = self._host(interpreter, task.settings, task.project)
         tests = self._tests_of(task, host, overlays, once=once) if tested and task.settings.tests else None
-        timeout = task.settings.timeout
-        return CodeEvaluator(host, task.journal, overlays=overlays, timeout=timeout, covers=covers, tests=tests)
+        return CodeEvaluator(
+            host,
+            task.journal,
+            overlays=overlays,
+            timeout=task.settings.timeout,
+            covers=covers,
+            tests=tests,
+            options=flags_of(task.settings.doctest_options),
+        )
 
     def _tests_in(self, host: Host, folder: Path) -> ProjectTests:
         from adacoder.agents.project_tests import ProjectTests

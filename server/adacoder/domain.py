@@ -56,11 +56,15 @@ class Example:
     line: int
     """0-based line of the module's text on which the statement begins."""
     flags: int = 0
-    """The doctest option flags that the example's directives switch on, combined with `|`."""
+    """The flags of the options that the example's directives switch on, combined with `|`. See `directives.py`."""
     exception: str | None = None
     """Type and message of the expected exception, such as `"ValueError: no\\n"`; None if no exception is expected."""
     informal: bool = False
     """True if the example was read from prose, such as `f(1) == 2`. Its value is compared, even if it is None."""
+    off: int = 0
+    """The flags of the options that its directives switch off."""
+    problem: str = ""
+    """The reason why a directive cannot be followed, as the rest of a sentence about the example; else empty."""
 
     @property
     def prompted(self) -> str:

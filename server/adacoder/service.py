@@ -34,6 +34,7 @@ from adacoder.domain import (
     Reply,
     Status,
     Target,
+    TargetError,
     Verdict,
 )
 from adacoder.messages import Named, Text, joined
@@ -186,6 +187,8 @@ class Service(Checks):
         """Call `work` with the examples of the target's class added. Turn an AdaCoderError into an Outcome."""
         try:
             await asyncio.to_thread(task.require_access)
+            if (broken := next((each for each in task.target.examples if each.problem), None)) is not None:
+                raise TargetError(f"The example on line {broken.line + 1} {broken.problem}.")
             evaluator = await self._evaluator(task)
             task = replace(task, target=await evaluator.with_class_examples(task.target))
             outcome = await self._with_undeclared(await work(task), task)

@@ -95,10 +95,12 @@ class CodeEvaluator:
         timeout: float,
         covers: bool = False,
         tests: TestsOfRequest | None = None,
+        options: int = 0,
     ) -> None:
         """If `covers` is True, coverage is also measured for candidates that pass.
 
-        `tests` are the project's tests for candidates that pass. If it is None, only the examples count.
+        `tests` are the project's tests for candidates that pass. If it is None, only the examples count. `options` are
+        flags of doctest's options that are on for all examples.
         """
         self._host = host
         self._journal = journal
@@ -106,6 +108,7 @@ class CodeEvaluator:
         self._timeout = timeout
         self._covers = covers
         self._tests = tests
+        self._options = options
         self._verdicts: dict[tuple[Target, Candidate], Verdict] = {}
 
     async def ready(self, target: Target) -> None:
@@ -403,6 +406,7 @@ class CodeEvaluator:
             # The module's own file is overlaid as well, because an example may import it under another dotted name.
             overlays={**self._overlays, target.module.path: run},
             is_withheld=text is not None,
+            options=self._options,
         )
 
 

@@ -33,6 +33,8 @@ class Program:
     """True if `text` is without the wanted outputs. The file must then be hidden, because it still has them."""
     by_line: bool = False
     """True to observe which lines and branches of the target each example reaches."""
+    options: int = 0
+    """Flags of doctest's options that are on for all examples, combined with `|`."""
     traced: bool = False
     """True to trace the last example. In that case `by_line` is ignored."""
     tests: tuple[str, ...] = ()

@@ -1,21 +1,13 @@
 """The judge of evaluations. It turns a worker's messages into a Verdict.
 
-A *worker* is the process that runs the examples. It only reports outputs, and only this module compares them. The
-comparison follows the rules of `doctest`.
-
-An informal example, such as `f(2) == {"b", "a"}` or `f(2) -> 15`, is compared by the value of its result. Its author
-does not mean a certain order of the set, a difference between 15 and 15.0, or `print(15)`. So the printed output and
-the form of the value do not matter.
+A *worker* is the process that runs the examples. It only reports outputs. They are compared here, by `comparison.py`.
 """
 
 from __future__ import annotations
 
-import ast
-import doctest
 import re
 import signal
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from adacoder.domain import (
@@ -30,9 +22,9 @@ from adacoder.domain import (
     Reached,
     Verdict,
 )
-from adacoder.pytext import Lines, parsed
+from adacoder.pytext import Lines
 from adacoder.sandbox.child.worker import OUT_OF_MEMORY
-from adacoder.sandbox.literal_values import same_but_for_order, same_but_for_sets, same_value
+from adacoder.sandbox.comparison import hint, is_value, matches, takes_fence_for_output
 from adacoder.sandbox.wire import Answer, Imported, ProtocolError, Raised, RanTest, SyntaxBroken
 from adacoder.traces import Trace
 
@@ -42,7 +34,6 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.program import Program
 
-_CHECKER = doctest.OutputChecker()
 _NAME_ERROR = re.compile(r"name '(\w+)' is not defined")
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] [^:\n]*(: ['\"])?")
 _NEEDS = {
@@ -58,8 +49,6 @@ _SHARED_MEMORY = re.compile(r"['\"]/(?:dev/shm/|(?:psm|wnsm)_)")
 """Matches the name of shared memory in an error: a path in `/dev/shm`, or a name of `multiprocessing.shared_memory`."""
 _WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could not bind on any addr": "the network"}
 """The resource that isolation denied, by the start of an error message that has no number."""
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
-_LIKE_PROSE = re.compile(r"[ \t]*(?:[-*#:]|\.\.[ ]|.*[^\W\d_]{2}[^\w\n]+[^\W\d_]{2}|.*:[ \t]*$)")
 _STATUS = {"passed": ProjectTestStatus.PASSED, "failed": ProjectTestStatus.FAILED}
 _WORST_FIRST = (
     ProjectTestStatus.FAILED,
@@ -144,7 +133,7 @@ class Judge:
     def answered(self, example: Example, answer: Answer) -> None:
         """Handle the end of an example."""
         got = _displayed(example, answer)
-        matched = _matches(example, got, answer)
+        matched = not example.problem and matches(example, got, answer, self.program.options)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
         # If it is uncertain whether the target ran, a wrong result counts, but a right result proves nothing.
         entered = (not matched) if answer.ran is None else answer.ran
@@ -153,15 +142,23 @@ class Judge:
         if matched:
             self._verdict = replace(self._verdict, results=(*self._verdict.results, result))
             return
-        hint = _hint(example, got, answer)
-        if answer.raised is None:
-            failure = self._wrong_output(example, got, answer, hint)
+        advice = hint(example, got, answer, self.program.options)
+        if example.problem:
+            failure = Failure(FailureKind.BROKEN_EXAMPLE, f"{_place(example)} {example.problem}.", example, got)
+        elif answer.raised is None:
+            failure = self._wrong_output(example, got, answer, advice)
         else:
-            failure = self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got, hint)
+            failure = self._broken_example(example, answer.raised) or self._exception(
+                example, answer.raised, got, advice
+            )
             self._troubled.append((result, answer.raised))
-        if failure.kind is FailureKind.DENIED or _takes_fence_for_output(example, got):
-            hint = failure.message  # Only the message shows the cause.
-        self._verdict = replace(self._verdict, results=(*self._verdict.results, replace(result, hint=hint)))
+        if (
+            failure.kind is FailureKind.DENIED
+            or example.problem
+            or takes_fence_for_output(example, got, self.program.options)
+        ):
+            advice = failure.message  # Only the message shows the cause.
+        self._verdict = replace(self._verdict, results=(*self._verdict.results, replace(result, hint=advice)))
         # An example without output cannot verify anything, but an exception still counts against the candidate.
         if counts and (example.has_want or answer.raised is not None):
             self._fail(failure)
@@ -304,7 +301,7 @@ class Judge:
         return Failure(kind, message, error=error, line=line)
 
     def _wrong_output(self, example: Example, got: str, answer: Answer, hint: str) -> Failure:
-        if _takes_fence_for_output(example, got):
+        if takes_fence_for_output(example, got, self.program.options):
             message = (
                 f"{_place(example)} takes the code fence below it for output, as doctest does: leave a blank line."
             )
@@ -430,79 +427,8 @@ def _ended(output: str) -> str:
 
 def _class_told(example: Example, answer: Answer) -> str:
     """Return words that name the class of a value that only looks like the wanted value; empty for other values."""
-    looks_right = _is_value(answer.shown, example.want) and not _is_value(answer.plain, example.want)
+    looks_right = is_value(answer.shown, example.want) and not is_value(answer.plain, example.want)
     return f" (of the class '{_brief(answer.class_name)}')" if looks_right else ""
-
-
-def _is_value(display: str, want: str) -> bool:
-    return display.strip() == want.strip() or same_value(display, want)
-
-
-def _matches(example: Example, got: str, answer: Answer) -> bool:
-    """Return whether an example gave the wanted result. An informal example is compared by value."""
-    raised = answer.raised
-    if raised is None and example.informal:
-        # An example whose value is None must print nothing.
-        shows_more = bool(answer.printed) and answer.plain == "None"
-        return example.exception is None and _is_value(answer.plain, example.want) and not shows_more
-    if raised is None:
-        return _agree(example, example.want, got) or _same_sets(example, got)
-    if example.exception is None:
-        return False
-    if _CHECKER.check_output(example.exception, raised.message, example.flags):
-        return True
-    if not example.flags & doctest.IGNORE_EXCEPTION_DETAIL:
-        return False
-    return _CHECKER.check_output(_exception_name(example.exception), _exception_name(raised.message), example.flags)
-
-
-def _agree(example: Example, want: str, got: str) -> bool:
-    return _CHECKER.check_output(want, got, example.flags)
-
-
-def _same_sets(example: Example, got: str) -> bool:
-    """Return whether output and want differ only in the notation of sets, such as the order of their elements."""
-    if example.flags & doctest.ELLIPSIS and doctest.ELLIPSIS_MARKER in example.want:
-        return False
-    return same_but_for_sets(example.want, got, partial(_agree, example))
-
-
-def _hint(example: Example, got: str, answer: Answer) -> str:
-    """Return advice about an example that failed; empty if there is none."""
-    want, came = (example.want, got) if answer.raised is None else (example.exception or "", answer.raised.message)
-    if same_but_for_order(want, came):
-        return "Only the order inside braces differs: show `sorted(...)`, or compare with `==`."
-    if answer.raised is None and not example.informal and _may_take_text_for_output(example, got):
-        return "If the text right below the output is not output, leave a blank line above it."
-    return ""
-
-
-def _may_take_text_for_output(example: Example, got: str) -> bool:
-    """Return whether the wanted output is the actual output, followed by a line that looks like prose.
-
-    Then the author may have forgotten the blank line after the output.
-    """
-    lines = example.want.splitlines(keepends=True)
-    shown = got.count("\n")
-    if shown >= len(lines) or not _LIKE_PROSE.match(lines[shown]):
-        return False
-    if shown:
-        return _agree(example, "".join(lines[:shown]), got)
-    match parsed(example.source):
-        case ast.Module(body=[ast.Expr()]) | None:
-            return False  # An expression should show a value, so its empty output is the actual error.
-    return True
-
-
-def _takes_fence_for_output(example: Example, got: str) -> bool:
-    """Return whether the example fails only because of a Markdown fence right below its output."""
-    without_fence = _FENCE.sub("", example.want)
-    return without_fence != example.want and _CHECKER.check_output(without_fence, got, example.flags)
-
-
-def _exception_name(message: str) -> str:
-    """Return only the name of an exception's class, because IGNORE_EXCEPTION_DETAIL compares nothing else."""
-    return message.partition("\n")[0].partition(":")[0].rpartition(".")[2]
 
 
 def _missing_name(raised: Raised) -> str | None:

@@ -157,6 +157,14 @@ class Settings:
         "Compare each verified function with a second program for the same docstring, after it is in place.",
         option="",
     )
+    doctest_options: tuple[str, ...] = setting(
+        (),
+        of.OPTIONS,
+        "Option of doctest that is on for all examples, such as `ELLIPSIS`. An example's directive can switch it off.",
+        unset="pytest's `doctest_optionflags` in `pyproject.toml`",
+        option="NAME",
+        adds_up=True,
+    )
     tests: bool = setting(
         True,
         of.FLAG,

@@ -58,6 +58,7 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
     except (ValueError, RecursionError) as error:
         notice(f"{path} cannot be read ({_brief(str(error))}); its [tool.adacoder] is ignored.")
         return base
+    base = _with_options_of_pytest(base, tools)
     table = tools.get("adacoder", {})
     if not isinstance(table, dict):
         notice(f"[tool.adacoder] in {path} is not a table; it is ignored.")
@@ -74,6 +75,20 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
         else:
             allowed[key] = value
     return merge(base, allowed, notice)
+
+
+def _with_options_of_pytest(base: Settings, tools: Mapping[str, object]) -> Settings:
+    """Return `base` with the options of doctest that pytest's own configuration names. Unknown options are left out."""
+    found: object = tools
+    for part in ("pytest", "ini_options", "doctest_optionflags"):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    names = found.replace(",", " ").split() if isinstance(found, str) else found
+    if not isinstance(names, list):
+        return base
+    from adacoder.directives import is_option  # imports doctest, which takes time
+
+    known = (name for name in names if isinstance(name, str) and is_option(name))
+    return replace(base, doctest_options=tuple(dict.fromkeys((*base.doctest_options, *known))))
 
 
 def _shown(value: object) -> str:

@@ -141,6 +141,16 @@ def _patterns(value: object) -> tuple[str, ...]:
     return tuple(map(str, patterns))
 
 
+def _options(value: object) -> tuple[str, ...]:
+    names = value.replace(",", " ").split() if isinstance(value, str) else list(_listed(value))
+    if not all(isinstance(each, str) for each in names):
+        raise TypeError("it must be names of doctest's options, such as ELLIPSIS")
+    from adacoder.directives import flags_of  # a large import that other settings do not need
+
+    flags_of(map(str, names))
+    return tuple(map(str, names))
+
+
 def _listed(value: object) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else [value]
 
@@ -153,5 +163,7 @@ PATH = Values(_path)
 DURATION = Values(_duration)
 """A duration in Go's notation, or a number of seconds."""
 MODELS = Values(_models, is_list=True)
+OPTIONS = Values(_options, is_list=True)
+"""Names of doctest's options."""
 PATTERNS = Values(_patterns, is_list=True)
 """File names, or paths in the workspace if they contain a slash."""

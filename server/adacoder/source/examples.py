@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import doctest
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from adacoder.directives import Directives, directives, of_xdoctest
 from adacoder.domain import Example, TargetError
 from adacoder.pytext import normalize
 from adacoder.source.calls import Calls
@@ -17,6 +18,8 @@ _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ 
 """Error message of `DocTestParser`. It counts the lines of the docstring from 1."""
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
 """A line that opens or closes a Markdown fence. Nothing follows the marks of a closing line."""
+_CONTINUES = re.compile(r"[ \t]|(?:else|elif|except|finally)\b")
+"""Matches a line that cannot begin a statement."""
 _LONGEST = 40_000
 """Maximum characters of a docstring with examples, twice as many as the longest docstring in common packages has."""
 
@@ -79,7 +82,7 @@ def _prose(docstring: Literal) -> Literal:
     for example in _parsed(docstring, 0):
         shown = example.want.split("\n")[:-1]
         source = example.source.split("\n")[:-1]
-        is_statement = not shown and not example.options.get(doctest.SKIP)
+        is_statement = not shown and not directives(example.source).on & doctest.SKIP
         kept = source if is_statement else [""] * (len(source) + len(shown))
         lines[example.lineno : example.lineno + len(source) + len(shown)] = kept
     return replace(docstring, value="\n".join(lines))
@@ -97,19 +100,65 @@ def suggested(reply: str) -> tuple[Example, ...]:
 
 
 def _examples(docstring: Literal, first_line: int) -> Iterator[Example]:
-    for example in _parsed(docstring, first_line):
+    parser = _Parser()
+    for example in _joined(_parsed(docstring, first_line, parser)):
+        found = parser.found.get(example.lineno, Directives())
         yield Example(
             source=example.source,
             want=example.want,
             line=first_line + docstring.lines[example.lineno],
-            flags=sum(flag for flag, on in example.options.items() if on),
+            flags=found.on,
             exception=example.exc_msg,
+            off=found.off,
+            problem=found.problem,
         )
 
 
-def _parsed(docstring: Literal, first_line: int) -> list[doctest.Example]:
+class _Parser(doctest.DocTestParser):
+    """Reads the directives of each example without an error, so that an unknown option concerns only its example."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, Directives] = {}
+        """The directives of the examples, by line."""
+        self._block = Directives()
+        """The options that xdoctest's directives on lines of their own switch, for all examples below."""
+
+    def _find_options(self, source: str, name: str, lineno: int) -> dict[int, bool]:
+        """Override a method of doctest, and return no options. `_examples` uses `found` instead."""
+        if self._IS_BLANK_OR_COMMENT(source):  # type: ignore[attr-defined]  # typeshed leaves out private names
+            lines, block = of_xdoctest(source), self._block
+            self._block = Directives(block.on & ~lines.off | lines.on, block.off & ~lines.on | lines.off, lines.problem)
+            if directives(source) != lines:
+                problem = f"has an option directive on a line with no example: {source.strip()!r}"
+                raise ValueError(f"line {lineno + 1} of the doctest for {name} {problem}")
+            return {}
+        own, block = directives(source), self._block
+        on, off = block.on & ~own.off | own.on, block.off & ~own.on | own.off
+        self.found[lineno] = Directives(on, off, own.problem or block.problem)
+        return {}
+
+
+def _joined(found: Sequence[doctest.Example]) -> Iterator[doctest.Example]:
+    """Join the lines of a statement that all begin with `>>>`, as xdoctest allows.
+
+    In doctest, the second line of such a statement is always a syntax error.
+    """
+    first: doctest.Example | None = None
+    for each in found:
+        if first is not None and not first.want and _CONTINUES.match(each.source):
+            source = first.source + each.source
+            first = doctest.Example(source, each.want, each.exc_msg, first.lineno, first.indent, first.options)
+        else:
+            if first is not None:
+                yield first
+            first = each
+    if first is not None:
+        yield first
+
+
+def _parsed(docstring: Literal, first_line: int, parser: doctest.DocTestParser | None = None) -> list[doctest.Example]:
     try:
-        return doctest.DocTestParser().get_examples(docstring.value)
+        return (parser or _Parser()).get_examples(docstring.value)
     except ValueError as error:
         found = _PROBLEM.fullmatch(str(error))
         line, problem = (int(found["line"]) - 1, found["problem"]) if found else (0, str(error))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from adacoder.directives import FLOAT_CMP, IGNORE_OUTPUT
 from adacoder.domain import Example, TargetError
 from adacoder.source.examples import examples, suggested
 from adacoder.source.locate import locate
@@ -74,12 +75,69 @@ def test_escapes_are_python_s() -> None:
         ("Doc.\n\n>>>f(1)\n1", r"line 13 cannot be read, as it lacks blank after >>>.*: write it as doctest asks\."),
         ("\\\n\\\n>>>f(1)\n1", r"line 13 cannot be read, as it lacks blank"),
         ("Doc.\n  >>> f(1)\n 1", r"line 13 cannot be read, as it has inconsistent leading whitespace"),
-        (">>> f(1)  # doctest: +NONSENSE\n1", r"line 11 cannot be read, as it has an invalid option: '\+NONSENSE'"),
+        (
+            ">>> # doctest: +SKIP\n>>> f(1)\n1",
+            r"line 11 cannot be read, as it has an option directive on a line with no",
+        ),
     ],
 )
 def test_an_example_that_doctest_cannot_read_names_its_line(docstring: str, says: str) -> None:
     with pytest.raises(TargetError, match=says):
         found(docstring)
+
+
+@pytest.mark.parametrize(
+    ("comment", "problem"),
+    [
+        ("# doctest: +NUMBERS", "has the unknown option '+NUMBERS': write '+NUMBER'"),
+        ("# doctest: +IGNORE_RESULT", "has the unknown option '+IGNORE_RESULT': write '+IGNORE_OUTPUT'"),
+        ("# doctest: +ZZZ", "has the unknown option '+ZZZ': remove it"),
+        ("# doctest: +skip", "has the unknown option '+skip': write '+SKIP'"),
+        ("# doctest: ELLIPSIS", "has the option 'ELLIPSIS' without a sign: write '+ELLIPSIS'"),
+        ("# xdoctest: +BLAH", "has xdoctest's option '+BLAH', which AdaCoder does not know: remove it"),
+        ("# doctest: +NUMBER", ""),
+        ("# xdoctest: +IGNORE_WANT", ""),
+    ],
+)
+def test_an_unknown_option_concerns_only_its_example(comment: str, problem: str) -> None:
+    first, second = found(f">>> f(1)\n1\n>>> f(2)  {comment}\n2")
+    assert (first.problem, second.problem) == ("", problem)
+
+
+@pytest.mark.parametrize(
+    ("comment", "on", "off"),
+    [
+        ("# doctest: +FLOAT_CMP, +ELLIPSIS", FLOAT_CMP | doctest.ELLIPSIS, 0),
+        ("#doctest:+SKIP", doctest.SKIP, 0),
+        ("# doctest: -ELLIPSIS", 0, doctest.ELLIPSIS),
+        ("# doctest: +REMOTE_DATA +IGNORE_WARNINGS", doctest.SKIP, 0),
+        ("# doctest: +IGNORE_OUTPUT", IGNORE_OUTPUT, 0),
+        ("# doctest: +REQUIRES(module:x)", doctest.SKIP, 0),
+        ("# xdoctest: +SKIP('why not')", doctest.SKIP, 0),
+        ("# xdoctest: +REQUIRES(module:a, env:B==1)", doctest.SKIP, 0),
+        ("# xdoctest: -NORMALIZE_WHITESPACE, +ellipsis", doctest.ELLIPSIS, doctest.NORMALIZE_WHITESPACE),
+        ("# doctest works like this", 0, 0),
+        ("'# doctest: +SKIP'", 0, 0),
+        ("'# xdoctest: +SKIP'[0]", 0, 0),
+    ],
+)
+def test_the_options_of_other_runners(comment: str, on: int, off: int) -> None:
+    (example,) = found(f">>> f(1)  {comment}\n1")
+    assert (example.flags, example.off, example.problem) == (on, off, "")
+
+
+def test_xdoctest_s_options_on_a_line_of_their_own_hold_until_they_are_switched_off() -> None:
+    text = ">>> f(1)\n1\n>>> # xdoctest: +SKIP\n>>> f(2)\n2\n>>> f(3)\n3\n>>> # xdoctest: -SKIP\n>>> f(4)\n4"
+    assert [example.skipped for example in found(text)] == [False, True, True, False]
+
+
+def test_lines_of_a_statement_that_all_begin_with_a_prompt_are_joined() -> None:
+    text = ">>> for i in f(2):\n>>>     if i:\n>>>         i\n>>> else:\n>>>     0\n1\n0\n"
+    loop, call, last = found(text + ">>> f(\n>>>     3)\n3\n>>> f(4)\n4")
+    assert loop.source == "for i in f(2):\n    if i:\n        i\nelse:\n    0\n"
+    assert (loop.want, loop.line) == ("1\n0\n", 10)
+    assert (call.source, call.want, call.line) == ("f(\n    3)\n", "3\n", 17)
+    assert (last.source, last.line) == ("f(4)\n", 20)
 
 
 def test_suggestions_are_read_out_of_prose_and_fences() -> None:

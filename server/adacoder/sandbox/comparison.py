@@ -1,0 +1,199 @@
+"""Compare the output of an example with the output that it shows, by the rules of `doctest` and by its options.
+
+An informal example, such as `f(2) == {"b", "a"}` or `f(2) -> 15`, is compared by the value of its result. Its author
+does not mean a certain order of the set, a difference between 15 and 15.0, or `print(15)`. So the printed output and
+the form of the value do not matter.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import math
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from adacoder.directives import ALLOW_BYTES, ALLOW_UNICODE, FLOAT_CMP, IGNORE_OUTPUT, NUMBER, lookalike
+from adacoder.pytext import parsed
+from adacoder.sandbox.literal_values import same_but_for_order, same_but_for_sets, same_value
+
+if TYPE_CHECKING:
+    from adacoder.domain import Example
+    from adacoder.sandbox.wire import Answer
+
+_CHECKER = doctest.OutputChecker()
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
+_LIKE_PROSE = re.compile(r"[ \t]*(?:[-*#:]|\.\.[ ]|.*[^\W\d_]{2}[^\w\n]+[^\W\d_]{2}|.*:[ \t]*$)")
+_TOKEN = re.compile(
+    r"(?P<ellipsis>\.\.\.)|(?P<number>[+-]?(?:\d+(?:\.(?!\.\.)(?P<fraction>\d*))?|\.(?P<bare>\d+))(?:[eE](?P<power>[+-]?\d+))?)"
+    r"|(?P<word>\w+)|(?P<space>\s+)|."
+)
+"""Matches a part of an output: `...`, a number, a word, white space, or another character."""
+_BLANK_LINE = re.compile(rf"(?m)^{re.escape(doctest.BLANKLINE_MARKER)}\s*?$")
+_RELATIVE, _ABSOLUTE = 1e-5, 1e-8
+"""Differences that FLOAT_CMP allows, as in doctestplus."""
+_LONGEST = 20_000
+"""Maximum length of an output whose numbers are compared. The time may grow with the square of the length."""
+_PREFIXES = {
+    flag: re.compile(rf"(?i)(?<!\w){letter}(?=r?['\"])") for flag, letter in ((ALLOW_UNICODE, "u"), (ALLOW_BYTES, "b"))
+}
+_SCALAR = re.compile(r"\bnp\.\w+\(([^()]*)\)")
+"""Matches the form in which NumPy 2 shows a scalar."""
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")
+
+
+def matches(example: Example, got: str, answer: Answer, options: int = 0) -> bool:
+    """Return whether an example gave the wanted result. An informal example is compared by value.
+
+    `options` are flags that are on for all examples.
+    """
+    raised, flags = answer.raised, _flags(example, options)
+    if raised is None and flags & IGNORE_OUTPUT:
+        return True
+    if raised is None and example.informal:
+        # An example whose value is None must print nothing.
+        shows_more = bool(answer.printed) and answer.plain == "None"
+        return example.exception is None and is_value(answer.plain, example.want) and not shows_more
+    if raised is None:
+        return _agree(flags, example.want, got) or _same_sets(example.want, got, flags)
+    if example.exception is None:
+        return False
+    if _agree(flags, example.exception, raised.message):
+        return True
+    if not flags & doctest.IGNORE_EXCEPTION_DETAIL:
+        return False
+    return _agree(flags, _exception_name(example.exception), _exception_name(raised.message))
+
+
+def hint(example: Example, got: str, answer: Answer, options: int = 0) -> str:
+    """Return advice about an example that failed; empty if there is none."""
+    flags = _flags(example, options)
+    want, came = (example.want, got) if answer.raised is None else (example.exception or "", answer.raised.message)
+    if same_but_for_order(want, came):
+        return "Only the order inside braces differs: show `sorted(...)`, or compare with `==`."
+    if answer.raised is None and not example.informal and _may_take_text_for_output(example, got, flags):
+        return "If the text right below the output is not output, leave a blank line above it."
+    if wanted := lookalike(example.source):
+        return f"Its comment looks like a directive: write `{wanted}`."
+    return "" if example.informal else _option_hint(want, came, flags)
+
+
+def _option_hint(want: str, got: str, flags: int) -> str:
+    """Return advice about an option with which an output would match; empty if there is none."""
+    has_gap = "..." in want and not flags & doctest.ELLIPSIS
+    if has_gap and _agree(flags | doctest.ELLIPSIS, want, got):
+        return "`...` stands for any text only with `# doctest: +ELLIPSIS`."
+    if _agree(flags | doctest.NORMALIZE_WHITESPACE, want, got):
+        return "Only white space differs, which `# doctest: +NORMALIZE_WHITESPACE` allows."
+    if has_gap and _agree(flags | doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, want, got):
+        return "It needs `# doctest: +ELLIPSIS, +NORMALIZE_WHITESPACE` for `...` and for white space that differs."
+    if _agree(flags | FLOAT_CMP, want, got):
+        return "Only the last digits of numbers differ, which `# doctest: +FLOAT_CMP` allows."
+    if _agree(flags, want, _SCALAR.sub(r"\1", got)):
+        return "NumPy 2 shows the types of numbers: show the value in this form, or convert it with `float` or `int`."
+    if _agree(flags, _ADDRESS.sub("0x", want), _ADDRESS.sub("0x", got)):
+        return "Only an address differs, which changes at each run: write `...` for it, with `# doctest: +ELLIPSIS`."
+    return ""
+
+
+def takes_fence_for_output(example: Example, got: str, options: int = 0) -> bool:
+    """Return whether the example fails only because of a Markdown fence right below its output."""
+    without_fence = _FENCE.sub("", example.want)
+    return without_fence != example.want and _agree(_flags(example, options), without_fence, got)
+
+
+def is_value(display: str, want: str) -> bool:
+    """Return whether a displayed value is the wanted value."""
+    return display.strip() == want.strip() or same_value(display, want)
+
+
+def _flags(example: Example, options: int) -> int:
+    return (options & ~example.off) | example.flags
+
+
+def _agree(flags: int, want: str, got: str) -> bool:
+    for flag, prefix in _PREFIXES.items():
+        if flags & flag:
+            want, got = prefix.sub("", want), prefix.sub("", got)
+    if _CHECKER.check_output(want, got, flags):
+        return True
+    return bool(flags & (NUMBER | FLOAT_CMP)) and _same_numbers(want, got, flags)
+
+
+def _same_numbers(want: str, got: str, flags: int) -> bool:
+    """Return whether two outputs are the same, apart from small differences of numbers."""
+    if max(len(want), len(got)) > _LONGEST:
+        return False
+    if not flags & doctest.DONT_ACCEPT_BLANKLINE:
+        want = _BLANK_LINE.sub("", want)
+    ignores_space = bool(flags & (FLOAT_CMP | doctest.NORMALIZE_WHITESPACE))
+    wanted, found = (
+        [each for each in _TOKEN.finditer(text) if not (ignores_space and each["space"])] for text in (want, got)
+    )
+    has_gaps = bool(flags & doctest.ELLIPSIS)
+    here = there = 0
+    gap, resumes = -1, 0
+    # This is the usual search for a pattern with wildcards: after a mismatch, the last gap takes one more part.
+    while there < len(found):
+        if here < len(wanted) and has_gaps and wanted[here]["ellipsis"]:
+            gap, resumes = here, there
+            here += 1
+        elif here < len(wanted) and _same_part(wanted, here, found[there], flags):
+            here, there = here + 1, there + 1
+        elif gap >= 0:
+            resumes += 1
+            here, there = gap + 1, resumes
+        else:
+            return False
+    return all(has_gaps and each["ellipsis"] for each in wanted[here:])
+
+
+def _same_part(wanted: list[re.Match[str]], here: int, got: re.Match[str], flags: int) -> bool:
+    want = wanted[here]
+    if want[0] == got[0]:
+        return True
+    if want["number"] is None or got["number"] is None:
+        return False
+    is_cut = here + 1 < len(wanted) and wanted[here + 1]["ellipsis"] is not None and bool(flags & doctest.ELLIPSIS)
+    if is_cut and got[0].startswith(want[0]):
+        return True
+    one, other = float(want[0]), float(got[0])
+    if flags & FLOAT_CMP and abs(one - other) <= _ABSOLUTE + _RELATIVE * abs(one):
+        return True
+    if not flags & NUMBER or (want["fraction"] is None and want["bare"] is None and want["power"] is None):
+        return False
+    digits = len(want["fraction"] or want["bare"] or "")
+    try:
+        return abs(one - other) <= math.pow(10.0, int(want["power"] or 0) - digits)
+    except (OverflowError, ValueError):
+        return False
+
+
+def _same_sets(want: str, got: str, flags: int) -> bool:
+    """Return whether output and want differ only in the notation of sets, such as the order of their elements."""
+    if flags & doctest.ELLIPSIS and doctest.ELLIPSIS_MARKER in want:
+        return False
+    return same_but_for_sets(want, got, partial(_agree, flags))
+
+
+def _may_take_text_for_output(example: Example, got: str, flags: int) -> bool:
+    """Return whether the wanted output is the actual output, followed by a line that looks like prose.
+
+    Then the author may have forgotten the blank line after the output.
+    """
+    lines = example.want.splitlines(keepends=True)
+    shown = got.count("\n")
+    if shown >= len(lines) or not _LIKE_PROSE.match(lines[shown]):
+        return False
+    if shown:
+        return _agree(flags, "".join(lines[:shown]), got)
+    match parsed(example.source):
+        case ast.Module(body=[ast.Expr()]) | None:
+            return False  # An expression should show a value, so its empty output is the actual error.
+    return True
+
+
+def _exception_name(message: str) -> str:
+    """Return only the name of an exception's class, because IGNORE_EXCEPTION_DETAIL compares nothing else."""
+    return message.partition("\n")[0].partition(":")[0].rpartition(".")[2]
