@@ -88,6 +88,7 @@ class Checks:
                     await asyncio.to_thread(task.require_access)
                     self._required.add(key)
                 evaluator = await self._evaluator(task, covers=covers, tested=tested, once=once)
+            target = await evaluator.without_missing_packages(target)
             try:
                 verdict = await evaluator.evaluate_as_it_stands(Documented(target, unreadable), once=once)
             finally:

@@ -63,7 +63,7 @@ def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
         return f"The docstring of '{name}' has no >>> examples{informal}, so nothing could be verified."
     if verdict.imports and not verdict.defines:
         return f"The imported module does not define '{name}', and doctest does not find it: it was not checked."
-    if all(example.skipped for example in target.examples):
+    if all(example.skipped for example in target.examples) or all(result.skipped for result in verdict.results):
         return f"All examples of '{name}' are skipped, so nothing could be verified."
     if not verdict.answers(target.examples):
         return f"Not all examples of '{name}' ran, so nothing could be verified."

@@ -1,4 +1,4 @@
-"""The options of examples: those of doctest, and those that pytest, doctestplus and xdoctest add to them.
+"""The options of examples: the options of doctest, and options that pytest, doctestplus and xdoctest have added.
 
 A comment such as `# doctest: +ELLIPSIS` is a directive. It switches options on or off for one example.
 """
@@ -24,7 +24,7 @@ IGNORE_OUTPUT = doctest.register_optionflag("IGNORE_OUTPUT")
 _REMOTE_DATA = doctest.register_optionflag("REMOTE_DATA")
 _IGNORE_WARNINGS = doctest.register_optionflag("IGNORE_WARNINGS")
 _SAME = {_REMOTE_DATA: doctest.SKIP, _IGNORE_WARNINGS: 0}
-"""Options that mean the same as others here. There is no network, and warnings are never part of an output."""
+"""Options that mean the same as others here. An example has no network, and no output includes warnings."""
 _OF_XDOCTEST = {
     **{name: doctest.OPTIONFLAGS_BY_NAME[name] for name in ("SKIP", "ELLIPSIS", "NORMALIZE_WHITESPACE")},
     "IGNORE_EXCEPTION_DETAIL": doctest.IGNORE_EXCEPTION_DETAIL,
@@ -37,6 +37,8 @@ _OF_XDOCTEST = {
 _DIRECTIVE = re.compile(r"#\s*doctest:\s*([^\n'\"]*)$", re.MULTILINE)
 _OPTION = re.compile(r"([+-]?)(\w+)(?:\((?:[^()\n]|\([^()\n]*\))*\))?")
 """Matches an option of xdoctest, which may have an argument in brackets."""
+_NEED = re.compile(r"\+?requires\(module:(\w[\w.]*)\)", re.IGNORECASE)
+"""Matches an option that requires one package."""
 _XDIRECTIVE = re.compile(
     rf"#\s*xdoctest:[ \t]*(?P<options>{_OPTION.pattern}(?:[, \t]+{_OPTION.pattern})*)[ \t]*$", re.MULTILINE
 )
@@ -50,17 +52,25 @@ class Directives:
     on: int = 0
     """Flags of the options that are switched on, combined with `|`."""
     off: int = 0
+    needs: frozenset[str] = frozenset()
+    """Packages without which the example is skipped."""
     problem: str = ""
     """The reason why a directive cannot be followed, as the rest of a sentence about the example; else empty."""
+
+    def then(self, later: Directives) -> Directives:
+        """Return the effect of these directives, followed by `later` ones."""
+        on, off = self.on & ~later.off | later.on, self.off & ~later.on | later.off
+        return Directives(on, off, self.needs | later.needs, later.problem or self.problem)
 
 
 def directives(source: str) -> Directives:
     """Read the directives in the source of an example."""
     on = off = 0
+    needs: set[str] = set()
     for match in _DIRECTIVE.finditer(source):
         for option in match[1].replace(",", " ").split():
-            if option.startswith("+REQUIRES("):
-                on |= doctest.SKIP
+            if need := _NEED.fullmatch(option):
+                needs.add(need[1])
                 continue
             flag = doctest.OPTIONFLAGS_BY_NAME.get(option[1:])
             if option[0] not in "+-" or flag is None:
@@ -68,21 +78,29 @@ def directives(source: str) -> Directives:
             flag = _SAME.get(flag, flag)
             on, off = (on | flag, off & ~flag) if option[0] == "+" else (on & ~flag, off | flag)
     found = of_xdoctest(source)
-    return Directives(on | found.on, off | found.off, found.problem)
+    return Directives(on | found.on, off | found.off, found.needs | needs, found.problem)
 
 
 def of_xdoctest(source: str) -> Directives:
-    """Read xdoctest's directives. An example that `+REQUIRES(...)` something is skipped."""
+    """Read xdoctest's directives.
+
+    An example that requires a package is skipped without it. Other requirements always skip their examples.
+    """
     on = off = 0
+    needs: set[str] = set()
     for match in _XDIRECTIVE.finditer(source):
-        for sign, name in _OPTION.findall(match["options"]):
+        for option in _OPTION.finditer(match["options"]):
+            sign, name = option[1], option[2]
+            if need := _NEED.fullmatch(option[0]):
+                needs.add(need[1])
+                continue
             flag = _OF_XDOCTEST.get(name.upper())
             if flag is None:
                 return Directives(
                     problem=f"has xdoctest's option '{sign}{name}', which AdaCoder does not know: remove it"
                 )
             on, off = (on & ~flag, off | flag) if sign == "-" else (on | flag, off & ~flag)
-    return Directives(on, off)
+    return Directives(on, off, frozenset(needs))
 
 
 def is_option(name: str) -> bool:
@@ -101,7 +119,7 @@ def flags_of(names: Iterable[str]) -> int:
         flag = doctest.OPTIONFLAGS_BY_NAME.get(name)
         if flag is None:
             near = _near(name)
-            raise ValueError(f"'{name}' is no option of doctest" + (f", but '{near}' is" if near else ""))
+            raise ValueError(f"'{name}' is not an option of doctest" + (f", but '{near}' is one" if near else ""))
         flags |= _SAME.get(flag, flag)
     return flags
 

@@ -63,6 +63,8 @@ class Example:
     """True if the example was read from prose, such as `f(1) == 2`. Its value is compared, even if it is None."""
     off: int = 0
     """The flags of the options that its directives switch off."""
+    needs: frozenset[str] = frozenset()
+    """Packages without which it is skipped."""
     problem: str = ""
     """The reason why a directive cannot be followed, as the rest of a sentence about the example; else empty."""
 
@@ -373,6 +375,8 @@ class ExampleResult:
     """True if the example had to match. False, for example, if it ran only other code than the target."""
     reached: Reached = NOTHING
     """The part of the target's code that the example reached, if requested."""
+    skipped: bool = False
+    """True if the module's code skipped it while it ran, as `pytest.importorskip` does. It then does not count."""
     hint: str = ""
     """A sentence that says why the example did not match and what to do; empty if the outputs show this already."""
 
@@ -674,6 +678,12 @@ class Outcome:
     def total(self) -> int:
         """Number of examples that should pass. If nothing ran, these are all examples that show an output."""
         return (self.verdict or Verdict(None)).total(self.target)
+
+    @property
+    def skipped(self) -> int:
+        """Number of examples that were skipped, by a directive or by the module's code."""
+        results = () if self.verdict is None else self.verdict.results
+        return sum(example.skipped for example in self.target.examples) + sum(result.skipped for result in results)
 
 
 class Details:

@@ -6,6 +6,7 @@ then imported under its own name, in isolation. Its code never runs in our own p
 
 from __future__ import annotations
 
+import doctest
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
 """Failures at import. Their cause may be outside the candidate."""
+_IS_INSTALLED = "__import__('importlib.util').util.find_spec({name!r}) is not None\n"
 _MOST_CUT = 4
 """Maximum number of processes that observe the inputs of one version."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
@@ -271,6 +273,27 @@ class CodeEvaluator:
             step.details = _details(target, target.source, verdict)
             return verdict
 
+    async def without_missing_packages(self, target: Target) -> Target:
+        """Return a target whose examples are skipped if a package that they need is not installed.
+
+        Raises:
+            SandboxError: as `evaluate`.
+        """
+        needed = {name.partition(".")[0] for example in target.examples for name in example.needs}
+        if not needed:
+            return target
+        asked = {name: Example(_IS_INSTALLED.format(name=name), "", 0) for name in needed}
+        program = Program(target.module, "", "__doc__", 1, 1, all_count=True)
+        verdict = await self._host.evaluate(program, tuple(asked.values()), timeout=self._timeout)
+        here = {result.example for result in verdict.results if result.got == "True\n"}
+        missing = {name for name, example in asked.items() if example not in here}
+
+        def kept(example: Example) -> Example:
+            lacks = any(name.partition(".")[0] in missing for name in example.needs)
+            return replace(example, flags=example.flags | doctest.SKIP) if lacks else example
+
+        return replace(target, examples=tuple(map(kept, target.examples)))
+
     async def _evaluated(self, target: Target, candidate: Candidate) -> Verdict:
         verdict, placed, text = await self._judge(target, candidate)
         if placed is None:
@@ -346,7 +369,8 @@ class CodeEvaluator:
     ) -> Verdict:
         """Add the coverage of a passing candidate by its examples and by the tests that passed.
 
-        If these cannot run together, only the examples count. If they fail when observed, there is no coverage.
+        If these cannot run together, only the examples count. If they fail when they are observed, the verdict stays
+        without coverage.
         """
         if not (self._covers and verdict.passed and target.is_function and verdict.is_proved):
             return verdict
@@ -446,7 +470,7 @@ def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Ve
 
 def _failing_on_unshown_output(verdict: Verdict) -> Verdict:
     """Turn a verdict into a failure if an example gave an output that the docstring does not show."""
-    unshown = next((result for result in verdict.results if not result.matched and not result.example.want), None)
+    unshown = next((each for each in verdict.results if not (each.matched or each.skipped or each.example.want)), None)
     if verdict.failure is not None or unshown is None:
         return verdict
     place = f"The example on line {unshown.example.line + 1}"

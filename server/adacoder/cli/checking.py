@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from adacoder.cli.choices import Choices, Told
 from adacoder.cli.findings import Checked, NotChecked, View
 from adacoder.cli.place import Place
 from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
+from adacoder.messages import counted
+from adacoder.privacy.private_names import Wishes
 from adacoder.project import Project, Skipped, below, folder_of, is_test_file, module_of, project_around, python_files
 from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
@@ -63,6 +65,8 @@ class Checking:
         *,
         covers: bool = False,
         tested: bool = False,
+        selects: Callable[[str], bool] | None = None,
+        exits_first: bool = False,
         junit: Path | None = None,
         allows_empty: bool = False,
     ) -> None:
@@ -71,6 +75,8 @@ class Checking:
         view: shows the results.
         covers: True to report the code that no example reaches.
         tested: True to also run the project's tests that run a function.
+        selects: decides by the place of a docstring, such as `a.py::f`, if it is checked; None for all docstrings.
+        exits_first: True to stop at the first docstring that fails.
         junit: the file for a JUnit report; None for no report.
         allows_empty: True to accept files and folders without examples.
         """
@@ -79,6 +85,9 @@ class Checking:
         self._view = view
         self._covers = covers
         self._tested = tested
+        self._selects = selects
+        self._exits_first = exits_first
+        self._left_by_keyword = 0
         self._checks = Checks()
         self._begun: set[Path] = set()
         """Workspaces for which a process was already started."""
@@ -90,6 +99,7 @@ class Checking:
         """All results, including docstrings whose examples could not run. `_found` does not have these."""
         self._left: list[NotChecked] = []
         self._skipped: list[Skipped] = []
+        self._excluded: list[Path] = []
         self._silent: dict[Path, dict[Path, str]] = {}
         """Texts of files in which no example runs, by workspace and path. They are only tested for syntax errors."""
 
@@ -107,6 +117,9 @@ class Checking:
         try:
             try:
                 await self._check_all(self._units(places))
+                if self._is_stopped:
+                    self._tell("Stopped at the first failure, so the other docstrings were not checked.")
+                    self._silent.clear()
                 for folder, texts in self._silent.items():
                     await self._must_parse(texts, folder)
                 self._name_left()
@@ -123,9 +136,15 @@ class Checking:
             unread = {each.path for each in self._left if not each.is_skipped}
             unread |= {each.outcome.target.module.path for each in self._shown if each.outcome.status is Status.ERROR}
             self._view.end(self._found, time.monotonic() - began, len(unread))
+        elif self._left_by_keyword:
+            self._could_not_run(f"-k matches none of {counted(self._left_by_keyword, 'docstring')}: change it.")
         elif max(self._codes) == 0:
             self._tell("No examples found, so nothing was checked.")
         return max(self._codes)
+
+    @property
+    def _is_stopped(self) -> bool:
+        return self._exits_first and max(self._codes) > 0
 
     async def _check_all(self, units: AsyncIterator[_Unit]) -> None:
         running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
@@ -137,9 +156,11 @@ class Checking:
                 )
                 running.append((unit, asyncio.create_task(check)))
                 await asyncio.sleep(0)  # let running checks continue while more docstrings are read
-                if len(running) == _AHEAD:
+                if len(running) == _AHEAD or (self._exits_first and running[0][1].done()):
                     await self._show_first(running)
-            while running:
+                if self._is_stopped:
+                    return
+            while running and not self._is_stopped:
                 await self._show_first(running)
         finally:
             for _, task in running:
@@ -181,7 +202,11 @@ class Checking:
                     continue
                 for unit in units:
                     key = path, unit.documented.target.docstring_span.start
-                    if key not in seen:
+                    if self._selects is not None and not self._selects(
+                        report.label(unit.documented.target, unit.folder)
+                    ):
+                        self._left_by_keyword += 1
+                    elif key not in seen:
                         seen.add(key)
                         yield unit
             if not (files or self._allows_empty or troubles < len(self._left)):
@@ -189,9 +214,20 @@ class Checking:
 
     def _files(self, place: Place) -> Iterator[Path]:
         if _is_folder(place):
-            yield from python_files(place.path, self._could_not_read, skip=self._skipped.append)
+            yield from filter(
+                self._is_wanted, python_files(place.path, self._could_not_read, skip=self._skipped.append)
+            )
         else:
             yield place.path
+
+    def _is_wanted(self, path: Path) -> bool:
+        """Return False for a file that the setting `exclude` names."""
+        folder = project_around(path.parent) or path.parent
+        patterns = self._choices.settings(folder).exclude
+        if not (patterns and Wishes(hide=patterns).hides(below(folder, path).parts)):
+            return True
+        self._excluded.append(path)
+        return False
 
     async def _in_file(self, path: Path, place: Place) -> list[_Unit]:
         file = _read(path)
@@ -248,8 +284,11 @@ class Checking:
         for each in skipped:
             reason = f"Skipped ({each.why}): name it to check it."
             self._left.append(NotChecked(reason, each.path, is_skipped=True))
+        self._left += [NotChecked("Excluded, as `exclude` says.", path, is_skipped=True) for path in self._excluded]
         for left in self._left:
             self._view.leave_out(left)
+        if self._excluded:
+            self._tell(f"Excluded: {counted(len(self._excluded), 'file')}.")
         if skipped:
             here = Path.cwd()
             names = [f"{below(here, each.path)} ({each.why})" for each in skipped[:_MOST_NAMED]]

@@ -106,6 +106,16 @@ def _read(context: click.Context, parameter: click.Parameter, value: object) -> 
     return read if isinstance(read, tuple) else value
 
 
+def _selecting(context: click.Context, parameter: click.Parameter, value: str | None) -> Callable[[str], bool] | None:
+    """Read the expression of `-k`. Any other text is reported as a usage error."""
+    from adacoder.cli.keywords import selecting
+
+    try:
+        return None if value is None else selecting(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
 class _StrategyOption(click.Option):
     """The option `--strategy`. Only its help imports the strategies, to list them, because this import is slow."""
 
@@ -229,11 +239,27 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
 @click.option("-v", "--verbose", is_flag=True, help="Report every docstring, not only failures.")
 @click.option("--coverage", "covers", is_flag=True, help="Report the lines and branches that no example reaches.")
 @click.option("--tests", "tested", is_flag=True, help="Also run the project's tests that run each function.")
+@click.option(
+    "-k",
+    "selects",
+    metavar="EXPRESSION",
+    callback=_selecting,
+    help="Check only docstrings whose PATH::NAME matches, as in pytest.",
+)
+@click.option("-x", "--exitfirst", "exits_first", is_flag=True, help="Stop at the first docstring that fails.")
+@_settings("exclude")
 @click.option("--junit", type=_ANY, metavar="FILE", help="Also write a JUnit XML report.")
 @click.option("--allow-empty", "allows_empty", is_flag=True, help="Accept files and folders without examples.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "github"]),
+    default="text",
+    help="With github, also print annotations for GitHub Actions.",
+)
 @_as_json
 @_evaluation
-def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, **values: object) -> int:
+def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, form: str, **values: object) -> int:
     """Run the examples of docstrings in isolation, and show the failures.
 
     PATH is a file or a folder, by default the whole workspace. Every docstring in it that has examples is checked.
@@ -242,12 +268,13 @@ def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, **values: ob
     run, or a file could not be read, is not Python, or was named but has no example.
     """
     from adacoder.cli.checking import Checking
-    from adacoder.cli.findings import CheckedObjects, Findings
+    from adacoder.cli.findings import Annotations, CheckedObjects, Findings
     from adacoder.cli.place import Place
 
-    if verbose and as_json:
-        raise click.UsageError("--verbose and --json cannot be combined.", click.get_current_context())
-    view = CheckedObjects() if as_json else Findings(verbose=verbose)
+    if as_json and (verbose or form != "text"):
+        raise click.UsageError("--json allows neither --verbose nor --format.", click.get_current_context())
+    text = Annotations if form == "github" else Findings
+    view = CheckedObjects() if as_json else text(verbose=verbose)
     return _await(_with(partial(Checking, values, view), values).carry_out([Place.parse(place) for place in places]))
 
 

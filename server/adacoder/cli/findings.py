@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,7 +99,7 @@ class Findings(View):
         lines = list(self._lines(outcome))
         if outcome.status is Status.ERROR or not (lines or self._verbose):
             return
-        self.close()
+        self._line.hide()
         for line in lines:
             self._out.print(line)
         if self._verbose:
@@ -106,7 +107,7 @@ class Findings(View):
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
         """Implement `View.end`."""
-        self.close()
+        self._line.hide()
         if len(all_found) == 1:
             if not self._verbose:
                 self._print_summary(all_found[0])
@@ -144,6 +145,45 @@ class Findings(View):
         yield from told(outcome)
 
 
+class Annotations(Findings):
+    """`--format github`: also prints workflow commands, which GitHub shows as annotations of the lines that failed.
+
+    The output of examples may look like such commands. So GitHub must ignore all commands except the annotations.
+    """
+
+    def __init__(self, *, verbose: bool) -> None:
+        """`verbose` is the same as in Findings."""
+        super().__init__(verbose=verbose)
+        self._token = secrets.token_hex(16)
+        print(f"::stop-commands::{self._token}", flush=True)
+
+    def show(self, found: Checked) -> None:
+        """Implement `View.show`."""
+        super().show(found)
+        verdict, target = found.outcome.verdict, found.outcome.target
+        if verdict is None or verdict.failure is None:
+            return
+        failure = verdict.failure
+        line = _own_line(target, failure) if failure.example is None else failure.example.line
+        path, title = str(shown_path(target.module.path)), _name(target)
+        place = f"file={_escaped(path)},line={line + 1},title={_escaped(title)}"
+        print(f"::{self._token}::\n::error {place}::{_escaped(failure.message, ':,')}", flush=True)
+        print(f"::stop-commands::{self._token}", flush=True)
+
+    def close(self) -> None:
+        """Implement `View.close`."""
+        super().close()
+        print(f"::{self._token}::", flush=True)
+
+
+def _escaped(text: str, kept: str = "") -> str:
+    """Escape a text for a workflow command. In a property, `:` and `,` are escaped as well."""
+    for mark in "%\r\n:,":
+        if mark not in kept:
+            text = text.replace(mark, f"%{ord(mark):02X}")
+    return text
+
+
 def told(outcome: Outcome) -> Iterator[str]:
     """Yield the lines of a failure as doctest shows it."""
     failure = None if outcome.verdict is None else outcome.verdict.failure
@@ -159,7 +199,7 @@ def told(outcome: Outcome) -> Iterator[str]:
 
 
 def _examples(target: Target, failure: Failure, results: Sequence[ExampleResult]) -> Iterator[str]:
-    failed = [result for result in results if not result.matched]
+    failed = [result for result in results if not (result.matched or result.skipped)]
     for result in failed:
         yield from _failed_example(target, result.example)
         yield from report.what_came(result.example, result.got, result.error)
@@ -229,6 +269,8 @@ def _total(all_found: Sequence[Checked], seconds: float, unread: int) -> str:
     tests = {(folder, test.name): test for folder, test in found}
     of_tests = Verdict(None, tests=tuple(tests.values())).tests_score
     examples = report.score(sum(one.passed for one in outcomes), sum(one.total for one in outcomes), of_tests)
+    skipped = sum(outcome.skipped for outcome in outcomes)
+    examples += f", {counted(skipped, 'example')} skipped" if skipped else ""
     files = counted(len({outcome.target.module.path for outcome in outcomes}), "file")
     levels = sorted({one.verdict.isolation.level for one in outcomes if one.verdict and one.verdict.isolation})
     how = "".join(f", isolation {level}" for level in levels)

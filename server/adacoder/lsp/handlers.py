@@ -206,7 +206,7 @@ def _test_at(place: FailingTestPlace, snapshot: Snapshot) -> str:
     """Return the name of the test that `place` refers to.
 
     Raises:
-        TargetError: there is no test, or the text has changed.
+        TargetError: the line is outside of all tests, or the text has changed.
     """
     from adacoder.source.locate import test_at
 

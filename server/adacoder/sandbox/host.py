@@ -383,6 +383,8 @@ class Host:
                     is_traced = program.traced and example is judge.examples[-1]
                     run = partial(line.trace, tell=judge.traced) if is_traced else line.run
                     judge.answered(example, await run(example.source, by_value=example.informal))
+                    if judge.is_over:
+                        return
                 if program.tests:
                     judge.tests_ended(*await line.test(program, str(self._workspace), judge.tested))
                 judge.ended(await line.end(program))

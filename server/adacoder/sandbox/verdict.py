@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.program import Program
 
+_SKIPS = re.compile(r"(?:unittest\.case\.SkipTest|_?(?:pytest\.)?Skipped)(?:: (?P<why>.*))?")
+"""Matches an exception with which unittest or pytest skip a test."""
 _NAME_ERROR = re.compile(r"name '(\w+)' is not defined")
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] [^:\n]*(: ['\"])?")
 _NEEDS = {
@@ -70,6 +72,8 @@ class Judge:
     """Examples to run. The Verdict is a failure until all of them have a result."""
     note: str = ""
     """A note that is added to every Verdict; empty if there is none."""
+    is_over: bool = field(init=False, default=False)
+    """True if the remaining examples are skipped, because the code raised an exception for this."""
     trace: Trace = field(init=False, default=Trace())
     """Trace of the last example, if requested. The trace is not part of the Verdict."""
     cut_short: FailureKind | None = field(init=False, default=FailureKind.KILLED)
@@ -120,7 +124,7 @@ class Judge:
             ),
         )
         if raised is not None:
-            return self._cannot_run(self._import_failure(raised))
+            return not self._skips(raised, self.examples) and self._cannot_run(self._import_failure(raised))
         if not answer.defines:
             message = f"The module does not define '{self.program.qualname}' after its import."
             return self._cannot_run(Failure(FailureKind.NO_FUNCTION, message))
@@ -132,6 +136,10 @@ class Judge:
 
     def answered(self, example: Example, answer: Answer) -> None:
         """Handle the end of an example."""
+        if answer.raised and not example.exception:
+            left = self.examples[len(self._verdict.results) :]
+            if self._skips(answer.raised, left):
+                return
         got = _displayed(example, answer)
         matched = not example.problem and matches(example, got, answer, self.program.options)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
@@ -164,6 +172,19 @@ class Judge:
             self._fail(failure)
         elif example.has_want:
             self._unrelated.append(failure)
+
+    def _skips(self, raised: Raised, left: Sequence[Example]) -> bool:
+        """Return whether an exception skips the examples that are `left`. A candidate cannot skip any."""
+        found = _SKIPS.fullmatch(raised.message.strip().partition("\n")[0]) if self.program.all_count else None
+        if found is None:
+            return False
+        results = (ExampleResult(each, matched=False, counts=False, skipped=True) for each in left)
+        why = f"Skipped: {found['why'] or 'no reason given'}."
+        self._verdict = replace(
+            self._verdict, results=(*self._verdict.results, *results), notes=(*self._verdict.notes, why)
+        )
+        self.is_over, self.cut_short = True, None
+        return True
 
     def traced(self, trace: Trace) -> None:
         """Handle the trace of an example.

@@ -165,6 +165,14 @@ class Settings:
         option="NAME",
         adds_up=True,
     )
+    exclude: tuple[str, ...] = setting(
+        (),
+        of.PATTERNS,
+        "File that the check of a folder leaves out: a file name, or a path in the workspace if it has a slash. `*`"
+        " matches any characters.",
+        option="NAME",
+        adds_up=True,
+    )
     tests: bool = setting(
         True,
         of.FLAG,

@@ -110,6 +110,7 @@ def _examples(docstring: Literal, first_line: int) -> Iterator[Example]:
             flags=found.on,
             exception=example.exc_msg,
             off=found.off,
+            needs=found.needs,
             problem=found.problem,
         )
 
@@ -127,14 +128,12 @@ class _Parser(doctest.DocTestParser):
         """Override a method of doctest, and return no options. `_examples` uses `found` instead."""
         if self._IS_BLANK_OR_COMMENT(source):  # type: ignore[attr-defined]  # typeshed leaves out private names
             lines, block = of_xdoctest(source), self._block
-            self._block = Directives(block.on & ~lines.off | lines.on, block.off & ~lines.on | lines.off, lines.problem)
+            self._block = block.then(lines)
             if directives(source) != lines:
                 problem = f"has an option directive on a line with no example: {source.strip()!r}"
                 raise ValueError(f"line {lineno + 1} of the doctest for {name} {problem}")
             return {}
-        own, block = directives(source), self._block
-        on, off = block.on & ~own.off | own.on, block.off & ~own.on | own.off
-        self.found[lineno] = Directives(on, off, own.problem or block.problem)
+        self.found[lineno] = self._block.then(directives(source))
         return {}
 
 

@@ -30,6 +30,7 @@ from adacoder.source.calls import Calls
 from adacoder.source.class_examples import class_examples
 from adacoder.source.examples import UnreadableExample, examples
 from adacoder.source.literal import read_literal
+from adacoder.source.skips import skips
 from adacoder.source.stubs import is_stub
 
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
@@ -178,8 +179,10 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
         for each in definitions(text)
         if each.docstring is not None and _can_be_found(each)
     ]
+    skipped = skips(text)
     for one in found:
-        yield _read(one, lines)
+        read = _read(one, lines)
+        yield replace(read, target=skipped.on(read.target))
 
 
 def out_of_reach(text: str) -> Iterator[tuple[Definition, str]]:

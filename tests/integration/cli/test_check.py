@@ -257,7 +257,7 @@ def test_a_file_shows_its_failures_and_one_line_at_the_end(desk: Desk) -> None:
         "numbers_.py::__doc__  1/2 examples passed",
         "numbers_.py::unreadable  examples unreadable",
     )
-    assert total.startswith("Failed: 2 of 6 docstrings in 1 file, 4/5 examples passed (")
+    assert total.startswith("Failed: 2 of 6 docstrings in 1 file, 4/5 examples passed, 1 example skipped (")
     assert re.search(r"isolation (full|lsm)\)\. 1 of them proves nothing; -v shows why\.\Z", total)
 
 

@@ -116,7 +116,7 @@ async def test_a_result_to_preview_is_kept(editor: Client) -> None:
         _, uri, module = await beside(editor)
         await editor.execute("fixTest", {"uri": uri, "test": "TestReceipts::test_three"})
         _, message = await editor.told()
-        kept = await editor.request("adacoder/kept", {})
+        kept = await editor.request("adacoder/kept", {"textDocument": {"uri": module}})
     assert editor.text(module) == SHOP
     assert "review 'total' first" in message
     assert [each["qualifiedName"] for each in kept["items"]] == ["total"]

@@ -112,7 +112,6 @@ def test_an_unknown_option_concerns_only_its_example(comment: str, problem: str)
         ("# doctest: -ELLIPSIS", 0, doctest.ELLIPSIS),
         ("# doctest: +REMOTE_DATA +IGNORE_WARNINGS", doctest.SKIP, 0),
         ("# doctest: +IGNORE_OUTPUT", IGNORE_OUTPUT, 0),
-        ("# doctest: +REQUIRES(module:x)", doctest.SKIP, 0),
         ("# xdoctest: +SKIP('why not')", doctest.SKIP, 0),
         ("# xdoctest: +REQUIRES(module:a, env:B==1)", doctest.SKIP, 0),
         ("# xdoctest: -NORMALIZE_WHITESPACE, +ellipsis", doctest.ELLIPSIS, doctest.NORMALIZE_WHITESPACE),
@@ -124,6 +123,12 @@ def test_an_unknown_option_concerns_only_its_example(comment: str, problem: str)
 def test_the_options_of_other_runners(comment: str, on: int, off: int) -> None:
     (example,) = found(f">>> f(1)  {comment}\n1")
     assert (example.flags, example.off, example.problem) == (on, off, "")
+
+
+@pytest.mark.parametrize("comment", ["# doctest: +REQUIRES(module:x)", "# xdoctest: requires(module:x)"])
+def test_an_example_can_need_a_package(comment: str) -> None:
+    (example,) = found(f">>> f(1)  {comment}\n1")
+    assert (example.needs, example.skipped) == ({"x"}, False)
 
 
 def test_xdoctest_s_options_on_a_line_of_their_own_hold_until_they_are_switched_off() -> None:

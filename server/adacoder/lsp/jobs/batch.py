@@ -157,7 +157,7 @@ class _FailingTest(Batch):
 
     @property
     def summary(self) -> Text:
-        """Whether the test passes, then each function that was tried, with the reason and the job's summary."""
+        """The result of the test, then each function that was tried, with the reason and the job's summary."""
         if not self.answers:
             return joined(" ", self.reasons)
         said = (answer["summary"] for answer in self.answers.values())

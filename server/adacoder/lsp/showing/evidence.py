@@ -112,7 +112,7 @@ class Evidence:
         found = [
             result
             for result in self.verdict.results
-            if not result.matched
+            if not (result.matched or result.skipped)
             and (result.example == failure.example or (result.counts and (result.example.want or result.error)))
         ]
         example = failure.example
@@ -166,14 +166,14 @@ class Placed:
 
 def states(outcome: Outcome) -> tuple[str, ...]:
     """Return the state of each example of the target: `passed`, `failed`, `skipped`, or `unknown` if it did not run."""
-    ran = {} if outcome.verdict is None else {result.example: result.matched for result in outcome.verdict.results}
+    ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
     return tuple(_state(example, ran.get(example)) for example in outcome.target.examples)
 
 
-def _state(example: Example, matched: bool | None) -> str:
-    if matched is None:
-        return "skipped" if example.skipped else "unknown"
-    return "passed" if matched else "failed"
+def _state(example: Example, result: ExampleResult | None) -> str:
+    if result is None or result.skipped:
+        return "skipped" if result or example.skipped else "unknown"
+    return "passed" if result.matched else "failed"
 
 
 def evidence_of(

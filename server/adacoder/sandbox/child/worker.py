@@ -83,7 +83,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from types import CodeType, TracebackType
-    from typing import TypeGuard, TypeVar
+    from typing import Any, TypeGuard, TypeVar
 
     from adacoder.sandbox.child import compiling, finders, flow, observing, testing, tracing
 
@@ -111,6 +111,9 @@ _describe = traceback.format_exception_only
 _chmod = os.chmod
 _settrace = sys.settrace
 _setprofile = sys.setprofile
+_TOP_LEVEL_AWAIT = 0x2000
+"""Flag of the compiler that allows `await` outside functions, as `ast.PyCF_ALLOW_TOP_LEVEL_AWAIT`."""
+_COROUTINE = 0x80
 _getrecursionlimit = sys.getrecursionlimit
 _setrecursionlimit = sys.setrecursionlimit
 _RECURSION_LIMIT = sys.getrecursionlimit()
@@ -297,6 +300,7 @@ class ModuleUnderTest:
         self._flow: flow.Flow
         self._flags = 0
         self._count = 0
+        self._loop: Any = None
         self._recursion_limit = _RECURSION_LIMIT
         sys.argv = [self._path]
 
@@ -410,7 +414,25 @@ class ModuleUnderTest:
         try:
             return compile(source, name, "eval", self._flags, True), False
         except SyntaxError:
+            pass
+        try:
             return compile(source, name, "single", self._flags, True), True
+        except SyntaxError:
+            if "await" not in source and "async" not in source:
+                raise
+        try:
+            return compile(source, name, "eval", self._flags | _TOP_LEVEL_AWAIT, True), False
+        except SyntaxError:
+            return compile(source, name, "single", self._flags | _TOP_LEVEL_AWAIT, True), True
+
+    def _result(self, code: CodeType) -> object:
+        """Run the code of an example and return its value. All coroutines of a docstring run in one event loop."""
+        result: Any = eval(code, self._globals)  # noqa: S307  # running the example is the purpose
+        if not code.co_flags & _COROUTINE:
+            return result
+        if self._loop is None:
+            self._loop = import_module("asyncio").new_event_loop()
+        return self._loop.run_until_complete(result)
 
     def _execute(
         self, code: CodeType, is_statement: bool, output: CapturedOutput, by_value: str
@@ -431,9 +453,9 @@ class ModuleUnderTest:
 
         sys.displayhook = display
         if is_statement:
-            exec(code, self._globals)  # noqa: S102  # running the example is the purpose
+            self._result(code)
             return "", "", ""
-        value = eval(code, self._globals)  # noqa: S307  # running the example is the purpose
+        value = self._result(code)
         line = shown(value)
         if not by_value:
             return line, "", ""
