@@ -17,7 +17,19 @@ from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
-        {"messages", "visible", "domain", "directives", "conclusion", "traces", "journal", "settings", "project", "task", "programs"}
+        {
+            "messages",
+            "visible",
+            "domain",
+            "directives",
+            "conclusion",
+            "traces",
+            "journal",
+            "settings",
+            "project",
+            "task",
+            "programs",
+        }
     )
     | {"private_files", "pytext", "privacy", "aside", "programs", "foreign_json", "thoughts"},
     frozenset({"source", "replies", "models", "sandbox"}),

@@ -83,13 +83,11 @@ def _option_hint(want: str, got: str, flags: int) -> str:
     """Return advice about an option with which an output would match; empty if there is none."""
     has_gap = "..." in want and not flags & doctest.ELLIPSIS
     if has_gap and _agree(flags | doctest.ELLIPSIS, want, got):
-        return "Only with `# doctest: +ELLIPSIS`, `...` stands for any text."
+        return "Add `# doctest: +ELLIPSIS`: with it, `...` matches any text."
     if _agree(flags | doctest.NORMALIZE_WHITESPACE, want, got):
         return "Only white space differs, which `# doctest: +NORMALIZE_WHITESPACE` allows."
     if has_gap and _agree(flags | doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, want, got):
-        return (
-            "With `# doctest: +ELLIPSIS, +NORMALIZE_WHITESPACE`, `...` stands for any text, and white space may differ."
-        )
+        return "Add `# doctest: +ELLIPSIS, +NORMALIZE_WHITESPACE` for `...` and for the white space that differs."
     if _agree(flags | FLOAT_CMP, want, got):
         return "Only the last digits of numbers differ, which `# doctest: +FLOAT_CMP` allows."
     if _agree(flags, want, _SCALAR.sub(r"\1", got)):

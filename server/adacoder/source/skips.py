@@ -26,7 +26,7 @@ class Skips:
     """Pairs of a pattern and the packages that its docstrings need."""
 
     def on(self, target: Target) -> Target:
-        """Return a target whose examples are skipped if the module says so, or have the packages that they need."""
+        """Return a target with examples that are skipped, or that have the packages that they need."""
         if any(_names(pattern, target) for pattern in self.always):
             return replace(target, examples=tuple(replace(each, flags=doctest.SKIP) for each in target.examples))
         needed = {name for pattern, names in self.without if _names(pattern, target) for name in names}
@@ -36,7 +36,7 @@ class Skips:
 
 
 def skips(text: str) -> Skips:
-    """Read what a module says about its docstrings."""
+    """Read the two assignments in a module. If one is not a literal, it is left out."""
     tree = parsed(text) if _SKIP in text or _REQUIRES in text else None
     if tree is None:
         return Skips()

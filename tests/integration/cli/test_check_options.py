@@ -1,0 +1,297 @@
+"""`adacoder check` reads the options that libraries use, skips what they skip, and selects what the user asks for."""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import Any
+
+import pytest
+
+from support.commandline import MODEL, Desk
+from support.evaluating import other_pythons
+from support.standins.ollama import StandIn
+
+pytestmark = pytest.mark.isolation
+
+
+def by_name(desk: Desk, *arguments: object) -> dict[str, dict[str, Any]]:
+    """Run a check and return its objects by the names of the docstrings."""
+    return {each["target"].rpartition("::")[2]: each for each in desk.run("check", "--json", *arguments).objects}
+
+
+def one(want: str, comment: str = "", name: str = "f", result: str = "1") -> str:
+    return f'def {name}():\n    """\n    >>> {name}()  {comment}\n    {want}\n    """\n    return {result}\n\n\n'
+
+
+THIRD = "1 / 3"
+
+
+@pytest.mark.parametrize(
+    ("want", "comment", "result", "status"),
+    [
+        ("0.333", "# doctest: +NUMBER", THIRD, "verified"),
+        ("0.333333333", "# doctest: +FLOAT_CMP", THIRD, "verified"),
+        ("['head', 0.33, ...]", "# doctest: +ELLIPSIS, +NUMBER", "['head', 1 / 3, 'tail']", "verified"),
+        ("0.36", "# doctest: +NUMBER", THIRD, "failed"),
+        ("2", "# doctest: +IGNORE_OUTPUT", "1", "verified"),
+        ("2", "# doctest: +REMOTE_DATA", "1", "unverified"),
+        ("2", "# doctest: +REQUIRES(module:surely_not)", "1", "unverified"),
+        ("1", "# doctest: +REQUIRES(module:json)", "1", "verified"),
+        ("2", "# doctest: +REQUIRES(module:json)", "1", "failed"),
+        ("1", "# xdoctest: +REQUIRES(env:X)", "1", "unverified"),
+    ],
+)
+def test_an_option_of_another_runner(want: str, comment: str, result: str, status: str, desk: Desk) -> None:
+    desk.write(one(want, comment, result=result), "a.py")
+    assert by_name(desk, "a.py")["f"]["status"] == status
+
+
+def test_an_unknown_option_fails_only_its_example(desk: Desk) -> None:
+    desk.write(
+        'def f(x):\n    """\n    >>> f(1)\n    1\n    >>> f(2)  # doctest: +NUMBERS\n    2\n    """\n    return x\n',
+        "a.py",
+    )
+    found = by_name(desk, "a.py")["f"]
+    assert (found["status"], found["examples"]) == ("partial", {"passed": 1, "total": 2})
+    assert found["reason"].endswith("The example on line 5 has the unknown option '+NUMBERS': write '+NUMBER'.")
+
+
+def test_no_model_is_asked_about_an_example_with_an_unknown_option(desk: Desk) -> None:
+    desk.write('def f(x):\n    """\n    >>> f(1)  # doctest: +NUMBERS\n    1\n    """\n', "a.py")
+    with StandIn([]).in_thread() as standin:
+        ran = desk.run("generate", "a.py::f", "--model", MODEL, "--host", standin.host)
+        assert not standin.requests
+    assert (ran.code, ran.error_lines[-1]) == (
+        2,
+        "The example on line 3 has the unknown option '+NUMBERS': write '+NUMBER'.",
+    )
+
+
+def test_a_program_is_compared_by_the_options_of_its_examples(desk: Desk) -> None:
+    stub = 'def f():\n    """\n    >>> f()  # doctest: +NUMBER\n    0.333\n    """\n'
+    path = desk.write(stub, "a.py")
+    with StandIn(["```python\ndef f():\n    return 1 / 3\n```"]).in_thread() as standin:
+        ran = desk.run("generate", "a.py::f", "--write", "--model", MODEL, "--host", standin.host)
+    assert (ran.code, path.read_text("utf-8")) == (0, stub + "    return 1 / 3\n")
+
+
+WHITESPACE = '[tool.pytest.ini_options]\ndoctest_optionflags = "NORMALIZE_WHITESPACE"'
+
+
+@pytest.mark.parametrize(
+    ("project", "options", "code"),
+    [
+        ('[tool.pytest.ini_options]\ndoctest_optionflags = ["NORMALIZE_WHITESPACE", "ELLIPSIS", "OTHER"]', (), 0),
+        ('[tool.pytest.ini_options]\ndoctest_optionflags = "NORMALIZE_WHITESPACE ELLIPSIS"', (), 0),
+        ('[tool.adacoder]\ndoctestOptions = ["NORMALIZE_WHITESPACE", "ELLIPSIS"]', (), 0),
+        ('[tool.adacoder]\ndoctestOptions = "ELLIPSIS"\n' + WHITESPACE, (), 0),
+        ("", ("--doctest-options", "ELLIPSIS", "--doctest-options", "NORMALIZE_WHITESPACE"), 0),
+        ('[tool.pytest.ini_options]\ndoctest_optionflags = "ELLIPSIS"', (), 1),
+        ("[tool.pytest.ini_options]\ndoctest_optionflags = 3", (), 1),
+        ("", (), 1),
+    ],
+)
+def test_options_for_all_examples(project: str, options: tuple[str, ...], code: int, desk: Desk) -> None:
+    desk.write(project, "pyproject.toml")
+    desk.write(
+        'def f():\n    """\n    >>> print("a   b   c   z", f())\n    a b ... z 1\n    """\n    return 1\n', "a.py"
+    )
+    assert desk.run("check", "a.py", *options).code == code
+
+
+def test_an_unknown_option_for_all_examples_is_a_usage_error(desk: Desk) -> None:
+    ran = desk.run("check", "--doctest-options", "FLOAT_COMP")
+    assert (ran.code, "'FLOAT_COMP' is not an option of doctest, but 'FLOAT_CMP' is one" in ran.err) == (2, True)
+
+
+AWAITS = '''
+import asyncio
+
+
+async def hello(name):
+    """
+    >>> await hello("Ann")
+    'hello Ann'
+    >>> queue = asyncio.Queue()
+    >>> await queue.put(await hello("Bo"))
+    >>> async with asyncio.Lock():
+    ...     print(await queue.get())
+    hello Bo
+    >>> [await hello(name) async for name in letters("ab")]
+    ['hello a', 'hello b']
+    >>> await hello(1)
+    Traceback (most recent call last):
+    TypeError: can only concatenate str (not "int") to str
+    """
+    await asyncio.sleep(0)
+    return "hello " + name
+
+
+async def letters(text):
+    """
+    >>> [each async for each in letters("ab")]
+    ['a', 'c']
+    """
+    for letter in text:
+        yield letter
+'''
+
+
+def test_examples_can_await(desk: Desk) -> None:
+    """All examples of a docstring share an event loop, as the queue shows."""
+    desk.write(AWAITS, "a.py")
+    found = by_name(desk, "a.py")
+    assert (found["hello"]["status"], found["hello"]["examples"]["passed"]) == ("verified", 4)
+    assert (found["letters"]["status"], found["letters"]["failure"]["got"]) == ("failed", "['a', 'b']\n")
+
+
+@pytest.mark.slow
+def test_examples_can_await_in_every_python(desk: Desk) -> None:
+    desk.write(AWAITS, "a.py")
+    for python in other_pythons():
+        found = by_name(desk, "a.py", "--interpreter", python)
+        assert [found[name]["status"] for name in ("hello", "letters")] == ["verified", "failed"]
+
+
+def test_a_program_can_be_a_coroutine_function(desk: Desk) -> None:
+    desk.write('async def f(x):\n    """\n    >>> await f(1)\n    2\n    """\n', "a.py")
+    with StandIn(["```python\nasync def f(x):\n    return x + 1\n```"]).in_thread() as standin:
+        ran = desk.run("generate", "a.py::f", "--write", "--model", MODEL, "--host", standin.host)
+    assert ran.code == 0
+
+
+SKIPPED = '''
+def f(x):
+    """
+    >>> f(1)
+    1
+    >>> import unittest
+    >>> raise unittest.SkipTest("no network")
+    >>> f(2)
+    3
+    """
+    return x
+
+
+def g(x):
+    """
+    >>> f(1)
+    2
+    """
+    return x
+'''
+
+
+def test_an_example_that_skips_ends_its_docstring(desk: Desk) -> None:
+    desk.write(SKIPPED, "a.py")
+    ran = desk.run("check", "-v", "a.py")
+    assert "Verified 'f': 1/1 examples passed" in ran.out
+    assert "Skipped: no network." in ran.out
+    assert ran.out.splitlines()[-1].startswith("Failed: 1 of 2 docstrings in 1 file, 1/2 examples passed, 2 examples")
+    assert ran.code == 1
+
+
+@pytest.mark.parametrize("way", ["raise unittest.SkipTest('not here')", "pytest.importorskip('surely_not_there')"])
+def test_a_module_that_skips_itself_proves_nothing(way: str, desk: Desk) -> None:
+    desk.write(f"import pytest, unittest\n{way}\n\n\n{one('2')}", "a.py")
+    found = by_name(desk, "a.py")["f"]
+    assert (found["status"], found["notes"][0].partition(":")[0]) == ("unverified", "Skipped")
+    desk.write(f"import pytest, unittest\n\n\n{one('2')}", "a.py")
+    assert by_name(desk, "a.py")["f"]["status"] == "failed"
+
+
+def test_a_program_cannot_skip_its_examples(desk: Desk) -> None:
+    desk.write('def f(x):\n    """\n    >>> f(1)\n    2\n    >>> f(2)\n    3\n    """\n', "a.py")
+    skipping = "import unittest\ndef f(x):\n    if x == 2:\n        raise unittest.SkipTest('no')\n    return x + 1"
+    with StandIn([f"```python\n{skipping}\n```"]).in_thread() as standin:
+        shared = ("--max-iterations", "0", "--json", "--model", MODEL, "--host", standin.host)
+        (found,) = desk.run("generate", "a.py::f", *shared).objects
+    assert (found["status"], found["examples"]) == ("partial", {"passed": 1, "total": 2})
+
+
+@pytest.mark.parametrize(
+    ("said", "skipped"),
+    [
+        ("__doctest_skip__ = ['f']", {"f"}),
+        ("__doctest_skip__ = ['*']", {"f", "C", "m"}),
+        ("__doctest_skip__ = ['C.*']", {"m"}),
+        ("__doctest_requires__ = {('f', 'C*'): ['surely_not', 'json'], 'C': ['json']}", {"f", "C", "m"}),
+        ("__doctest_requires__ = {'*': ['json']}", set()),
+        ("__doctest_skip__ = names()", set()),
+        ("if 1:\n    __doctest_skip__ = ['*']", set()),
+    ],
+)
+def test_a_module_names_the_docstrings_to_skip(said: str, skipped: set[str], desk: Desk) -> None:
+    method = indent(one("1", name="m").replace("()", "(self)", 1).replace(">>> m()", ">>> C().m()"), "    ")
+    text = f'names = lambda: [\'*\']\n{said}\n\n{one("1")}class C:\n    """\n    >>> f()\n    1\n    """\n\n{method}'
+    desk.write(text, "a.py")
+    found = by_name(desk, "a.py")
+    assert set(found) == {"f", "C", "C.m"}
+    assert {name.rpartition(".")[2] for name, each in found.items() if each["status"] == "unverified"} == skipped
+
+
+PAIR = one("1", name="parse") + one("2", name="build") + one("2", name="url")
+
+
+@pytest.mark.parametrize(
+    ("expression", "chosen"),
+    [
+        ("parse", ["parse"]),
+        ("PARSE or url", ["parse", "url"]),
+        ("not url and not build", ["parse"]),
+        ("a.py and (url or build)", ["build", "url"]),
+    ],
+)
+def test_docstrings_are_selected_by_name(expression: str, chosen: list[str], desk: Desk) -> None:
+    desk.write(PAIR, "a.py")
+    assert list(by_name(desk, "a.py", "-k", expression)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("nothing", "-k matches none of 3 docstrings: change it."),
+        ("a b", "it must be words with 'and', 'or', 'not' and brackets"),
+        ("f(1)", "it must be words with 'and', 'or', 'not' and brackets"),
+        ("", "it must be words with 'and', 'or', 'not' and brackets"),
+    ],
+)
+def test_an_expression_that_selects_nothing_is_told(expression: str, told: str, desk: Desk) -> None:
+    desk.write(PAIR, "a.py")
+    ran = desk.run("check", "a.py", "-k", expression)
+    assert (ran.code, told in ran.err) == (2, True)
+
+
+def test_a_check_stops_at_the_first_failure_if_asked(desk: Desk) -> None:
+    desk.write(PAIR, "a.py")
+    ran = desk.run("check", "-x", "a.py")
+    assert (ran.code, ran.out.count("Failed example:")) == (1, 1)
+    assert ran.error_lines == ["Stopped at the first failure, so the other docstrings were not checked."]
+    assert desk.run("check", "a.py").out.count("Failed example:") == 2
+
+
+@pytest.mark.parametrize("way", ["option", "project"])
+def test_files_are_excluded(way: str, desk: Desk) -> None:
+    for name in ("good.py", "old/bad.py", "gen_bad.py"):
+        desk.write(one("2" if "bad" in name else "1"), name)
+    if way == "project":
+        desk.write('[tool.adacoder]\nexclude = ["old/*", "gen_*.py"]\n', "pyproject.toml")
+    options = ("--exclude", "old/*", "--exclude", "gen_*.py") if way == "option" else ()
+    ran = desk.run("check", ".", *options)
+    assert (ran.code, ran.error_lines) == (0, ["Excluded: 2 files."])
+    assert desk.run("check", "gen_bad.py", *options).code == 1
+
+
+def test_annotations_for_github(desk: Desk) -> None:
+    """Nothing that an example prints is a command for GitHub."""
+    desk.write(
+        'def f():\n    """\n    >>> print("::error::forged", f())\n    a, b: 100%\n    """\n    return 1\n', "a.py"
+    )
+    out = desk.run("check", "--format", "github", "a.py").out
+    token = out.partition("\n")[0].removeprefix("::stop-commands::")
+    assert len(token) == 32
+    shown, error, rest = out.split(f"::{token}::\n")
+    assert "::error::forged" in shown
+    message = "The example on line 3 gave ::error::forged 1 instead of a, b: 100%25."
+    assert error == f"::error file=a.py,line=3,title=a.f::{message}\n::stop-commands::{token}\n"
+    assert "\n::" not in rest
