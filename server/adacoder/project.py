@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from math import inf
@@ -28,6 +28,8 @@ _OUTPUT = frozenset({"venv", "build", "dist"})
 """Names of folders that tools usually create. Such a folder is the project's own if it has an `__init__.py`."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
 """Names of folders without the project's own code."""
+PAGES = frozenset({".md", ".rst"})
+"""Suffixes of pages."""
 _TEST_FILES = ("test_*.py", "*_test.py")
 """Patterns for the names of test files, as pytest has them."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
@@ -94,6 +96,7 @@ def python_files(
     skip: Callable[[Skipped], object] | None = None,
     seen: set[Path] | None = None,
     most: float = inf,
+    suffixes: Collection[str] = (".py",),
 ) -> Iterator[Path]:
     """Yield the project's own Python files below `folder`, depth first and sorted in each folder.
 
@@ -105,6 +108,7 @@ def python_files(
         skip: receives the skipped entries that are, or may have, Python files.
         seen: folders to leave out. Each folder that is searched is added.
         most: the search ends when `seen` has this number of folders.
+        suffixes: the suffixes of the files to yield.
     """
     seen = set() if seen is None else seen
     pending = [iter([(folder, True)])]  # folders can be nested more deeply than generators
@@ -117,7 +121,7 @@ def python_files(
         elif path not in seen and len(seen) < most:
             seen.add(path)
             try:
-                pending.append(iter(sorted(_own_entries(path, skip))))
+                pending.append(iter(sorted(_own_entries(path, skip, suffixes))))
             except OSError as error:
                 tell(f"{path} cannot be read ({error.strerror}): check its permissions.")
 
@@ -134,14 +138,16 @@ def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
                 yield path
 
 
-def _own_entries(folder: Path, skip: Callable[[Skipped], object] | None) -> Iterator[tuple[Path, bool]]:
-    """Yield the project's own folders and Python files directly in `folder`. The second item is True for a folder."""
+def _own_entries(
+    folder: Path, skip: Callable[[Skipped], object] | None, suffixes: Collection[str]
+) -> Iterator[tuple[Path, bool]]:
+    """Yield the project's own folders and files directly in `folder`. The second item is True for a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = folder / entry.name
             is_link = entry.is_symlink()
             is_folder = not is_link and entry.is_dir()
-            is_file = not is_link and path.suffix == ".py" and entry.is_file() and not entry.name.startswith(".")
+            is_file = not is_link and path.suffix in suffixes and entry.is_file() and not entry.name.startswith(".")
             if is_file or (is_folder and _is_own(path)):
                 yield path, is_folder
             elif skip is not None and (why := _why_skipped(path, is_link=is_link, is_folder=is_folder)):
@@ -194,6 +200,11 @@ def _count(top: Path) -> tuple[int, bool]:
     return files, True
 
 
+def is_page(path: Path) -> bool:
+    """Return whether a file is a page: a text with prose, in Markdown or reStructuredText."""
+    return path.suffix in PAGES
+
+
 def is_test_file(path: Path) -> bool:
     """Return whether pytest takes a file for a file with tests, by its name."""
     return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
@@ -235,7 +246,7 @@ def module_of(path: Path, text: str, workspace: Path) -> Module:
     while _depth(folder, root) < levels and root not in (workspace, root.parent):
         root = _outside_packages(root.parent)
     packages = list(folder.relative_to(root).parts)
-    stem = [] if path.stem == "__init__" else [_importable(path.stem, root.joinpath(*packages))]
+    stem = [] if path.stem == "__init__" else [importable(path.stem, root.joinpath(*packages))]
     return Module(path, ".".join(packages + stem) or folder.name, root, workspace)
 
 
@@ -258,7 +269,7 @@ def _levels(text: str, at_least: int) -> int:
     return next((len(match["dots"]) for match in deeper if starts_logical_line(text, match.start())), at_least)
 
 
-def _importable(stem: str, folder: Path) -> str:
+def importable(stem: str, folder: Path) -> str:
     """Return `stem` if it is a valid module name, else a similar name that no file in `folder` has.
 
     For example, `my-script` becomes `my_script`. `__main__` also gets another name, because a module with the name

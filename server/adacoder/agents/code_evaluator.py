@@ -28,6 +28,7 @@ from adacoder.domain import (
     Verdict,
 )
 from adacoder.journal import Evaluated, Journal, Traced
+from adacoder.project import is_page
 from adacoder.pytext import Lines, normalize
 from adacoder.sandbox.host import Host, Program
 from adacoder.sandbox.unavailable import SandboxError
@@ -335,6 +336,11 @@ class CodeEvaluator:
             example = Example(source, "", unreadable.line)
             return _not_run(FailureKind.BROKEN_EXAMPLE, str(unreadable), example)
         what = replace(self._program(target, _as_it_stands(target), None), all_count=True)
+        if is_page(target.module.path):
+            # The page itself is not Python, so its examples run in an empty module.
+            empty = replace(target.module, path=target.module.root / f"{target.module.name}.py")
+            what = replace(what, module=empty, text="", overlays=self._overlays)
+            once = False
         run = self._host.check if once else self._host.evaluate
         verdict = await run(what, target.examples, timeout=self._timeout)
         if verdict.imports and not verdict.defines:

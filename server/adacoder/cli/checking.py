@@ -24,12 +24,24 @@ from adacoder.cli.place import Place
 from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
 from adacoder.messages import counted
 from adacoder.privacy.private_names import Wishes
-from adacoder.project import Project, Skipped, below, folder_of, is_test_file, module_of, project_around, python_files
+from adacoder.project import (
+    PAGES,
+    Project,
+    Skipped,
+    below,
+    folder_of,
+    is_page,
+    is_test_file,
+    module_of,
+    project_around,
+    python_files,
+)
 from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import Documented, documented, functions, locate, may_have_examples, must_run
+from adacoder.source.pages import page
 from adacoder.source.text import SourceFile, read
 from adacoder.task import Task
 
@@ -65,6 +77,7 @@ class Checking:
         *,
         covers: bool = False,
         tested: bool = False,
+        reads_pages: bool = False,
         selects: Callable[[str], bool] | None = None,
         exits_first: bool = False,
         junit: Path | None = None,
@@ -75,6 +88,7 @@ class Checking:
         view: shows the results.
         covers: True to report the code that no example reaches.
         tested: True to also run the project's tests that run a function.
+        reads_pages: True to check the pages of a folder as well.
         selects: decides by the place of a docstring, such as `a.py::f`, if it is checked; None for all docstrings.
         exits_first: True to stop at the first docstring that fails.
         junit: the file for a JUnit report; None for no report.
@@ -85,6 +99,7 @@ class Checking:
         self._view = view
         self._covers = covers
         self._tested = tested
+        self._reads_pages = reads_pages
         self._selects = selects
         self._exits_first = exits_first
         self._left_by_keyword = 0
@@ -214,9 +229,9 @@ class Checking:
 
     def _files(self, place: Place) -> Iterator[Path]:
         if _is_folder(place):
-            yield from filter(
-                self._is_wanted, python_files(place.path, self._could_not_read, skip=self._skipped.append)
-            )
+            suffixes = {".py", *(PAGES if self._reads_pages else ())}
+            found = python_files(place.path, self._could_not_read, skip=self._skipped.append, suffixes=suffixes)
+            yield from filter(self._is_wanted, found)
         else:
             yield place.path
 
@@ -231,6 +246,8 @@ class Checking:
 
     async def _in_file(self, path: Path, place: Place) -> list[_Unit]:
         file = _read(path)
+        if is_page(path):
+            return await self._in_page(file, place)
         folder = folder_of(file.path, file.text)
         settings = self._choices.settings(folder)
         units = await self._units_of(file, place, folder, settings)
@@ -241,6 +258,15 @@ class Checking:
         elif await self._must_parse({path: file.text}, folder) and not (units or self._allows_empty):
             raise TargetError(f"No docstring in {path} has an example: write one, such as `>>> f(2)` above its output.")
         return units
+
+    async def _in_page(self, file: SourceFile, place: Place) -> list[_Unit]:
+        folder = project_around(file.path.parent) or file.path.parent
+        found = await aside(page, file.text, file.path, folder)
+        if found is not None:
+            return [_Unit(found, folder, self._choices.settings(folder), is_named=False)]
+        if not (_is_folder(place) or self._allows_empty):
+            raise TargetError(f"{file.path} has no example: write one, such as `>>> f(2)` above its output.")
+        return []
 
     async def _units_of(self, file: SourceFile, place: Place, folder: Path, settings: Settings) -> list[_Unit]:
         path = file.path
@@ -310,8 +336,8 @@ def _read(path: Path) -> SourceFile:
     Raises:
         TargetError: the file cannot be read, or is not Python.
     """
-    if path.suffix not in _PYTHON and os.path.isfile(path):  # noqa: PTH113  # is_file() may raise
-        raise TargetError(f"{path} is not a Python file: name a .py file, or a folder.")
+    if path.suffix not in _PYTHON | PAGES and os.path.isfile(path):  # noqa: PTH113  # is_file() may raise
+        raise TargetError(f"{path} is not a Python file: name a .py, .md or .rst file, or a folder.")
     return read(path)
 
 

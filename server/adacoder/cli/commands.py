@@ -247,6 +247,7 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
     help="Check only docstrings whose PATH::NAME matches, as in pytest.",
 )
 @click.option("-x", "--exitfirst", "exits_first", is_flag=True, help="Stop at the first docstring that fails.")
+@click.option("--pages", "reads_pages", is_flag=True, help="Also check the .md and .rst files of folders.")
 @_settings("exclude")
 @click.option("--junit", type=_ANY, metavar="FILE", help="Also write a JUnit XML report.")
 @click.option("--allow-empty", "allows_empty", is_flag=True, help="Accept files and folders without examples.")

@@ -57,6 +57,18 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     return tuple(sorted([*found, *in_prose], key=lambda example: example.line))
 
 
+def examples_of_page(text: str) -> tuple[Example, ...]:
+    """Return the examples in the text of a page, in order.
+
+    Raises:
+        UnreadableExample: doctest cannot read an example.
+    """
+    if ">>>" not in text:
+        return ()
+    lines = tuple(range(text.count("\n") + 1))
+    return tuple(_examples(_without_closed_fences(Literal(text, lines)), 0))
+
+
 def _without_closed_fences(docstring: Literal) -> Literal:
     """Blank out each closing line of a Markdown fence, so that the output above this line ends there.
 

@@ -112,9 +112,9 @@ def test_a_file_or_folder_that_is_named_must_have_something_to_check(desk: Desk)
     desk.write(SOLVED)
     (desk.folder / "empty.py").mkdir()
     (desk.folder / "gone.py").symlink_to("nowhere")
-    for name in ("README.md", "page.rst", "book.ipynb", "notes.txt"):
+    for name in ("book.ipynb", "notes.txt"):
         (desk.folder / name).write_text(">>> 1 + 1\n3\n", encoding="utf-8")
-        no_python = f"{desk.folder}/{name} is not a Python file: name a .py file, or a folder."
+        no_python = f"{desk.folder}/{name} is not a Python file: name a .py, .md or .rst file, or a folder."
         for options in ([], ["--allow-empty"]):
             ran = desk.run("check", name, *options)
             assert (ran.code, ran.out, ran.error_lines) == (2, "", [no_python])
