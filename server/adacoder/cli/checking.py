@@ -11,7 +11,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder import report
@@ -20,8 +20,9 @@ from adacoder.checks import Checks
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.findings import Checked, NotChecked, View
+from adacoder.cli.output import show_change, shown_path
 from adacoder.cli.place import Place
-from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
+from adacoder.domain import AdaCoderError, Edit, Example, Outcome, Status, Target, TargetError
 from adacoder.messages import counted
 from adacoder.privacy.private_names import Wishes
 from adacoder.project import (
@@ -39,10 +40,11 @@ from adacoder.project import (
 from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
+from adacoder.source.accepting import accepted, actual
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import Documented, documented, functions, locate, may_have_examples, must_run
 from adacoder.source.pages import page
-from adacoder.source.text import SourceFile, read
+from adacoder.source.text import SourceFile, apply_edits, read, write
 from adacoder.task import Task
 
 _AHEAD = 32 + 4 * (os.cpu_count() or 1)
@@ -65,6 +67,8 @@ class _Unit:
     settings: Settings
     is_named: bool
     """True if the user named the docstring. Then it is a failure if the examples prove nothing."""
+    outcome: Outcome | None = None
+    """The Outcome of the check, once it has ended."""
 
 
 class Checking:
@@ -78,6 +82,8 @@ class Checking:
         covers: bool = False,
         tested: bool = False,
         reads_pages: bool = False,
+        updates: bool = False,
+        writes: bool = False,
         selects: Callable[[str], bool] | None = None,
         exits_first: bool = False,
         junit: Path | None = None,
@@ -88,6 +94,8 @@ class Checking:
         view: shows the results.
         covers: True to report the code that no example reaches.
         tested: True to also run the project's tests that run a function.
+        updates: True to show the change that writes the actual outputs of failed examples into their files.
+        writes: True to make this change.
         reads_pages: True to check the pages of a folder as well.
         selects: decides by the place of a docstring, such as `a.py::f`, if it is checked; None for all docstrings.
         exits_first: True to stop at the first docstring that fails.
@@ -100,6 +108,10 @@ class Checking:
         self._covers = covers
         self._tested = tested
         self._reads_pages = reads_pages
+        self._updates = updates
+        self._writes = writes
+        self._failed: list[_Unit] = []
+        """Docstrings with failed examples, if their outputs may be updated."""
         self._selects = selects
         self._exits_first = exits_first
         self._left_by_keyword = 0
@@ -138,6 +150,8 @@ class Checking:
                 for folder, texts in self._silent.items():
                     await self._must_parse(texts, folder)
                 self._name_left()
+                if self._failed:
+                    await self._update()
             finally:
                 self._view.close()
                 await self._checks.close()
@@ -200,8 +214,55 @@ class Checking:
             self._could_not_run(report.summary(outcome))
             return
         self._found.append(found)
+        if self._updates and _outputs(outcome):
+            self._failed.append(replace(unit, outcome=outcome))
         if unit.is_named or outcome.status is not Status.UNVERIFIED:
             self._codes.append(report.exit_code([outcome]))
+
+    async def _update(self) -> None:
+        """Show or write the actual outputs of failed examples, if these are the same in other processes."""
+        again = Checks()
+        try:
+            for path in dict.fromkeys(unit.documented.target.module.path for unit in self._failed):
+                units = [unit for unit in self._failed if unit.documented.target.module.path == path]
+                edits = [edit for unit in units for edit in await self._stable(unit, again)]
+                if edits:
+                    self._show_update(read(path), edits, units[0])
+        except AdaCoderError as error:
+            self._could_not_run(str(error))
+        finally:
+            await again.close()
+
+    def _show_update(self, file: SourceFile, edits: Sequence[Edit], unit: _Unit) -> None:
+        """Write new outputs into a file, or show the change.
+
+        Raises:
+            AdaCoderError: the file has changed, or cannot be written.
+        """
+        if file.text != unit.documented.target.text:
+            raise TargetError(f"{file.path} has changed in the meantime: run the command again.")
+        text, outputs = apply_edits(file.text, edits), counted(len(edits), "output")
+        if self._writes:
+            write(file, text, unit.folder)
+            self._tell(f"Updated {outputs} in {shown_path(file.path)}.")
+        else:
+            show_change(file, text)
+            self._tell(f"To update {outputs} in {shown_path(file.path)}, add --write.")
+
+    async def _stable(self, unit: _Unit, again: Checks) -> list[Edit]:
+        target = unit.documented.target
+        task = Task(target, unit.settings, Project(unit.folder))
+        outcome = await again.check(task, unit.documented.unreadable)
+        first, second = (_outputs(each) for each in (unit.outcome, outcome))
+        stable = {example: output for example, output in first.items() if second.get(example) == output}
+        edits, refused = await aside(accepted, target, stable)
+        where = shown_path(target.module.path)
+        for example in first:
+            if example not in stable:
+                self._tell(f"{where}:{example.line + 1} keeps its output, because the actual output changes.")
+            elif example in refused:
+                self._tell(f"{where}:{example.line + 1} keeps its output: change it by hand.")
+        return edits
 
     async def _units(self, places: Sequence[Place]) -> AsyncIterator[_Unit]:
         """Yield the docstrings to check, without duplicates. Report the files that cannot be read."""
@@ -324,6 +385,13 @@ class Checking:
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)
         self._tell(message)
+
+
+def _outputs(outcome: Outcome | None) -> dict[Example, str]:
+    """Return the actual outputs of failed examples that may be written into the file."""
+    results = () if outcome is None or outcome.verdict is None else outcome.verdict.results
+    found = ((each.example, actual(each)) for each in results)
+    return {example: output for example, output in found if output is not None}
 
 
 def _is_folder(place: Place) -> bool:

@@ -247,6 +247,8 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
     help="Check only docstrings whose PATH::NAME matches, as in pytest.",
 )
 @click.option("-x", "--exitfirst", "exits_first", is_flag=True, help="Stop at the first docstring that fails.")
+@click.option("--update", "updates", is_flag=True, help="Show a change that writes the actual outputs into the files.")
+@click.option("--write", "writes", is_flag=True, help="With --update, make the change.")
 @click.option("--pages", "reads_pages", is_flag=True, help="Also check the .md and .rst files of folders.")
 @_settings("exclude")
 @click.option("--junit", type=_ANY, metavar="FILE", help="Also write a JUnit XML report.")
@@ -272,6 +274,8 @@ def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, form: str, *
     from adacoder.cli.findings import Annotations, CheckedObjects, Findings
     from adacoder.cli.place import Place
 
+    if values["writes"] and not values["updates"]:
+        raise click.UsageError("--write needs --update.", click.get_current_context())
     if as_json and (verbose or form != "text"):
         raise click.UsageError("--json allows neither --verbose nor --format.", click.get_current_context())
     text = Annotations if form == "github" else Findings

@@ -54,7 +54,6 @@ class Proposal(Output):
     """`--diff`: prints the change as a unified diff to stdout, and everything else to stderr."""
 
     def __init__(self) -> None:
-        self._out = console()
         self._err = console(stderr=True)
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
@@ -64,7 +63,7 @@ class Proposal(Output):
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
         """Implement `Output.show`."""
         if outcome.edits:
-            self._show_diff(outcome, file)
+            show_change(file, apply_edits(file.text, outcome.edits))
         if outcome.status is not Status.ERROR:
             self._err.print(report.summary(outcome), style=STYLES[outcome.status])
         return outcome
@@ -77,16 +76,6 @@ class Proposal(Output):
             is_flagged = checked.found is not None and bool(checked.found.differs)
             what_to_do = " Add the right one to the docstring, then run `fix`." if is_flagged else ""
             self._err.print(second_program(checked) + what_to_do, style="bold yellow" if is_flagged else "")
-
-    def _show_diff(self, outcome: Outcome, file: SourceFile) -> None:
-        diff = unified_diff(file, apply_edits(file.text, outcome.edits), shown_path(file.path))
-        if self._out.is_terminal:
-            show_diff(self._out, diff)
-        else:
-            # Use the encoding of the file instead of the encoding of stdout, so that `patch` can apply the diff.
-            sys.stdout.flush()
-            sys.stdout.buffer.write(diff.encode(file.encoding))
-            sys.stdout.flush()
 
 
 class Writing(Proposal):
@@ -136,6 +125,18 @@ class Objects(Output):
 def print_object(outcome: Outcome, folder: Path) -> None:
     """Print the JSON object for one function. `folder` is its workspace."""
     print(json.dumps(report.to_json(outcome, folder)), flush=True)
+
+
+def show_change(file: SourceFile, after: str) -> None:
+    """Print the change from `file.text` to `after` as a unified diff to stdout."""
+    diff, out = unified_diff(file, after, shown_path(file.path)), console()
+    if out.is_terminal:
+        show_diff(out, diff)
+        return
+    # Use the encoding of the file instead of the encoding of stdout, so that `patch` can apply the diff.
+    sys.stdout.flush()
+    sys.stdout.buffer.write(diff.encode(file.encoding))
+    sys.stdout.flush()
 
 
 def unified_diff(file: SourceFile, after: str, shown: Path) -> str:

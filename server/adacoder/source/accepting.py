@@ -1,0 +1,78 @@
+"""Write the actual outputs of examples into a docstring or a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from adacoder.domain import Edit, Example, ExampleResult, Target
+from adacoder.project import is_page
+from adacoder.pytext import Lines, line_ending, normalize
+from adacoder.source.examples import UnreadableExample, examples, examples_of_page
+from adacoder.source.literal import literal_parts
+from adacoder.source.text import apply_edits
+
+_PROMPT = re.compile(r"([ \t]*)>>>[ \t]")
+_TRACEBACK = "Traceback (most recent call last):\n    ...\n"
+_MOST_LINES = 200
+"""Maximum number of lines of an output that is written into a text."""
+
+
+def actual(result: ExampleResult) -> str | None:
+    """Return the output to write for an example that failed; None if its actual output must not be written.
+
+    An unexpected exception is more likely a fault than the right output.
+    """
+    example = result.example
+    if result.matched or result.skipped or not result.counts or example.informal or example.problem:
+        return None
+    if result.error is None:
+        return "".join(f"{line or '<BLANKLINE>'}\n" for line in result.got.split("\n")[:-1])
+    return None if example.exception is None else f"{_TRACEBACK}{result.error}\n"
+
+
+def accepted(target: Target, outputs: Mapping[Example, str]) -> tuple[list[Edit], list[Example]]:
+    """Return the edits that replace outputs, and the examples whose outputs cannot be written into the text."""
+    edits: list[Edit] = []
+    refused: list[Example] = []
+    for example, output in outputs.items():
+        edit = _edit(target, example, output)
+        if edit is None or not _gives(target, [edit], {example: output}):
+            refused.append(example)
+        else:
+            edits.append(edit)
+    return edits, refused
+
+
+def _edit(target: Target, example: Example, output: str) -> Edit | None:
+    lines = Lines(target.text)
+    first = example.line + example.source.count("\n")
+    last = first + example.want.count("\n")
+    prompt = _PROMPT.match(lines[example.line])
+    if prompt is None or last >= len(lines) or output.count("\n") > _MOST_LINES:
+        return None
+    written = output
+    if not is_page(target.module.path):
+        literal = literal_parts(target.docstring_span.of(target.text))[-1].of(target.docstring_span.of(target.text))
+        quote = literal[-1]
+        if "r" not in literal[: literal.index(quote)].lower():
+            written = output.replace("\\", "\\\\").replace(quote * 3, f"\\{quote}" * 3)
+    ending = line_ending(target.text)
+    text = "".join(f"{prompt[1]}{line}{ending}" for line in written.split("\n")[:-1])
+    return Edit(lines.starts[first], lines.starts[last], text)
+
+
+def _gives(target: Target, edits: list[Edit], outputs: Mapping[Example, str]) -> bool:
+    """Return whether the edited text has the same examples, with the outputs that were meant."""
+    text = apply_edits(target.text, edits)
+    span = target.docstring_span
+    grown = len(text) - len(target.text)
+    try:
+        if is_page(target.module.path):
+            found = examples_of_page(normalize(text))
+        else:
+            found = examples(text[span.start : span.end + grown], 0)
+    except (ValueError, UnreadableExample):
+        return False
+    wanted = [(each.source, outputs.get(each, each.want)) for each in target.examples if not each.informal]
+    return [(each.source, each.want) for each in found if not each.informal] == wanted
