@@ -8,18 +8,20 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
+from adacoder.aside import aside
 from adacoder.conclusion import conclude_check
 from adacoder.directives import flags_of
-from adacoder.domain import AdaCoderError, Attempt, BehaviourDiff, Example, Module, Outcome, Status, Target
+from adacoder.domain import AdaCoderError, Attempt, BehaviourDiff, Edit, Example, Module, Outcome, Status, Target
 from adacoder.privacy.access import Access
 from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program, turns_for_all
 from adacoder.sandbox.verdict import unparsed
+from adacoder.source.accepting import accepted, outputs
 from adacoder.source.locate import Documented
 from adacoder.task import Task, current
 
@@ -44,6 +46,18 @@ _TOGETHER = 200_000
 """Maximum number of characters that one process parses, unless a single file is longer."""
 _MOMENT_SECONDS = 1.0
 """Seconds until the interpreter of a folder is searched again, because the environment may have changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewOutputs:
+    """The actual outputs of examples that failed."""
+
+    edits: tuple[Edit, ...]
+    """Edits that write the outputs into the text."""
+    changing: tuple[Example, ...] = ()
+    """Examples whose output changes when they run again. Their outputs are not written."""
+    refused: tuple[Example, ...] = ()
+    """Examples whose output the text cannot hold."""
 
 
 class Checks:
@@ -115,6 +129,22 @@ class Checks:
         added = tuple(example for example in then.examples if example.source not in sources)
         every = replace(now, examples=(*now.examples, *added))
         return await compare(every, partial(evaluator.observe, now), partial(evaluator.observe, then))
+
+    async def new_outputs(self, task: Task, earlier: Outcome, only: Example | None = None) -> NewOutputs:
+        """Check a docstring again, in new processes, and return edits that write outputs which did not change.
+
+        Args:
+            task: as in `check`.
+            earlier: the Outcome of a check by another instance.
+            only: the example whose output is wanted; None for all examples.
+        """
+        before, now = (
+            outputs(each.verdict.results if each.verdict else ()) for each in (earlier, await self.check(task))
+        )
+        asked = [example for example in before if only in (None, example)]
+        stable = {example: before[example] for example in asked if now.get(example) == before[example]}
+        edits, refused = await aside(accepted, task.target, stable)
+        return NewOutputs(tuple(edits), tuple(each for each in asked if each not in stable), tuple(refused))
 
     async def unparsed(self, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
         """Find the files that do not parse. The user's interpreter compiles them, but does not run them.

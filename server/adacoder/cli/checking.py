@@ -16,13 +16,13 @@ from pathlib import Path
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.checks import Checks
+from adacoder.checks import Checks, NewOutputs
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.findings import Checked, NotChecked, View
 from adacoder.cli.output import show_change, shown_path
 from adacoder.cli.place import Place
-from adacoder.domain import AdaCoderError, Edit, Example, Outcome, Status, Target, TargetError
+from adacoder.domain import AdaCoderError, Edit, Outcome, Status, Target, TargetError
 from adacoder.messages import counted
 from adacoder.privacy.private_names import Wishes
 from adacoder.project import (
@@ -40,7 +40,7 @@ from adacoder.project import (
 from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
-from adacoder.source.accepting import accepted, actual
+from adacoder.source.accepting import outputs
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import Documented, documented, functions, locate, may_have_examples, must_run
 from adacoder.source.pages import page
@@ -214,7 +214,7 @@ class Checking:
             self._could_not_run(report.summary(outcome))
             return
         self._found.append(found)
-        if self._updates and _outputs(outcome):
+        if self._updates and outputs(outcome.verdict.results if outcome.verdict else ()):
             self._failed.append(replace(unit, outcome=outcome))
         if unit.is_named or outcome.status is not Status.UNVERIFIED:
             self._codes.append(report.exit_code([outcome]))
@@ -241,28 +241,24 @@ class Checking:
         """
         if file.text != unit.documented.target.text:
             raise TargetError(f"{file.path} has changed in the meantime: run the command again.")
-        text, outputs = apply_edits(file.text, edits), counted(len(edits), "output")
+        text, changed = apply_edits(file.text, edits), counted(len(edits), "output")
         if self._writes:
             write(file, text, unit.folder)
-            self._tell(f"Updated {outputs} in {shown_path(file.path)}.")
+            self._tell(f"Updated {changed} in {shown_path(file.path)}.")
         else:
             show_change(file, text)
-            self._tell(f"To update {outputs} in {shown_path(file.path)}, add --write.")
+            self._tell(f"To update {changed} in {shown_path(file.path)}, add --write.")
 
-    async def _stable(self, unit: _Unit, again: Checks) -> list[Edit]:
+    async def _stable(self, unit: _Unit, again: Checks) -> Sequence[Edit]:
         target = unit.documented.target
         task = Task(target, unit.settings, Project(unit.folder))
-        outcome = await again.check(task, unit.documented.unreadable)
-        first, second = (_outputs(each) for each in (unit.outcome, outcome))
-        stable = {example: output for example, output in first.items() if second.get(example) == output}
-        edits, refused = await aside(accepted, target, stable)
+        new = await again.new_outputs(task, unit.outcome) if unit.outcome is not None else NewOutputs(())
         where = shown_path(target.module.path)
-        for example in first:
-            if example not in stable:
-                self._tell(f"{where}:{example.line + 1} keeps its output, because the actual output changes.")
-            elif example in refused:
-                self._tell(f"{where}:{example.line + 1} keeps its output: change it by hand.")
-        return edits
+        for example in new.changing:
+            self._tell(f"{where}:{example.line + 1} keeps its output, because the actual output changes.")
+        for example in new.refused:
+            self._tell(f"{where}:{example.line + 1} keeps its output: change it by hand.")
+        return new.edits
 
     async def _units(self, places: Sequence[Place]) -> AsyncIterator[_Unit]:
         """Yield the docstrings to check, without duplicates. Report the files that cannot be read."""
@@ -385,13 +381,6 @@ class Checking:
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)
         self._tell(message)
-
-
-def _outputs(outcome: Outcome | None) -> dict[Example, str]:
-    """Return the actual outputs of failed examples that may be written into the file."""
-    results = () if outcome is None or outcome.verdict is None else outcome.verdict.results
-    found = ((each.example, actual(each)) for each in results)
-    return {example: output for example, output in found if output is not None}
 
 
 def _is_folder(place: Place) -> bool:

@@ -68,6 +68,16 @@ class FunctionPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExamplePlace:
+    """Parameters of `.acceptOutput`: an example, which is named by its line."""
+
+    uri: Uri
+    line: Line
+    version: int | None = None
+    """The version of the text that the client saw."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FailingTestPlace:
     """Parameters of `.fixTest`: a test of the project, which is named by a line, or as pytest names it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from adacoder.domain import Edit, Example, ExampleResult, Target
 from adacoder.project import is_page
@@ -31,11 +31,17 @@ def actual(result: ExampleResult) -> str | None:
     return None if example.exception is None else f"{_TRACEBACK}{result.error}\n"
 
 
-def accepted(target: Target, outputs: Mapping[Example, str]) -> tuple[list[Edit], list[Example]]:
+def outputs(results: Iterable[ExampleResult]) -> dict[Example, str]:
+    """Return the outputs to write for all examples that failed, except for those with None from `actual`."""
+    found = ((each.example, actual(each)) for each in results)
+    return {example: output for example, output in found if output is not None}
+
+
+def accepted(target: Target, new: Mapping[Example, str]) -> tuple[list[Edit], list[Example]]:
     """Return the edits that replace outputs, and the examples whose outputs cannot be written into the text."""
     edits: list[Edit] = []
     refused: list[Example] = []
-    for example, output in outputs.items():
+    for example, output in new.items():
         edit = _edit(target, example, output)
         if edit is None or not _gives(target, [edit], {example: output}):
             refused.append(example)
@@ -62,7 +68,7 @@ def _edit(target: Target, example: Example, output: str) -> Edit | None:
     return Edit(lines.starts[first], lines.starts[last], text)
 
 
-def _gives(target: Target, edits: list[Edit], outputs: Mapping[Example, str]) -> bool:
+def _gives(target: Target, edits: list[Edit], new: Mapping[Example, str]) -> bool:
     """Return whether the edited text has the same examples, with the outputs that were meant."""
     text = apply_edits(target.text, edits)
     span = target.docstring_span
@@ -74,5 +80,5 @@ def _gives(target: Target, edits: list[Edit], outputs: Mapping[Example, str]) ->
             found = examples(text[span.start : span.end + grown], 0)
     except (ValueError, UnreadableExample):
         return False
-    wanted = [(each.source, outputs.get(each, each.want)) for each in target.examples if not each.informal]
+    wanted = [(each.source, new.get(each, each.want)) for each in target.examples if not each.informal]
     return [(each.source, each.want) for each in found if not each.informal] == wanted

@@ -431,15 +431,20 @@ class Client:
     # Actions of a person
 
     async def actions(
-        self, uri: str, at: str, only: Sequence[str] | None = None, trigger: int | None = 1
+        self,
+        uri: str,
+        at: str,
+        only: Sequence[str] | None = None,
+        trigger: int | None = 1,
+        diagnostics: Sequence[dict[str, Any]] = (),
     ) -> list[dict[str, Any]]:
         """Return the code actions at the first `at`.
 
-        `trigger` is 1 for a request by the person and 2 for an automatic one.
+        `trigger` is 1 for a request by the person and 2 for an automatic one. `diagnostics` are the diagnostics there.
         """
         text = self.documents[uri].text
         position = self.position(text, text.index(at))
-        context: dict[str, Any] = {"diagnostics": []}
+        context: dict[str, Any] = {"diagnostics": [*diagnostics]}
         context |= {} if only is None else {"only": list(only)}
         context |= {} if trigger is None else {"triggerKind": trigger}
         params = {"textDocument": {"uri": uri}, "range": {"start": position, "end": position}, "context": context}

@@ -14,7 +14,7 @@ from adacoder.lsp.stdio import create
 from unit.lsp.peer import Peer, turns
 
 COMMANDS = """generate fix check repair another suggestExamples writeDocstring insert difference discard answer clear
-generateAll fixTest cancel journal models pull strategies doctor status"""
+generateAll fixTest acceptOutput cancel journal models pull strategies doctor status"""
 STATUS = "adacoder.server.status"
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from adacoder.domain import JSON, Candidate, Target, TargetError
+from adacoder.domain import JSON, Candidate, FailureKind, Target, TargetError
 from adacoder.lsp.features import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
 from adacoder.lsp.jobs.results import KeptResult
 from adacoder.lsp.showing.diagnostics import DIFFERS, SOURCE, UNREACHED
@@ -88,7 +88,7 @@ def code_actions(
     elif target.qualname in state.running:
         offers = [*_of_state(target, state), *_journal(target, state)]  # no second job may start on this function
     else:
-        offers = [*_answers(target, asked, state), *_of_state(target, state), *_needed(target, failed, state)]
+        offers = [*_answers(target, asked, state), *_of_state(target, state), *_needed(snapshot, target, failed, state)]
         offers += [*_more(snapshot, target, state), *_journal(target, state)] if is_asked else []
     offers = [*_testing(snapshot, line), *offers]
     offers = [each for each in offers if _is_wanted(each.kind, context.only) and (is_asked or each.is_urgent)]
@@ -137,19 +137,45 @@ def _about_job(title: str, command: str, job_id: str) -> Offer:
     return Offer(GENERATE_KIND, title, COMMAND + command, arguments={"jobId": job_id}, is_urgent=True)
 
 
-def _needed(target: Target, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
+def _needed(snapshot: Snapshot, target: Target, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
     """Return the actions that generate and fix the function. The action that the user likely needs is the first."""
     title = f"AdaCoder: generate function '{target.name}'"
     generate = Offer(GENERATE_KIND, title, COMMAND + "generate", is_urgent=target.is_stub)
     if failed:
         command = COMMAND + ("generate" if target.is_stub else "fix")
         fix = Offer(FIX_KIND, "Fix with AdaCoder", command, diagnostics=failed, is_urgent=True)
+        # Only evidence on the current text shows its outputs. Other failures are those of a candidate.
+        shown = failed if target.qualname in state.failing else ()
         title = f"AdaCoder: clear what failed in '{target.name}'"
-        return [fix, generate, Offer(FIX_KIND, title, COMMAND + "clear", diagnostics=failed, is_urgent=True)]
+        return [
+            fix,
+            generate,
+            *_accepting(snapshot, shown),
+            Offer(FIX_KIND, title, COMMAND + "clear", diagnostics=failed, is_urgent=True),
+        ]
     unwritten = f"'{target.name}' has no body yet: generate it." if target.is_stub else None
     fails = target.qualname in state.failing and not target.is_stub
     fix = Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", unwritten, is_urgent=fails)
     return [fix, generate] if fails else [generate, fix]
+
+
+def _accepting(snapshot: Snapshot, failed: Sequence[types.Diagnostic]) -> list[Offer]:
+    """Return an action for each output that differs, which writes the actual output into the docstring."""
+    return [
+        Offer(
+            FIX_KIND,
+            "AdaCoder: insert the actual output",
+            COMMAND + "acceptOutput",
+            diagnostics=(each,),
+            arguments={
+                "uri": snapshot.uri,
+                "version": snapshot.version,
+                "position": {"line": each.range.start.line, "character": 0},
+            },
+        )
+        for each in failed
+        if each.code == FailureKind.WRONG_OUTPUT
+    ]
 
 
 def _journal(target: Target, state: FileState) -> list[Offer]:

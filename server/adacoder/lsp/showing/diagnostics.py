@@ -100,7 +100,8 @@ def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) 
         hint = types.DiagnosticSeverity.Hint
         for missed in evidence.coverage.unreached:
             line = placed.line_of_code(missed.number)
-            yield _Unconverted(line, line, f"No example of '{evidence.qualname}' reaches this line.", UNREACHED, hint)
+            what = "No example and no test" if evidence.coverage.by_tests else "No example"
+            yield _Unconverted(line, line, f"{what} of '{evidence.qualname}' reaches this line.", UNREACHED, hint)
 
 
 def place_of(example: Example, placed: Placed, lines: Sequence[str]) -> tuple[int, int]:
