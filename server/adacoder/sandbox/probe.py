@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.isolation import Mechanism
 
+_PROFILE = "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict"
+"""The profile with which AppArmor lets only bubblewrap create user namespaces."""
 _PROBE_SECONDS = 20
 FAILED_SECONDS = 600.0
 """After a stronger mechanism failed, later starts of AdaCoder do not retry it for this many seconds."""
@@ -279,7 +281,10 @@ def _proof(
     elif program is None:
         remedy = "install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`)"
     else:
-        remedy = "let bubblewrap create user namespaces (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`)"
+        remedy = (
+            "let bubblewrap create user namespaces (on Ubuntu 24.04: `sudo apt install apparmor-profiles`, "
+            f"`sudo cp {_PROFILE} /etc/apparmor.d/`, `sudo systemctl reload apparmor`)"
+        )
     return Proof(mechanism.isolation, mechanism, reason, remedy, is_recorded)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import signal
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import (
@@ -30,12 +31,12 @@ from adacoder.traces import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from adacoder.sandbox.program import Program
 
 _SKIPS = re.compile(r"(?:unittest\.case\.SkipTest|_?(?:pytest\.)?Skipped)(?:: (?P<why>.*))?")
 """Matches an exception with which unittest or pytest skip a test."""
+_MISSING_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] [^:\n]*: '([^'\n]+)'")
 _NAME_ERROR = re.compile(r"name '(\w+)' is not defined")
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] [^:\n]*(: ['\"])?")
 _NEEDS = {
@@ -150,7 +151,7 @@ class Judge:
         if matched:
             self._verdict = replace(self._verdict, results=(*self._verdict.results, result))
             return
-        advice = hint(example, got, answer, self.program.options)
+        advice = hint(example, got, answer, self.program.options) or self._advice_on_file(answer)
         if example.problem:
             failure = Failure(FailureKind.BROKEN_EXAMPLE, f"{_place(example)} {example.problem}.", example, got)
         elif answer.raised is None:
@@ -348,6 +349,18 @@ class Judge:
             message = f"{_place(example)} needs {need}, which isolation denies: {_brief(error)}"
         told = " ".join(filter(None, [f"{message}.", hint]))
         return Failure(kind, told, example, got, error, self._own_line(raised.line))
+
+    def _advice_on_file(self, answer: Answer) -> str:
+        """Return advice about an example that opens a file of the project by a relative path; else an empty text."""
+        found = _MISSING_FILE.match(answer.raised.message) if answer.raised is not None else None
+        folder = self.program.module.top or self.program.module.root
+        if found is None or ".." in Path(found[1]).parts or Path(found[1]).is_absolute():
+            return ""
+        try:
+            is_there = (folder / found[1]).exists()
+        except (OSError, ValueError):
+            return ""
+        return "Examples run in a folder of their own: build the path from `__file__`." if is_there else ""
 
     def _need(self, raised: Raised) -> str | None:
         """Return the resource that isolation denied to the code. None if the error does not show a denial."""

@@ -295,3 +295,13 @@ def test_annotations_for_github(desk: Desk) -> None:
     message = "The example on line 3 gave ::error::forged 1 instead of a, b: 100%25."
     assert error == f"::error file=a.py,line=3,title=a.f::{message}\n::stop-commands::{token}\n"
     assert "\n::" not in rest
+
+
+@pytest.mark.parametrize(
+    ("path", "is_told"), [("pkg/data.txt", True), ("gone.txt", False), ("../pkg/data.txt", False), ("/pkg/x", False)]
+)
+def test_a_relative_path_in_an_example_is_explained(path: str, is_told: bool, desk: Desk) -> None:
+    desk.write("1", "pkg/data.txt")
+    desk.write(f'def f(path):\n    """\n    >>> f("{path}")\n    1\n    """\n    return open(path)\n', "a.py")
+    ran = desk.run("check", "a.py")
+    assert ("Examples run in a folder of their own: build the path from `__file__`." in ran.out) is is_told
