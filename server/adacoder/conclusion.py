@@ -20,6 +20,7 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     if verdict.failure is None:
         is_proved = verdict.is_proved or (passed > 0 and not target.is_function)
         is_proved = is_proved and verdict.answers(target.examples)
+        is_proved = is_proved and not any(result.skipped for result in verdict.results)
         unstable = next((test.name for test in verdict.tests if test.status is ProjectTestStatus.UNSTABLE), None)
         status = Status.VERIFIED if is_proved and unstable is None else Status.UNVERIFIED
         reason = None if is_proved else _why_nothing_is_proved(target, verdict)
@@ -65,6 +66,8 @@ def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
         return f"The imported module does not define '{name}', and doctest does not find it: it was not checked."
     if all(example.skipped for example in target.examples) or all(result.skipped for result in verdict.results):
         return f"All examples of '{name}' are skipped, so nothing could be verified."
+    if any(result.skipped for result in verdict.results):
+        return f"Some examples of '{name}' were skipped while they ran, so nothing could be verified."
     if not verdict.answers(target.examples):
         return f"Not all examples of '{name}' ran, so nothing could be verified."
     if not target.has_wants:

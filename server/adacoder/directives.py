@@ -34,15 +34,22 @@ _OF_XDOCTEST = {
     "REQUIRES": doctest.SKIP,
     "ASYNC": 0,
 }
-_DIRECTIVE = re.compile(r"#\s*doctest:\s*([^\n'\"]*)$", re.MULTILINE)
+_FOR_ALL = frozenset(
+    {"ELLIPSIS", "NORMALIZE_WHITESPACE", "IGNORE_EXCEPTION_DETAIL", "DONT_ACCEPT_TRUE_FOR_1", "DONT_ACCEPT_BLANKLINE"}
+    | {"NUMBER", "FLOAT_CMP", "ALLOW_UNICODE", "ALLOW_BYTES", "IGNORE_WARNINGS"}
+)
+"""Names of the options that can be on for all examples. With others, examples would prove nothing, or would not run."""
+_DIRECTIVE = re.compile(r"#\s*+doctest:\s*+([^\n'\"]*)$", re.MULTILINE)
 _OPTION = re.compile(r"([+-]?)(\w+)(?:\((?:[^()\n]|\([^()\n]*\))*\))?")
 """Matches an option of xdoctest, which may have an argument in brackets."""
-_NEED = re.compile(r"\+?requires\(module:(\w[\w.]*)\)", re.IGNORECASE)
+_NEED = re.compile(r"([+-]?)requires\(module:(\w[\w.]*)\)", re.IGNORECASE)
 """Matches an option that requires one package."""
 _XDIRECTIVE = re.compile(
-    rf"#\s*xdoctest:[ \t]*(?P<options>{_OPTION.pattern}(?:[, \t]+{_OPTION.pattern})*)[ \t]*$", re.MULTILINE
+    rf"#\s*+xdoctest:[ \t]*+(?P<options>{_OPTION.pattern}(?:[, \t]+{_OPTION.pattern})*)[ \t]*$", re.MULTILINE
 )
-_SIMILAR = re.compile(r"#\s*x?doc-?tests?\b[^\n]*?(?P<name>[A-Z]+_?[A-Z]+)\b", re.IGNORECASE)
+_SIMILAR = re.compile(r"#\s*+x?doc-?tests?\b(?P<rest>[^\n]*)", re.IGNORECASE)
+"""Matches a comment that looks like a directive."""
+_WORD = re.compile(r"[A-Za-z_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +61,25 @@ class Directives:
     off: int = 0
     needs: frozenset[str] = frozenset()
     """Packages without which the example is skipped."""
+    freed: frozenset[str] = frozenset()
+    """Packages that the example no longer needs."""
     problem: str = ""
     """The reason why a directive cannot be followed, as the rest of a sentence about the example; else empty."""
 
     def then(self, later: Directives) -> Directives:
         """Return the effect of these directives, followed by `later` ones."""
         on, off = self.on & ~later.off | later.on, self.off & ~later.on | later.off
-        return Directives(on, off, self.needs | later.needs, later.problem or self.problem)
+        needs, freed = (self.needs - later.freed) | later.needs, (self.freed - later.needs) | later.freed
+        return Directives(on, off, needs, freed, self.problem or later.problem)
 
 
 def directives(source: str) -> Directives:
     """Read the directives in the source of an example."""
-    on = off = 0
-    needs: set[str] = set()
+    found = Directives()
     for match in _DIRECTIVE.finditer(source):
         for option in match[1].replace(",", " ").split():
-            if need := _NEED.fullmatch(option):
-                needs.add(need[1])
-                continue
-            flag = doctest.OPTIONFLAGS_BY_NAME.get(option[1:])
-            if option[0] not in "+-" or flag is None:
-                return Directives(problem=_problem(option))
-            flag = _SAME.get(flag, flag)
-            on, off = (on | flag, off & ~flag) if option[0] == "+" else (on & ~flag, off | flag)
-    found = of_xdoctest(source)
-    return Directives(on | found.on, off | found.off, found.needs | needs, found.problem)
+            found = found.then(_option(option))
+    return found.then(of_xdoctest(source))
 
 
 def of_xdoctest(source: str) -> Directives:
@@ -86,33 +87,49 @@ def of_xdoctest(source: str) -> Directives:
 
     An example that requires a package is skipped without it. Other requirements always skip their examples.
     """
-    on = off = 0
-    needs: set[str] = set()
+    found = Directives()
     for match in _XDIRECTIVE.finditer(source):
         for option in _OPTION.finditer(match["options"]):
             sign, name = option[1], option[2]
-            if need := _NEED.fullmatch(option[0]):
-                needs.add(need[1])
-                continue
             flag = _OF_XDOCTEST.get(name.upper())
-            if flag is None:
-                return Directives(
-                    problem=f"has xdoctest's option '{sign}{name}', which AdaCoder does not know: remove it"
-                )
-            on, off = (on & ~flag, off | flag) if sign == "-" else (on | flag, off & ~flag)
-    return Directives(on, off, frozenset(needs))
+            if need := _NEED.fullmatch(option[0]):
+                found = found.then(_on_need(need))
+            elif flag is None:
+                problem = f"has xdoctest's option '{sign}{name}', which AdaCoder does not know: remove it"
+                return found.then(Directives(problem=problem))
+            else:
+                found = found.then(Directives(off=flag) if sign == "-" else Directives(on=flag))
+    return found
 
 
-def is_option(name: str) -> bool:
-    """Return whether an option is known."""
-    return name in doctest.OPTIONFLAGS_BY_NAME
+def _option(option: str) -> Directives:
+    """Read one option of a directive of doctest, such as `+ELLIPSIS`."""
+    if need := _NEED.fullmatch(option):
+        return _on_need(need)
+    if option.startswith("+REQUIRES("):
+        return Directives(on=doctest.SKIP)
+    flag = doctest.OPTIONFLAGS_BY_NAME.get(option[1:])
+    if option[0] not in "+-" or flag is None:
+        return Directives(problem=_problem(option))
+    flag = _SAME.get(flag, flag)
+    return Directives(on=flag) if option[0] == "+" else Directives(off=flag)
+
+
+def _on_need(need: re.Match[str]) -> Directives:
+    names = frozenset({need[2]})
+    return Directives(freed=names) if need[1] == "-" else Directives(needs=names)
+
+
+def is_for_all(name: str) -> bool:
+    """Return whether an option can be on for all examples."""
+    return name in _FOR_ALL
 
 
 def flags_of(names: Iterable[str]) -> int:
-    """Return the flags of options, combined with `|`.
+    """Return the flags of options that are on for all examples, combined with `|`.
 
     Raises:
-        ValueError: an option is unknown. The message is a clause.
+        ValueError: an option is unknown, or cannot be on for all examples. The message is a clause.
     """
     flags = 0
     for name in names:
@@ -120,6 +137,8 @@ def flags_of(names: Iterable[str]) -> int:
         if flag is None:
             near = _near(name)
             raise ValueError(f"'{name}' is not an option of doctest" + (f", but '{near}' is one" if near else ""))
+        if not is_for_all(name):
+            raise ValueError(f"'{name}' cannot be on for all examples: write it at the examples that need it")
         flags |= _SAME.get(flag, flag)
     return flags
 
@@ -127,8 +146,8 @@ def flags_of(names: Iterable[str]) -> int:
 def lookalike(source: str) -> str:
     """Return a directive to write instead of a comment that only looks like one; empty if there is none."""
     found = _SIMILAR.search(_XDIRECTIVE.sub("", _DIRECTIVE.sub("", source)))
-    name = found["name"].upper() if found else ""
-    return f"# doctest: +{name}" if name in doctest.OPTIONFLAGS_BY_NAME else ""
+    words = (word.upper() for word in _WORD.findall(found["rest"])) if found else ()
+    return next((f"# doctest: +{word}" for word in words if word in doctest.OPTIONFLAGS_BY_NAME), "")
 
 
 def _problem(option: str) -> str:

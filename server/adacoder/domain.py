@@ -83,8 +83,10 @@ class Example:
 
     @property
     def has_want(self) -> bool:
-        """True if the example shows an output and is not skipped. Only then can it verify a candidate."""
-        return bool(self.want) and not self.skipped
+        """True if the example shows an output that counts, and is not skipped. Only then can it verify a candidate."""
+        from adacoder.directives import IGNORE_OUTPUT  # imports doctest; see `skipped`
+
+        return bool(self.want) and not self.skipped and not self.flags & IGNORE_OUTPUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,8 @@ class Service(Checks):
             if (broken := next((each for each in task.target.examples if each.problem), None)) is not None:
                 raise TargetError(f"The example on line {broken.line + 1} {broken.problem}.")
             evaluator = await self._evaluator(task)
-            task = replace(task, target=await evaluator.with_class_examples(task.target))
+            target = await evaluator.without_missing_packages(task.target)
+            task = replace(task, target=await evaluator.with_class_examples(target))
             outcome = await self._with_undeclared(await work(task), task)
         except AdaCoderError as error:
             cause = error.__cause__

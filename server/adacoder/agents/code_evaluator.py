@@ -280,7 +280,7 @@ class CodeEvaluator:
         Raises:
             SandboxError: as `evaluate`.
         """
-        needed = {name.partition(".")[0] for example in target.examples for name in example.needs}
+        needed = {name for example in target.examples for name in example.needs}
         if not needed:
             return target
         asked = {name: Example(_IS_INSTALLED.format(name=name), "", 0) for name in needed}
@@ -290,8 +290,7 @@ class CodeEvaluator:
         missing = {name for name, example in asked.items() if example not in here}
 
         def kept(example: Example) -> Example:
-            lacks = any(name.partition(".")[0] in missing for name in example.needs)
-            return replace(example, flags=example.flags | doctest.SKIP) if lacks else example
+            return replace(example, flags=example.flags | doctest.SKIP) if example.needs & missing else example
 
         return replace(target, examples=tuple(map(kept, target.examples)))
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adacoder import report
 from adacoder.aside import aside
@@ -46,6 +47,9 @@ from adacoder.source.locate import Documented, documented, functions, locate, ma
 from adacoder.source.pages import page
 from adacoder.source.text import SourceFile, apply_edits, read, write
 from adacoder.task import Task
+
+if TYPE_CHECKING:
+    from adacoder.cli.junit import JUnit
 
 _AHEAD = 32 + 4 * (os.cpu_count() or 1)
 """Maximum number of docstrings with an unfinished check. Of these, the evaluator runs only a few at a time."""
@@ -115,6 +119,9 @@ class Checking:
         self._selects = selects
         self._exits_first = exits_first
         self._left_by_keyword = 0
+        self._is_selected = False
+        """True if a docstring was selected."""
+        self._has_failed = self._is_cut = False
         self._checks = Checks()
         self._begun: set[Path] = set()
         """Workspaces for which a process was already started."""
@@ -142,30 +149,35 @@ class Checking:
 
             junit = JUnit(self._junit)
         try:
-            try:
-                await self._check_all(self._units(places))
-                if self._is_stopped:
-                    self._tell("Stopped at the first failure, so the other docstrings were not checked.")
-                    self._silent.clear()
-                for folder, texts in self._silent.items():
-                    await self._must_parse(texts, folder)
-                self._name_left()
-                if self._failed:
-                    await self._update()
-            finally:
-                self._view.close()
-                await self._checks.close()
-            if junit is not None:
-                junit.write(self._shown, self._left, time.monotonic() - began)
+            return await self._carried_out(places, began, junit)
         finally:
+            self._view.finish()
             if junit is not None:
                 junit.close()
+
+    async def _carried_out(self, places: Sequence[Place], began: float, junit: JUnit | None) -> int:
+        try:
+            await self._check_all(self._units(places))
+            if self._is_cut:
+                self._tell("Stopped at the first failure: to check the other docstrings, leave out -x.")
+                self._silent.clear()
+            for folder, texts in self._silent.items():
+                await self._must_parse(texts, folder)
+            self._name_left()
+            self._view.close()
+            if self._failed:
+                await self._update()
+        finally:
+            self._view.close()
+            await self._checks.close()
+        if junit is not None:
+            junit.write(self._shown, self._left, time.monotonic() - began)
         if self._found:
             await probe(keeps=True)  # save the isolation that works here, so that the next `check` starts faster
             unread = {each.path for each in self._left if not each.is_skipped}
             unread |= {each.outcome.target.module.path for each in self._shown if each.outcome.status is Status.ERROR}
             self._view.end(self._found, time.monotonic() - began, len(unread))
-        elif self._left_by_keyword:
+        elif self._left_by_keyword and not self._is_selected:
             self._could_not_run(f"-k matches none of {counted(self._left_by_keyword, 'docstring')}: change it.")
         elif max(self._codes) == 0:
             self._tell("No examples found, so nothing was checked.")
@@ -173,7 +185,7 @@ class Checking:
 
     @property
     def _is_stopped(self) -> bool:
-        return self._exits_first and max(self._codes) > 0
+        return self._exits_first and self._has_failed
 
     async def _check_all(self, units: AsyncIterator[_Unit]) -> None:
         running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
@@ -188,9 +200,10 @@ class Checking:
                 if len(running) == _AHEAD or (self._exits_first and running[0][1].done()):
                     await self._show_first(running)
                 if self._is_stopped:
-                    return
+                    break
             while running and not self._is_stopped:
                 await self._show_first(running)
+            self._is_cut = bool(running) or (self._is_stopped and await anext(units, None) is not None)
         finally:
             for _, task in running:
                 task.cancel()
@@ -218,6 +231,7 @@ class Checking:
             self._failed.append(replace(unit, outcome=outcome))
         if unit.is_named or outcome.status is not Status.UNVERIFIED:
             self._codes.append(report.exit_code([outcome]))
+            self._has_failed = self._has_failed or self._codes[-1] > 0
 
     async def _update(self) -> None:
         """Show or write the actual outputs of failed examples, if these are the same in other processes."""
@@ -265,6 +279,7 @@ class Checking:
         seen: set[tuple[Path, int]] = set()
         for place in places:
             files, troubles = 0, len(self._left)
+            excluded = len(self._excluded)
             for path in self._files(place):
                 files += 1
                 try:
@@ -278,9 +293,12 @@ class Checking:
                         report.label(unit.documented.target, unit.folder)
                     ):
                         self._left_by_keyword += 1
-                    elif key not in seen:
+                        continue
+                    self._is_selected = True
+                    if key not in seen:
                         seen.add(key)
                         yield unit
+            files += len(self._excluded) - excluded
             if not (files or self._allows_empty or troubles < len(self._left)):
                 self._could_not_read(f"There is no Python file in {place.path}: name another folder.", place.path)
 
@@ -288,13 +306,13 @@ class Checking:
         if _is_folder(place):
             suffixes = {".py", *(PAGES if self._reads_pages else ())}
             found = python_files(place.path, self._could_not_read, skip=self._skipped.append, suffixes=suffixes)
-            yield from filter(self._is_wanted, found)
+            yield from (path for path in found if self._is_wanted(path, place.path))
         else:
             yield place.path
 
-    def _is_wanted(self, path: Path) -> bool:
-        """Return False for a file that the setting `exclude` names."""
-        folder = project_around(path.parent) or path.parent
+    def _is_wanted(self, path: Path, top: Path) -> bool:
+        """Return False for a file below `top` that the setting `exclude` names."""
+        folder = project_around(path.parent) or top
         patterns = self._choices.settings(folder).exclude
         if not (patterns and Wishes(hide=patterns).hides(below(folder, path).parts)):
             return True
@@ -317,6 +335,8 @@ class Checking:
         return units
 
     async def _in_page(self, file: SourceFile, place: Place) -> list[_Unit]:
+        if not place.is_whole_file:
+            raise TargetError(f"{file.path} is checked as a whole: name it without a line or a function.")
         folder = project_around(file.path.parent) or file.path.parent
         found = await aside(page, file.text, file.path, folder)
         if found is not None:

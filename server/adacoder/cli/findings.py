@@ -13,6 +13,7 @@ from adacoder.cli.output import STYLES, print_object, shown_path
 from adacoder.cli.terminal import console, moving_line
 from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Outcome, Status, Target, Verdict
 from adacoder.messages import counted
+from adacoder.project import is_page
 from adacoder.pytext import Lines
 
 _RULER = "*" * 70
@@ -60,7 +61,10 @@ class View:
         """Show the summary of a run that took `seconds` and could not check `unread` files or folders."""
 
     def close(self) -> None:
-        """End the display, even after an interruption."""
+        """End the progress display, even after an interruption."""
+
+    def finish(self) -> None:
+        """Handle the end of the run, after all output."""
 
 
 class CheckedObjects(View):
@@ -161,19 +165,29 @@ class Annotations(Findings):
         """Implement `View.show`."""
         super().show(found)
         verdict, target = found.outcome.verdict, found.outcome.target
-        if verdict is None or verdict.failure is None:
+        failure = None if verdict is None else verdict.failure
+        if verdict is None or failure is None:
             return
-        failure = verdict.failure
-        line = _own_line(target, failure) if failure.example is None else failure.example.line
-        path, title = str(shown_path(target.module.path)), _name(target)
-        place = f"file={_escaped(path)},line={line + 1},title={_escaped(title)}"
-        print(f"::{self._token}::\n::error {place}::{_escaped(failure.message, ':,')}", flush=True)
-        print(f"::stop-commands::{self._token}", flush=True)
+        results = [each for each in verdict.results if not (each.matched or each.skipped) and each.example.want]
+        told = {
+            each.example.line: report.want_and_got(each, None) for each in results if found.outcome.status in _FAILED
+        }
+        told[_own_line(target, failure) if failure.example is None else failure.example.line] = failure.message
+        for line, message in sorted(told.items()):
+            self._annotate(target.module.path, f",line={line + 1},title={_escaped(_name(target))}", message)
 
-    def close(self) -> None:
-        """Implement `View.close`."""
-        super().close()
+    def leave_out(self, left: NotChecked) -> None:
+        """Implement `View.leave_out`."""
+        if left.path is not None and not left.is_skipped:
+            self._annotate(left.path, "", left.reason)
+
+    def finish(self) -> None:
+        """Implement `View.finish`."""
         print(f"::{self._token}::", flush=True)
+
+    def _annotate(self, path: Path, place: str, message: str) -> None:
+        command = f"::error file={_escaped(str(shown_path(path)))}{place}::{_escaped(message, ':,')}"
+        print(f"::{self._token}::\n{command}\n::stop-commands::{self._token}", flush=True)
 
 
 def _escaped(text: str, kept: str = "") -> str:
@@ -244,7 +258,8 @@ def _line_of(found: Checked) -> str:
 def _named(found: Checked) -> str:
     """Return the docstring's place in the form `PATH::NAME`, which `adacoder fix` accepts."""
     target = found.outcome.target
-    return f"{shown_path(target.module.path)}::{target.qualname}"
+    path = target.module.path
+    return str(shown_path(path)) if is_page(path) else f"{shown_path(path)}::{target.qualname}"
 
 
 def _score(outcome: Outcome) -> str:

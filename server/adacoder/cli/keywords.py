@@ -1,15 +1,17 @@
-"""The expression of `check -k`: words that the names of docstrings contain, with `and`, `or`, `not` and brackets.
+"""The expression of `check -k`: words that the places of docstrings contain, with `and`, `or`, `not` and brackets.
 
-This is pytest's `-k`, without its keyword arguments. Upper and lower case are the same.
+This is pytest's `-k`, without its keyword arguments. A place is a path and a name, such as `a.py::f`. Upper and lower
+case are the same.
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable
 
-_MOST = 1_000
-"""Maximum length of an expression."""
+_PARTS = re.compile(r"[()]|[^\s()]+")
+_MOST = 200
+"""Maximum number of parts of an expression. Brackets nest at most as deep."""
 
 
 def selecting(expression: str) -> Callable[[str], bool]:
@@ -18,45 +20,56 @@ def selecting(expression: str) -> Callable[[str], bool]:
     Raises:
         ValueError: it is not such an expression. The message is a clause.
     """
-    try:
-        if len(expression) > _MOST:
-            raise ValueError
-        tree = ast.parse(expression.strip(), mode="eval").body
-        words = {ast.unparse(node).lower() for node in _words(tree)}
-    except (SyntaxError, ValueError, RecursionError):
-        raise ValueError("it must be words with 'and', 'or', 'not' and brackets, such as 'parse and not url'") from None
-
-    def selects(place: str) -> bool:
-        return _value(tree, {word for word in words if word in place.lower()})
-
-    return selects
+    parts = _PARTS.findall(expression.lower())
+    if not _Reader(parts, "").is_complete() or len(parts) > _MOST:
+        raise ValueError("it must be words with 'and', 'or', 'not' and brackets, such as 'parse and not url'")
+    return lambda place: _Reader(parts, place.lower()).either()
 
 
-def _words(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield the words of an expression.
+class _Reader:
+    """Reads an expression, and computes its value for one place."""
 
-    Raises:
-        ValueError: it has something else than words and operators.
-    """
-    match node:
-        case ast.BoolOp(values=values):
-            for each in values:
-                yield from _words(each)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield from _words(operand)
-        case ast.Name() | ast.Attribute():
-            yield node
-        case _:
-            raise ValueError
+    def __init__(self, parts: list[str], place: str) -> None:
+        self._left = parts[: _MOST + 1]
+        self._place = place
 
+    def is_complete(self) -> bool:
+        """Return whether the parts are an expression."""
+        try:
+            self.either()
+        except ValueError:
+            return False
+        return not self._left
 
-def _value(node: ast.expr, there: Collection[str]) -> bool:
-    """Return the value of an expression. A word is true if it is `there`."""
-    match node:
-        case ast.BoolOp(op=ast.And(), values=values):
-            return all(_value(each, there) for each in values)
-        case ast.BoolOp(values=values):
-            return any(_value(each, there) for each in values)
-        case ast.UnaryOp(operand=operand):
-            return not _value(operand, there)
-    return ast.unparse(node).lower() in there
+    def either(self) -> bool:
+        """Read an operand of brackets, or the whole expression."""
+        value = self._both()
+        while self._takes("or"):
+            value = self._both() or value
+        return value
+
+    def _both(self) -> bool:
+        value = self._one()
+        while self._takes("and"):
+            value = self._one() and value
+        return value
+
+    def _one(self) -> bool:
+        if self._takes("not"):
+            return not self._one()
+        if self._takes("("):
+            value = self.either()
+            if not self._takes(")"):
+                raise ValueError("a bracket is open")
+            return value
+        if not self._left or self._left[0] in ("and", "or", ")"):
+            raise ValueError("a word is missing")
+        word, *self._left = self._left
+        return word in self._place
+
+    def _takes(self, part: str) -> bool:
+        """Return whether the next part is `part`. If so, go past it."""
+        if self._left[:1] != [part]:
+            return False
+        self._left = self._left[1:]
+        return True

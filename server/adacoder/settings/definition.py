@@ -172,6 +172,7 @@ class Settings:
         " matches any characters.",
         option="NAME",
         adds_up=True,
+        is_offered=False,
     )
     tests: bool = setting(
         True,

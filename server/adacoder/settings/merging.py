@@ -79,15 +79,15 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
 
 def _with_options_of_pytest(base: Settings, tools: Mapping[str, object]) -> Settings:
     """Return `base` with the options of doctest that pytest's own configuration names. Unknown options are left out."""
-    found: object = tools
-    for part in ("pytest", "ini_options", "doctest_optionflags"):
-        found = found.get(part) if isinstance(found, Mapping) else None
+    table = tools.get("pytest")
+    own = table.get("ini_options", table) if isinstance(table, Mapping) else None  # pytest 9 needs no `ini_options`
+    found = own.get("doctest_optionflags") if isinstance(own, Mapping) else None
     names = found.replace(",", " ").split() if isinstance(found, str) else found
     if not isinstance(names, list):
         return base
-    from adacoder.directives import is_option  # imports doctest, which takes time
+    from adacoder.directives import is_for_all  # imports doctest, which takes time
 
-    known = (name for name in names if isinstance(name, str) and is_option(name))
+    known = (name for name in names if isinstance(name, str) and is_for_all(name))
     return replace(base, doctest_options=tuple(dict.fromkeys((*base.doctest_options, *known))))
 
 

@@ -142,13 +142,13 @@ def _patterns(value: object) -> tuple[str, ...]:
 
 
 def _options(value: object) -> tuple[str, ...]:
-    names = value.replace(",", " ").split() if isinstance(value, str) else list(_listed(value))
-    if not all(isinstance(each, str) for each in names):
+    if not all(isinstance(each, str) for each in _listed(value)):
         raise TypeError("it must be names of doctest's options, such as ELLIPSIS")
     from adacoder.directives import flags_of  # a large import that other settings do not need
 
-    flags_of(map(str, names))
-    return tuple(map(str, names))
+    names = [name for each in _listed(value) for name in str(each).replace(",", " ").split()]
+    flags_of(names)
+    return tuple(names)
 
 
 def _listed(value: object) -> Sequence[object]:

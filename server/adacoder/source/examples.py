@@ -18,7 +18,7 @@ _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ 
 """Error message of `DocTestParser`. It counts the lines of the docstring from 1."""
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
 """A line that opens or closes a Markdown fence. Nothing follows the marks of a closing line."""
-_CONTINUES = re.compile(r"[ \t]|(?:else|elif|except|finally)\b")
+_CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b")
 """Matches a line that cannot begin a statement."""
 _LONGEST = 40_000
 """Maximum characters of a docstring with examples, twice as many as the longest docstring in common packages has."""
@@ -113,14 +113,17 @@ def suggested(reply: str) -> tuple[Example, ...]:
 
 def _examples(docstring: Literal, first_line: int) -> Iterator[Example]:
     parser = _Parser()
-    for example in _joined(_parsed(docstring, first_line, parser)):
-        found = parser.found.get(example.lineno, Directives())
+    for lines in _joined(_parsed(docstring, first_line, parser)):
+        example, last = lines[0], lines[-1]
+        found = Directives()
+        for line in lines:
+            found = found.then(parser.found[line.lineno])
         yield Example(
-            source=example.source,
-            want=example.want,
+            source="".join(line.source for line in lines),
+            want=last.want,
             line=first_line + docstring.lines[example.lineno],
             flags=found.on,
-            exception=example.exc_msg,
+            exception=last.exc_msg,
             off=found.off,
             needs=found.needs,
             problem=found.problem,
@@ -149,22 +152,24 @@ class _Parser(doctest.DocTestParser):
         return {}
 
 
-def _joined(found: Sequence[doctest.Example]) -> Iterator[doctest.Example]:
-    """Join the lines of a statement that all begin with `>>>`, as xdoctest allows.
+def _joined(found: Sequence[doctest.Example]) -> Iterator[list[doctest.Example]]:
+    """Yield the lines of each statement. All of them may begin with `>>>`, as xdoctest allows.
 
     In doctest, the second line of such a statement is always a syntax error.
     """
-    first: doctest.Example | None = None
+    lines: list[doctest.Example] = []
     for each in found:
-        if first is not None and not first.want and _CONTINUES.match(each.source):
-            source = first.source + each.source
-            first = doctest.Example(source, each.want, each.exc_msg, first.lineno, first.indent, first.options)
-        else:
-            if first is not None:
-                yield first
-            first = each
-    if first is not None:
-        yield first
+        goes_on = bool(lines) and not lines[-1].want and (_CONTINUES.match(each.source) or _is_decorator(lines[-1]))
+        if lines and not goes_on:
+            yield lines
+            lines = []
+        lines.append(each)
+    if lines:
+        yield lines
+
+
+def _is_decorator(line: doctest.Example) -> bool:
+    return line.source.startswith("@") and line.source.count("\n") == 1
 
 
 def _parsed(docstring: Literal, first_line: int, parser: doctest.DocTestParser | None = None) -> list[doctest.Example]:

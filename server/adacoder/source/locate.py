@@ -34,6 +34,7 @@ from adacoder.source.skips import skips
 from adacoder.source.stubs import is_stub
 
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
+_FIXTURE = re.compile(r"@[ \t]*(?:\w+\.)*fixture\b")
 _CONTENT = re.compile(r"[^\r\n]*")
 _PROSE = re.compile(r"[(=]")
 """A bracket or equals sign. An example in prose needs it to call the function or to give the arguments."""
@@ -93,9 +94,10 @@ def undocumented(text: str, path: Path, *, line: int | None = None, qualname: st
 def test_at(text: str, line: int) -> str | None:
     """Return the name of the test around the 0-based `line`, as pytest has it after the path; None outside a test."""
     around = [each for each in _functions_at(text, line) if not each.in_function]
-    if not around or not around[-1].name.startswith("test"):
+    if not around or not around[-1].name.startswith("test") or around[-1].has_decorator(_FIXTURE):
         return None
-    return around[-1].qualname.replace(".", "::")
+    classes = [each.header.of(text) for each in around[-1].parents]
+    return around[-1].qualname.replace(".", "::") if all("Test" in header for header in classes) else None
 
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
@@ -179,10 +181,8 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
         for each in definitions(text)
         if each.docstring is not None and _can_be_found(each)
     ]
-    skipped = skips(text)
     for one in found:
-        read = _read(one, lines)
-        yield replace(read, target=skipped.on(read.target))
+        yield _read(one, lines)
 
 
 def out_of_reach(text: str) -> Iterator[tuple[Definition, str]]:
@@ -346,7 +346,7 @@ def _with_examples(target: Target, lines: Lines, owner: Definition | None = None
     """Add the examples in the docstring, and the examples of the class `owner` that may run `target`."""
     docstring = target.docstring_span
     literal, first_line = docstring.of(target.text), lines.line_at(docstring.start)
-    target = replace(target, examples=examples(literal, first_line, Calls.of(target)))
+    target = skips(target.text).on(replace(target, examples=examples(literal, first_line, Calls.of(target))))
     return target if owner is None else replace(target, of_class=class_examples(target, owner, lines))
 
 

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import ast
 import doctest
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from adacoder.domain import Target
 from adacoder.pytext import parsed
 
+_PACKAGE = re.compile(r"\w[\w.]*")
+"""Matches the name in a requirement. A version after it is not compared."""
 _SKIP, _REQUIRES = "__doctest_skip__", "__doctest_requires__"
 
 
@@ -29,12 +33,14 @@ class Skips:
         """Return a target with examples that are skipped, or that have the packages that they need."""
         if any(_names(pattern, target) for pattern in self.always):
             return replace(target, examples=tuple(replace(each, flags=doctest.SKIP) for each in target.examples))
-        needed = {name for pattern, names in self.without if _names(pattern, target) for name in names}
+        named = (name for pattern, names in self.without if _names(pattern, target) for name in names)
+        needed = {found[0] for name in named if (found := _PACKAGE.match(name))}
         if not needed:
             return target
         return replace(target, examples=tuple(replace(each, needs=each.needs | needed) for each in target.examples))
 
 
+@lru_cache(maxsize=8)
 def skips(text: str) -> Skips:
     """Read the two assignments in a module. If one is not a literal, it is left out."""
     tree = parsed(text) if _SKIP in text or _REQUIRES in text else None
@@ -53,7 +59,10 @@ def skips(text: str) -> Skips:
 def _assigned(tree: ast.Module) -> Iterator[tuple[str, object]]:
     for node in tree.body:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in (_SKIP, _REQUIRES):
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if name in (_SKIP, _REQUIRES):
                 try:
                     yield name, ast.literal_eval(value)
                 except (ValueError, TypeError, RecursionError):

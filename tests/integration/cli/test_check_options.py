@@ -33,7 +33,11 @@ THIRD = "1 / 3"
         ("0.333333333", "# doctest: +FLOAT_CMP", THIRD, "verified"),
         ("['head', 0.33, ...]", "# doctest: +ELLIPSIS, +NUMBER", "['head', 1 / 3, 'tail']", "verified"),
         ("0.36", "# doctest: +NUMBER", THIRD, "failed"),
-        ("2", "# doctest: +IGNORE_OUTPUT", "1", "verified"),
+        ("2", "# doctest: +IGNORE_OUTPUT", "1", "unverified"),
+        ("2", "# xdoctest: +IGNORE_WANT", "1", "unverified"),
+        ("2", "# doctest: +REQUIRES(env:X)", "1", "unverified"),
+        ("1 ...", "# doctest: +FLOAT_CMP, +ELLIPSIS", "17", "failed"),
+        ("1e999", "# doctest: +FLOAT_CMP", "5", "failed"),
         ("2", "# doctest: +REMOTE_DATA", "1", "unverified"),
         ("2", "# doctest: +REQUIRES(module:surely_not)", "1", "unverified"),
         ("1", "# doctest: +REQUIRES(module:json)", "1", "verified"),
@@ -86,7 +90,10 @@ WHITESPACE = '[tool.pytest.ini_options]\ndoctest_optionflags = "NORMALIZE_WHITES
         ('[tool.adacoder]\ndoctestOptions = ["NORMALIZE_WHITESPACE", "ELLIPSIS"]', (), 0),
         ('[tool.adacoder]\ndoctestOptions = "ELLIPSIS"\n' + WHITESPACE, (), 0),
         ("", ("--doctest-options", "ELLIPSIS", "--doctest-options", "NORMALIZE_WHITESPACE"), 0),
+        ('[tool.pytest]\ndoctest_optionflags = ["NORMALIZE_WHITESPACE", "ELLIPSIS"]', (), 0),
+        ("", ("--doctest-options", "ELLIPSIS, NORMALIZE_WHITESPACE"), 0),
         ('[tool.pytest.ini_options]\ndoctest_optionflags = "ELLIPSIS"', (), 1),
+        ('[tool.pytest.ini_options]\ndoctest_optionflags = "IGNORE_OUTPUT SKIP"', (), 1),
         ("[tool.pytest.ini_options]\ndoctest_optionflags = 3", (), 1),
         ("", (), 1),
     ],
@@ -99,9 +106,39 @@ def test_options_for_all_examples(project: str, options: tuple[str, ...], code: 
     assert desk.run("check", "a.py", *options).code == code
 
 
-def test_an_unknown_option_for_all_examples_is_a_usage_error(desk: Desk) -> None:
-    ran = desk.run("check", "--doctest-options", "FLOAT_COMP")
-    assert (ran.code, "'FLOAT_COMP' is not an option of doctest, but 'FLOAT_CMP' is one" in ran.err) == (2, True)
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("FLOAT_COMP", "'FLOAT_COMP' is not an option of doctest, but 'FLOAT_CMP' is one"),
+        ("IGNORE_OUTPUT", "'IGNORE_OUTPUT' cannot be on for all examples: write it at the examples that need it"),
+        ("SKIP", "'SKIP' cannot be on for all examples"),
+    ],
+)
+def test_an_option_that_cannot_hold_for_all_examples_is_a_usage_error(name: str, told: str, desk: Desk) -> None:
+    ran = desk.run("check", "--doctest-options", name)
+    assert (ran.code, told in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("comment", ["# doctest: +IGNORE_OUTPUT", "# xdoctest: +IGNORE_WANT"])
+def test_an_example_whose_output_is_ignored_verifies_no_program(comment: str, desk: Desk) -> None:
+    desk.write(f'def f(x):\n    """\n    >>> f(2)  {comment}\n    4\n    """\n', "a.py")
+    desk.write('[tool.pytest.ini_options]\ndoctest_optionflags = "IGNORE_OUTPUT"\n', "pyproject.toml")
+    reply = desk.write("```python\ndef f(x):\n    return 99\n```\n", "reply.md")
+    (found,) = desk.run("apply", "a.py::f", "--reply", reply, "--json").objects
+    assert found["status"] == "unverified"
+
+
+@pytest.mark.parametrize("way", ["directive", "module"])
+def test_a_program_is_not_judged_by_examples_without_their_package(way: str, desk: Desk) -> None:
+    said = "__doctest_requires__ = {'f': ['surely_not>=1.0']}" if way == "module" else ""
+    comment = "# doctest: +REQUIRES(module:surely_not)" if way == "directive" else ""
+    second = "    >>> f(3)  # doctest: +SKIP\n    6\n" if said else "    >>> f(3)\n    6\n"
+    stub = f'{said}\n\ndef f(x):\n    """\n    >>> f(2)  {comment}\n    60\n{second}    """\n'
+    desk.write(stub, "a.py")
+    reply = desk.write("```python\ndef f(x):\n    return 2 * x\n```\n", "reply.md")
+    (found,) = desk.run("apply", "a.py::f", "--reply", reply, "--json").objects
+    assert found["status"] == ("verified" if way == "directive" else "unverified")
+    assert found["failure"] is None
 
 
 AWAITS = '''
@@ -185,7 +222,7 @@ def g(x):
 def test_an_example_that_skips_ends_its_docstring(desk: Desk) -> None:
     desk.write(SKIPPED, "a.py")
     ran = desk.run("check", "-v", "a.py")
-    assert "Verified 'f': 1/1 examples passed" in ran.out
+    assert "Unverified 'f': Some examples of 'f' were skipped while they ran, so nothing could be verified." in ran.out
     assert "Skipped: no network." in ran.out
     assert ran.out.splitlines()[-1].startswith("Failed: 1 of 2 docstrings in 1 file, 1/2 examples passed, 2 examples")
     assert ran.code == 1
@@ -217,6 +254,9 @@ def test_a_program_cannot_skip_its_examples(desk: Desk) -> None:
         ("__doctest_skip__ = ['C.*']", {"m"}),
         ("__doctest_requires__ = {('f', 'C*'): ['surely_not', 'json'], 'C': ['json']}", {"f", "C", "m"}),
         ("__doctest_requires__ = {'*': ['json']}", set()),
+        ("__doctest_requires__ = {'*': ['json>=99']}", set()),
+        ("__doctest_requires__ = {'f': ['json.surely_not']}", {"f"}),
+        ("__doctest_skip__: list = ['f']", {"f"}),
         ("__doctest_skip__ = names()", set()),
         ("if 1:\n    __doctest_skip__ = ['*']", set()),
     ],
@@ -240,6 +280,9 @@ PAIR = one("1", name="parse") + one("2", name="build") + one("2", name="url")
         ("PARSE or url", ["parse", "url"]),
         ("not url and not build", ["parse"]),
         ("a.py and (url or build)", ["build", "url"]),
+        ("not (parse)", ["build", "url"]),
+        ("a.py::url", ["url"]),
+        ("l", ["build", "url"]),
     ],
 )
 def test_docstrings_are_selected_by_name(expression: str, chosen: list[str], desk: Desk) -> None:
@@ -252,7 +295,10 @@ def test_docstrings_are_selected_by_name(expression: str, chosen: list[str], des
     [
         ("nothing", "-k matches none of 3 docstrings: change it."),
         ("a b", "it must be words with 'and', 'or', 'not' and brackets"),
-        ("f(1)", "it must be words with 'and', 'or', 'not' and brackets"),
+        ("(parse", "it must be words with 'and', 'or', 'not' and brackets"),
+        ("parse and", "it must be words with 'and', 'or', 'not' and brackets"),
+        ("not " * 1000 + "a", "it must be words with 'and', 'or', 'not' and brackets"),
+        ("(" * 100_000, "it must be words with 'and', 'or', 'not' and brackets"),
         ("", "it must be words with 'and', 'or', 'not' and brackets"),
     ],
 )
@@ -266,7 +312,8 @@ def test_a_check_stops_at_the_first_failure_if_asked(desk: Desk) -> None:
     desk.write(PAIR, "a.py")
     ran = desk.run("check", "-x", "a.py")
     assert (ran.code, ran.out.count("Failed example:")) == (1, 1)
-    assert ran.error_lines == ["Stopped at the first failure, so the other docstrings were not checked."]
+    assert ran.error_lines == ["Stopped at the first failure: to check the other docstrings, leave out -x."]
+    assert desk.run("check", "-x", "a.py::url").error_lines == []
     assert desk.run("check", "a.py").out.count("Failed example:") == 2
 
 
@@ -280,21 +327,30 @@ def test_files_are_excluded(way: str, desk: Desk) -> None:
     ran = desk.run("check", ".", *options)
     assert (ran.code, ran.error_lines) == (0, ["Excluded: 2 files."])
     assert desk.run("check", "gen_bad.py", *options).code == 1
+    (desk.folder / "pyproject.toml").unlink()
+    if way == "option":
+        assert desk.run("check", ".", *options).error_lines == ["Excluded: 2 files."]
+        assert desk.run("check", "old", "--exclude", "*.py").error_lines[0] == "Excluded: 1 file."
 
 
 def test_annotations_for_github(desk: Desk) -> None:
-    """Nothing that an example prints is a command for GitHub."""
-    desk.write(
-        'def f():\n    """\n    >>> print("::error::forged", f())\n    a, b: 100%\n    """\n    return 1\n', "a.py"
-    )
-    out = desk.run("check", "--format", "github", "a.py").out
+    """Nothing that an example prints, and no name of a file, is a command for GitHub."""
+    name = "::error title=x::pwned.py"
+    examples = '    >>> print("::error::forged", f())\n    a, b: 100%\n    >>> f()\n    2\n'
+    desk.write(f'def f():\n    """\n{examples}    """\n    return 1\n', name)
+    desk.write("def g(:\n", "broken.py")
+    out = desk.run("check", "--format", "github", ".").out
     token = out.partition("\n")[0].removeprefix("::stop-commands::")
     assert len(token) == 32
-    shown, error, rest = out.split(f"::{token}::\n")
-    assert "::error::forged" in shown
-    message = "The example on line 3 gave ::error::forged 1 instead of a, b: 100%25."
-    assert error == f"::error file=a.py,line=3,title=a.f::{message}\n::stop-commands::{token}\n"
-    assert "\n::" not in rest
+    open_parts = [part.partition(f"::stop-commands::{token}\n")[0] for part in out.split(f"::{token}::\n")[1:]]
+    assert open_parts[-1] == ""
+    assert [part.partition(",title")[0].partition("::The")[0] for part in open_parts[:2]] == [
+        "::error file=%3A%3Aerror title=x%3A%3Apwned.py,line=3",
+        "::error file=%3A%3Aerror title=x%3A%3Apwned.py,line=5",
+    ]
+    assert "gave ::error::forged 1 instead of a, b: 100%25." in open_parts[0]
+    assert open_parts[2].startswith(f"::error file=broken.py::{desk.folder}/broken.py, line 1: ")
+    assert len(open_parts) == 4
 
 
 @pytest.mark.parametrize(

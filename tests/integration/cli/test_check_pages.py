@@ -76,6 +76,13 @@ def test_a_page_without_readable_examples_is_told(text: str, told: str, desk: De
     assert told in ran.out + ran.err
 
 
+@pytest.mark.parametrize("place", ["README.md::f", "README.md:3"])
+def test_a_part_of_a_page_cannot_be_named(place: str, desk: Desk) -> None:
+    desk.write(">>> 1\n1\n", "README.md")
+    ran = desk.run("check", place)
+    assert (ran.code, "README.md is checked as a whole: name it without a line or a function." in ran.err) == (2, True)
+
+
 def test_a_page_cannot_write_into_the_project(desk: Desk) -> None:
     desk.write(">>> _ = open(__file__ and 'shop.py', 'w').write('x')\n>>> import shop; shop.plus(1)\n2\n", "README.md")
     path = desk.write(MODULE, "shop.py")

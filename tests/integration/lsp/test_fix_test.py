@@ -115,9 +115,11 @@ async def test_a_result_to_preview_is_kept(editor: Client) -> None:
         editor.settings = told_of(standin, preview=True)
         _, uri, module = await beside(editor)
         await editor.execute("fixTest", {"uri": uri, "test": "TestReceipts::test_three"})
-        _, message = await editor.told()
+        kind, message = await editor.told()
         kept = await editor.request("adacoder/kept", {"textDocument": {"uri": module}})
     assert editor.text(module) == SHOP
+    assert kind == INFO
+    assert message.startswith(named(editor, "test_shop.py::TestReceipts::test_three would pass with the result. "))
     assert "review 'total' first" in message
     assert [each["qualifiedName"] for each in kept["items"]] == ["total"]
 
@@ -186,4 +188,8 @@ async def test_the_action_is_only_offered_on_a_test(editor: Client) -> None:
         _, uri, module = await beside(editor)
         assert fixes(await editor.actions(uri, "def test_none"))
         assert not fixes(await editor.actions(uri, "import receipt"))
+        helper = "@pytest.fixture\ndef test_client():\n    pass\n\nclass Helper:\n    def test_x(self):\n        pass\n"
+        other = await editor.open(editor.folder / "test_other.py", helper)
+        assert not fixes(await editor.actions(other, "def test_client"))
+        assert not fixes(await editor.actions(other, "def test_x"))
         assert not fixes(await editor.actions(module, "def total"))

@@ -48,6 +48,9 @@ def matched(want: str, got: str, options: str = "", always: int = 0) -> bool:
         ("+ELLIPSIS, +NUMBER", "... 0.5 ... 0.25", "a 0.5 0.51 b 0.7 0.251", "a 0.5 0.51 b 0.7 0.28"),
         ("+ALLOW_UNICODE", "u'a'", "'a'", "'u'"),
         ("+ALLOW_BYTES", "b'a'", "'a'", "'b'"),
+        ("+ALLOW_BYTES", "b'a' 'b'", "'a' 'b'", "'a' ''"),
+        ("+NUMBER +ELLIPSIS +NORMALIZE_WHITESPACE", "[1 2 ... 5]", "[1 2 3 5]", "[1 299 3 4 5]"),
+        ("+FLOAT_CMP", "1e999", "1e999", "5"),
         ("+NORMALIZE_WHITESPACE", "a b", "a   b", "ab"),
     ],
 )
@@ -106,9 +109,23 @@ def test_no_number_is_too_long_or_too_large(want: str, got: str) -> None:
         ("f()  # DOCTEST +SKIP", "1", "2", "write `# doctest: +SKIP`"),
         ("f()  # doctests are nice", "1", "2", ""),
         ("f()", "1", "2", ""),
+        ("f()", "10000001", "10000002", ""),
+        ("f()", "order 1234567", "order 1234568", ""),
     ],
 )
 def test_a_hint_says_which_option_would_accept_the_output(source: str, want: str, got: str, told: str) -> None:
     found = hint(Example(f"{source}\n", f"{want}\n", 0), f"{got}\n", Answer(shown=f"{got}\n"))
     assert told in found
     assert bool(found) == bool(told)
+
+
+def test_many_gaps_and_numbers_take_little_time() -> None:
+    """The number of steps is limited. Without the limit, this takes minutes."""
+    want, got = "x ... " + "1 " * 4000 + "2", "x " + "1 " * 9000
+    assert not matched(want, got, "+ELLIPSIS, +NUMBER")
+
+
+def test_a_long_comment_takes_little_time() -> None:
+    source = f"f()  # doctest {'a' * 30_000}1\n"
+    assert hint(Example(source, "1\n", 0), "2\n", Answer(shown="2\n")) == ""
+    assert directives(f"1  # doctest:{' ' * 30_000}'\n").problem == ""

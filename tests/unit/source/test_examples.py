@@ -145,6 +145,20 @@ def test_lines_of_a_statement_that_all_begin_with_a_prompt_are_joined() -> None:
     assert (last.source, last.line) == ("f(4)\n", 20)
 
 
+def test_directives_of_all_lines_of_a_statement_hold() -> None:
+    (loop,) = found(">>> for i in f(2):\n>>>     i  # doctest: +SKIP\n1")
+    assert loop.skipped
+    (call,) = found(">>> f(\n>>>     1,\n>>> )\n1")
+    assert call.source == "f(\n    1,\n)\n"
+    (decorated,) = found(">>> @g\n>>> def h(): pass")
+    assert decorated.source == "@g\ndef h(): pass\n"
+
+
+def test_a_need_can_end() -> None:
+    text = ">>> # xdoctest: +REQUIRES(module:x)\n>>> f(1)\n1\n>>> # xdoctest: -REQUIRES(module:x)\n>>> f(2)\n2"
+    assert [example.needs for example in found(text)] == [{"x"}, set()]
+
+
 def test_suggestions_are_read_out_of_prose_and_fences() -> None:
     reply = "Here you are:\n\n```python\n>>> f(1)\n2\n>>> f(0)\n0\n```\n\nThese show it.\n\n>>>broken\n"
     assert [(example.source, example.want) for example in suggested(reply)] == [

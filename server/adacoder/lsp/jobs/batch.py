@@ -164,12 +164,18 @@ class _FailingTest(Batch):
         tried = [
             Text(f"{reason} ", each) for reason, each in zip(self.reasons, said, strict=False) if isinstance(each, str)
         ]
-        head = f"{self.test} {'passes' if self.is_good else 'still fails'}."
+        has_result = any(answer["status"] == "verified" and answer["kept"] for answer in self.answers.values())
+        passes = "would pass with the result" if has_result else "still fails"
+        head = f"{self.test} {'passes' if self._is_applied else passes}."
         return joined(" ", [head, *tried, *self.reasons[len(self.answers) :]])
 
     @property
-    def is_good(self) -> bool:
+    def _is_applied(self) -> bool:
         return any(answer["applied"] for answer in self.answers.values())
+
+    @property
+    def is_good(self) -> bool:
+        return any(answer["status"] == "verified" and answer["isGood"] for answer in self.answers.values())
 
     @property
     def about(self) -> dict[str, JSON]:
