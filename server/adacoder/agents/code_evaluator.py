@@ -23,6 +23,7 @@ from adacoder.domain import (
     ExampleResult,
     Failure,
     FailureKind,
+    Module,
     SourceLine,
     Target,
     Verdict,
@@ -48,6 +49,8 @@ _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
 """Failures at import. Their cause may be outside the candidate."""
 _IS_INSTALLED = "__import__('importlib.util').util.find_spec({name!r}) is not None\n"
+_ASKING = "adacoder_asks"
+"""Name of the empty module in which `_IS_INSTALLED` runs."""
 _MOST_CUT = 4
 """Maximum number of processes that observe the inputs of one version."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
@@ -284,7 +287,7 @@ class CodeEvaluator:
         if not needed:
             return target
         asked = {name: Example(_IS_INSTALLED.format(name=name), "", 0) for name in needed}
-        program = Program(target.module, "", "__doc__", 1, 1, all_count=True)
+        program = Program(_empty(target.module, _ASKING), "", "__doc__", 1, 1, all_count=True)
         verdict = await self._host.evaluate(program, tuple(asked.values()), timeout=self._timeout)
         here = {result.example for result in verdict.results if result.got == "True\n"}
         missing = {name for name, example in asked.items() if example not in here}
@@ -337,8 +340,7 @@ class CodeEvaluator:
         what = replace(self._program(target, _as_it_stands(target), None), all_count=True)
         if is_page(target.module.path):
             # The page itself is not Python, so its examples run in an empty module.
-            empty = replace(target.module, path=target.module.root / f"{target.module.name}.py")
-            what = replace(what, module=empty, text="", overlays=self._overlays)
+            what = replace(what, module=_empty(target.module, target.module.name), text="", overlays=self._overlays)
             once = False
         run = self._host.check if once else self._host.evaluate
         verdict = await run(what, target.examples, timeout=self._timeout)
@@ -448,6 +450,11 @@ def _seen(results: Sequence[ExampleResult]) -> tuple[str, ...]:
             return (*outputs, RAISES + name)
         outputs.append(result.got or "")
     return tuple(outputs)
+
+
+def _empty(module: Module, name: str) -> Module:
+    """Return an empty module that can import the same modules as `module`."""
+    return replace(module, path=module.root / f"{name}.py", name=name)
 
 
 def _as_it_stands(target: Target) -> Splice:

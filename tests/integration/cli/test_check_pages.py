@@ -76,6 +76,16 @@ def test_a_page_without_readable_examples_is_told(text: str, told: str, desk: De
     assert told in ran.out + ran.err
 
 
+@pytest.mark.parametrize("where", ["shop.py", "src/shop.py"])
+def test_an_example_of_a_page_can_need_a_package(where: str, desk: Desk) -> None:
+    desk.write(MODULE, where)
+    text = ">>> 1  # doctest: +REQUIRES(module:{})\n2\n>>> 3\n3\n"
+    desk.write(text.format("surely_not"), "docs/a.md")
+    assert desk.run("check", "docs/a.md").code == 0
+    desk.write(text.format("shop"), "docs/a.md")
+    assert desk.run("check", "docs/a.md").code == 1
+
+
 @pytest.mark.parametrize("place", ["README.md::f", "README.md:3"])
 def test_a_part_of_a_page_cannot_be_named(place: str, desk: Desk) -> None:
     desk.write(">>> 1\n1\n", "README.md")
