@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -237,7 +238,9 @@ def module_of(path: Path, text: str, workspace: Path) -> Module:
     """Return the name under which the file at `path` is imported, and the directory from which it is imported.
 
     Directories with an `__init__.py` are packages. Further parent directories, up to the workspace, count as packages
-    if the relative imports in `text` have too many dots otherwise.
+    if the relative imports in `text` have too many dots otherwise. They also count as packages (PEP 420) if `text`
+    imports from them, or if the module would hide a module of the standard library: `jaraco/functools/__init__.py` is
+    `jaraco.functools`, not `functools`.
     """
     path, workspace = path.absolute(), workspace.absolute()
     folder = path.parent
@@ -245,9 +248,23 @@ def module_of(path: Path, text: str, workspace: Path) -> Module:
     levels = _levels(text, at_least=_depth(folder, root))
     while _depth(folder, root) < levels and root not in (workspace, root.parent):
         root = _outside_packages(root.parent)
+    while root not in (workspace, root.parent) and _is_namespace(path, text, root):
+        root = _outside_packages(root.parent)
     packages = list(folder.relative_to(root).parts)
     stem = [] if path.stem == "__init__" else [importable(path.stem, root.joinpath(*packages))]
     return Module(path, ".".join(packages + stem) or folder.name, root, workspace)
+
+
+def _is_namespace(path: Path, text: str, root: Path) -> bool:
+    """Return whether the folder `root` of a file is a package without an `__init__.py`."""
+    if not root.name.isidentifier():
+        return False
+    if path.relative_to(root).parts[0].removesuffix(".py") in sys.stdlib_module_names:
+        return True
+    if root.name not in text or _exists(root / root.name):
+        return False
+    imports = re.finditer(rf"(?:from|import)[ \t]+{root.name}\.\w", text)
+    return any(starts_logical_line(text, match.start()) for match in imports)
 
 
 def _outside_packages(folder: Path) -> Path:

@@ -306,6 +306,22 @@ def test_a_package_around_folders_without_an_init_is_part_of_the_name(tmp_path: 
     assert module_of(path, "import a\n", tmp_path).name == "m"
 
 
+def test_a_namespace_package_is_part_of_the_name(tmp_path: Path) -> None:
+    path = package(tmp_path, "jaraco", "functools") / "__init__.py"
+    path.touch()
+    assert (module_of(path, "", tmp_path).name, module_of(path, "", tmp_path).root) == ("jaraco.functools", tmp_path)
+    text = path.parent.parent / "text.py"
+    assert module_of(text, "", tmp_path).name == "text"
+    assert module_of(text, "import jaraco\n", tmp_path).name == "text"
+    assert module_of(text, "from jaraco.functools import x\n", tmp_path).name == "jaraco.text"
+    assert module_of(text, "def f():\n    import jaraco.functools\n", tmp_path).name == "jaraco.text"
+    assert module_of(text, '"""\nfrom jaraco.functools import x\n"""\n', tmp_path).name == "text"
+    assert module_of(text, "from jaraco.functools import x\n", text.parent).name == "text"
+    (text.parent / "jaraco").mkdir()
+    assert module_of(text, "from jaraco.functools import x\n", tmp_path).name == "text"
+    assert module_of(tmp_path / "types.py", "", tmp_path).root == tmp_path
+
+
 def test_a_module_knows_its_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     module = module_of(Path("m.py"), "", Path())
