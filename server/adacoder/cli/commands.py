@@ -276,8 +276,9 @@ def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, form: str, *
 
     if values["writes"] and not values["updates"]:
         raise click.UsageError("--write needs --update.", click.get_current_context())
-    if as_json and (verbose or form != "text"):
-        raise click.UsageError("--json allows neither --verbose nor --format.", click.get_current_context())
+    if as_json and (verbose or form != "text" or values["updates"]):
+        other = "--verbose" if verbose else "--format" if form != "text" else "--update"
+        raise click.UsageError(f"{other} and --json cannot be combined.", click.get_current_context())
     text = Annotations if form == "github" else Findings
     view = CheckedObjects() if as_json else text(verbose=verbose)
     return _await(_with(partial(Checking, values, view), values).carry_out([Place.parse(place) for place in places]))

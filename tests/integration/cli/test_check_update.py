@@ -110,9 +110,17 @@ def test_a_page_is_updated(desk: Desk) -> None:
 
 
 @pytest.mark.isolation
-def test_writing_needs_updating(desk: Desk) -> None:
-    ran = desk.run("check", "--write")
-    assert (ran.code, "--write needs --update." in ran.err) == (2, True)
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--write",), "--write needs --update."),
+        (("--update", "--json"), "--update and --json cannot be combined."),
+        (("--format", "github", "--json"), "--format and --json cannot be combined."),
+    ],
+)
+def test_options_that_do_not_fit(options: tuple[str, ...], told: str, desk: Desk) -> None:
+    ran = desk.run("check", *options)
+    assert (ran.code, told in ran.err) == (2, True)
 
 
 @given(st.text(max_size=60), st.sampled_from(['"""', "'''", 'r"""', "r'''"]))

@@ -91,7 +91,7 @@ async def test_another_output_is_not_inserted(source: str, why: str, editor: Cli
 
 
 async def test_the_text_has_changed_meanwhile(editor: Client) -> None:
-    slow = TEXT.replace("    return x * 2", "    import time; time.sleep(1)\n    return x * 2")
+    slow = TEXT.replace("    return x * 2", "    import time; time.sleep(0.2)\n    return x * 2")
     async with StandIn([]) as standin:
         editor.settings = told_of(standin)
         uri = await editor.write("double.py", slow)
