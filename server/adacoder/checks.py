@@ -204,6 +204,7 @@ class Checks:
             covers=covers,
             tests=tests,
             options=flags_of(task.settings.doctest_options),
+            setup=tuple(line for line in task.settings.doctest_setup.splitlines() if line.strip()),
         )
 
     def _tests_in(self, host: Host, folder: Path) -> ProjectTests:

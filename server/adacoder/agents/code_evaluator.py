@@ -102,11 +102,12 @@ class CodeEvaluator:
         covers: bool = False,
         tests: TestsOfRequest | None = None,
         options: int = 0,
+        setup: tuple[str, ...] = (),
     ) -> None:
         """If `covers` is True, coverage is also measured for candidates that pass.
 
         `tests` are the project's tests for candidates that pass. If it is None, only the examples count. `options` are
-        flags of doctest's options that are on for all examples.
+        flags of doctest's options that are on for all examples. `setup` are statements that run before the examples.
         """
         self._host = host
         self._journal = journal
@@ -115,6 +116,7 @@ class CodeEvaluator:
         self._covers = covers
         self._tests = tests
         self._options = options
+        self._setup = setup
         self._verdicts: dict[tuple[Target, Candidate], Verdict] = {}
 
     async def ready(self, target: Target) -> None:
@@ -438,6 +440,7 @@ class CodeEvaluator:
             overlays={**self._overlays, target.module.path: run},
             is_withheld=text is not None,
             options=self._options,
+            setup=self._setup,
         )
 
 

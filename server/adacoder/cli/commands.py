@@ -179,7 +179,7 @@ _record = click.option(
 )
 _all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
 _examination = _settings("interpreter", "isolation", "hide", "show")
-_evaluation = _options(_settings("timeout", "doctest_options"), _examination)
+_evaluation = _options(_settings("timeout", "doctest_options", "doctest_setup"), _examination)
 
 
 @click.group(

@@ -234,7 +234,8 @@ class Host:
             recipe = await self._known_recipe(finding.mechanism, program)
             judge = self._judge(finding, program, examples)
             standing = replace(program, text="", overlays={})
-            sources = [(example.source, example.informal) for example in judge.examples]
+            sources = [(statement, False) for statement in program.setup]
+            sources += [(example.source, example.informal) for example in judge.examples]
             begin = partial(WorkerLine.ask_ahead, program=standing, seconds=_limit(timeout), sources=sources)
             try:
                 lent = await self._importers.lend(recipe, program, timeout, begin)
@@ -378,6 +379,9 @@ class Host:
             async with _timeout(taken.evaluation, seconds), _bounded(taken):
                 if not judge.loaded(await line.load(program, _limit(seconds))):
                     return
+                for statement in program.setup:
+                    if not judge.prepared(await line.run(statement)):
+                        return
                 for example in judge.examples:
                     judge.begins(example)
                     is_traced = program.traced and example is judge.examples[-1]

@@ -35,6 +35,8 @@ class Program:
     """True to observe which lines and branches of the target each example reaches."""
     options: int = 0
     """Flags of doctest's options that are on for all examples, combined with `|`."""
+    setup: tuple[str, ...] = ()
+    """Statements that run before the examples, in their names."""
     traced: bool = False
     """True to trace the last example. In that case `by_line` is ignored."""
     tests: tuple[str, ...] = ()

@@ -131,6 +131,16 @@ class Judge:
             return self._cannot_run(Failure(FailureKind.NO_FUNCTION, message))
         return True
 
+    def prepared(self, answer: Answer) -> bool:
+        """Handle the end of a statement of the setup. Return True if the examples can run."""
+        if answer.raised is None:
+            return True
+        error = answer.raised.message.strip()
+        message = (
+            f"The statements that run before the examples raised {_brief(error)}: correct the setting doctestSetup."
+        )
+        return self._cannot_run(Failure(FailureKind.BROKEN_EXAMPLE, message, error=error))
+
     def begins(self, example: Example) -> None:
         """Handle the start of an example."""
         self._current = example

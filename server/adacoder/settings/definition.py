@@ -165,6 +165,12 @@ class Settings:
         option="NAME",
         adds_up=True,
     )
+    doctest_setup: str = setting(
+        "",
+        of.LONG_TEXT,
+        "Statements to run before the examples of each docstring, one on each line, such as `import numpy as np`.",
+        option="CODE",
+    )
     exclude: tuple[str, ...] = setting(
         (),
         of.PATTERNS,

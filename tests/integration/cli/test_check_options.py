@@ -361,3 +361,34 @@ def test_a_relative_path_in_an_example_is_explained(path: str, is_told: bool, de
     desk.write(f'def f(path):\n    """\n    >>> f("{path}")\n    1\n    """\n    return open(path)\n', "a.py")
     ran = desk.run("check", "a.py")
     assert ("Examples run in a folder of their own: build the path from `__file__`." in ran.out) is is_told
+
+
+@pytest.mark.parametrize("way", ["option", "project"])
+def test_statements_run_before_the_examples(way: str, desk: Desk) -> None:
+    desk.write('def f(x):\n    """\n    >>> f(math.floor(2.5)) + ONE\n    3\n    """\n    return x\n', "a.py")
+    desk.write(">>> math.floor(2.5) + ONE\n3\n", "README.md")
+    assert desk.run("check", "a.py", "README.md").code == 1
+    if way == "project":
+        desk.write('[tool.adacoder]\ndoctestSetup = """\nimport math\nONE = 1\n"""\n', "pyproject.toml")
+    options = ("--doctest-setup", "import math; ONE = 1") if way == "option" else ()
+    assert desk.run("check", "a.py", "README.md", *options).code == 0
+
+
+def test_a_module_cannot_use_the_names_of_statements_before_the_examples(desk: Desk) -> None:
+    desk.write('def f(x):\n    """\n    >>> f(2)\n    3\n    """\n    return x + ONE\n', "a.py")
+    ran = desk.run("check", "a.py", "--doctest-setup", "ONE = 1")
+    assert (ran.code, "NameError: name 'ONE' is not defined" in ran.out) == (1, True)
+
+
+def test_a_statement_before_the_examples_that_fails_is_told(desk: Desk) -> None:
+    desk.write(one("1"), "a.py")
+    ran = desk.run("check", "a.py", "--doctest-setup", "import surely_not")
+    told = "The statements that run before the examples raised ModuleNotFoundError: No module named 'surely_not'"
+    assert (ran.code, told in ran.out) == (1, True)
+
+
+def test_a_program_is_judged_after_these_statements(desk: Desk) -> None:
+    desk.write('def f(x):\n    """\n    >>> f(ONE)\n    2\n    """\n', "a.py")
+    reply = desk.write("```python\ndef f(x):\n    return x + 1\n```\n", "reply.md")
+    ran = desk.run("apply", "a.py::f", "--reply", reply, "--doctest-setup", "ONE = 1", "--json")
+    assert ran.objects[0]["status"] == "verified"
