@@ -190,6 +190,15 @@ def test_examples_can_await_in_every_python(desk: Desk) -> None:
         assert [found[name]["status"] for name in ("hello", "letters")] == ["verified", "failed"]
 
 
+@pytest.mark.slow
+def test_pathlib_changes_files_in_every_python(desk: Desk) -> None:
+    """Before Python 3.11, pathlib stores the functions of `os` in a class."""
+    example = ">>> path = pathlib.Path('x'); path.touch(); path.touch()\n    >>> path.read_text() or f()\n    1\n"
+    desk.write(f'import pathlib\n\n\ndef f():\n    """\n    {example}    """\n    return 1\n', "a.py")
+    for python in other_pythons():
+        assert by_name(desk, "a.py", "--interpreter", python)["f"]["status"] == "verified"
+
+
 def test_a_program_can_be_a_coroutine_function(desk: Desk) -> None:
     desk.write('async def f(x):\n    """\n    >>> await f(1)\n    2\n    """\n', "a.py")
     with StandIn(["```python\nasync def f(x):\n    return x + 1\n```"]).in_thread() as standin:

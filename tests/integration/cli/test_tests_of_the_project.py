@@ -221,6 +221,79 @@ def test_a_missing_pytest_is_told(desk: Desk) -> None:
     assert note.startswith("None of the tests in tests/test_shapes.py could run: pytest cannot be imported ")
 
 
+UNITTEST = """
+import unittest
+from shapes import hypotenuse
+
+class Lengths(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.three = hypotenuse(3, 4)
+
+    def test_equal(self):
+        self.assertLess(hypotenuse(1, 1), 1.5)
+
+    def test_parts(self):
+        for side in (1, 2):
+            with self.subTest(side=side):
+                self.assertGreater(hypotenuse(side, side), side)
+
+    def test_shared(self):
+        self.assertEqual(self.three, 5)
+
+    @unittest.skip("no")
+    def test_skipped(self):
+        hypotenuse(1, 1)
+
+    @unittest.expectedFailure
+    def test_expected(self):
+        self.assertEqual(hypotenuse(1, 1), 0)
+
+class Waits(unittest.IsolatedAsyncioTestCase):
+    async def test_waits(self):
+        self.assertEqual(hypotenuse(6, 8), 10)
+"""
+
+
+def test_unittest_runs_tests_without_pytest(desk: Desk) -> None:
+    venv.create(desk.folder / ".venv", with_pip=False)
+    path = desk.write(STUB)
+    desk.write(UNITTEST, "tests/test_shapes.py")
+    with StandIn([LUCKY, PLAN, GOOD_REPLY]).in_thread() as standin:
+        ran = desk.run("generate", "shapes.py::hypotenuse", "--write", "--model", MODEL, "--host", standin.host)
+        _, planner, _ = (json.dumps(each["messages"]) for each in standin.requests)
+    assert ran.code == 0
+    assert path.read_text("utf-8") == SOLVED
+    assert any("2/2 examples and 3/3 tests passed" in line for line in ran.error_lines), ran.err
+    assert "This test of the project fails (tests/test_shapes.py::Lengths::test_equal)" in planner
+    assert "AssertionError: 2.0 not less than 1.5" in planner
+    assert "self.assertLess(hypotenuse(1, 1), 1.5)" in planner
+    assert "unittest/case.py" not in planner
+    (found,) = desk.run("check", "--tests", "--json", "shapes.py").objects
+    assert {each["name"].partition("::")[2]: each["status"] for each in found["tests"]} == {
+        **dict.fromkeys(("Lengths::test_equal", "Lengths::test_parts", "Lengths::test_shared"), "passed"),
+        "Waits::test_waits": "passed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("import unittest\nclass A(unittest.TestCase):\n    def setUp(", "SyntaxError"),
+        ("from shapes import gone", "cannot import name 'gone'"),
+        ("from shapes import hypotenuse\nraise SystemExit(3)", "SystemExit: 3"),
+    ],
+)
+def test_a_unittest_file_that_cannot_run_is_told(text: str, told: str, desk: Desk) -> None:
+    venv.create(desk.folder / ".venv", with_pip=False)
+    desk.write(SOLVED)
+    desk.write(f"# hypotenuse\n{text}\n", "test_shapes.py")
+    (found,) = desk.run("check", "--tests", "--json", "shapes.py").objects
+    (note,) = found["notes"]
+    assert note.startswith("None of the tests in test_shapes.py could run: ")
+    assert told in note
+
+
 def test_a_hidden_test_file_is_not_read(desk: Desk) -> None:
     desk.write(STUB)
     desk.write(TEST, "tests/test_shapes.py")

@@ -400,8 +400,12 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
         finally:
             os.close(descriptor)
 
-    changed.__name__, changed.__doc__ = change.__name__, change.__doc__
-    return changed
+    from functools import partial
+
+    # Before Python 3.11, pathlib stores these functions in a class, where a Python function would become a method.
+    function = partial(changed)
+    function.__name__, function.__doc__ = change.__name__, change.__doc__  # type: ignore[attr-defined]
+    return function
 
 
 def replace_shared_memory(folders: Sequence[str]) -> None:

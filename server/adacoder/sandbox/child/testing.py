@@ -1,4 +1,4 @@
-"""Run tests of the project with pytest. This file runs in the *user's* interpreter, confined.
+"""Run tests of the project with pytest, or else with unittest. This file runs in the *user's* interpreter, confined.
 
 This file uses only the standard library of Python 3.8 and later, and the user's own pytest. `worker.py` loads it. The
 module under test is already imported, with a candidate in place, so the tests import this module.
@@ -12,13 +12,13 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from os.path import isabs, isdir, join, realpath
+from os.path import basename, dirname, isabs, isdir, isfile, join, realpath
 from time import perf_counter
-from traceback import format_exception_only
+from traceback import format_exception_only, format_tb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import CodeType, FrameType
     from typing import Any
 
@@ -68,18 +68,20 @@ def run(
         observer: observes if a test runs the target. If it is None, all functions in `folder` are observed instead.
         is_plain: True if pytest need not explain failed assertions.
     """
+    if isdir(folder):
+        os.chdir(folder)
+    observes = _OfProject(folder) if observer is None else _OfTarget(observer)
     try:
         import pytest
     except ImportError as error:
-        return [f"pytest cannot be imported ({error}): install it in the project's environment."]
+        told = "\n".join(_with_unittest(names, folder, tell, observes, str(error)))
+        return [told[:EXPLANATION_LIMIT], *observes.files()]
     from importlib.util import find_spec
 
-    if isdir(folder):
-        os.chdir(folder)
     added = [option for module, option in _OF_PLUGINS.items() if find_spec(module) is not None]
     if is_plain:
         added.append("--assert=plain")
-    plugin = _Plugin(tell, _OfProject(folder) if observer is None else _OfTarget(observer))
+    plugin = _Plugin(tell, observes)
     own = ["--rootdir", folder, "-o", "cache_dir=" + join(os.environ.get("HOME", ""), ".pytest_cache")]
     code: object = ""
     options: tuple[str, ...] = ()
@@ -165,17 +167,8 @@ class _Plugin:
             return
         error = call.excinfo.value
         self._lacks = type(error).__name__ == "FixtureLookupError"
-        try:
-            self._message = "".join(_describe(type(error), error)).strip()[:TEXT_LIMIT]
-        except BaseException:  # The exception's own `__str__` may do anything.
-            self._message = f"{type(error).__name__}: <unprintable>"
-        self._bases = " ".join(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins")
-        try:
-            import inspect
-
-            self._source = inspect.getsource(item.function)[:TEXT_LIMIT]
-        except (AttributeError, OSError, TypeError):  # It is not a test in Python, or its file has changed.
-            self._source = ""
+        self._message, self._bases = _described(error)
+        self._source = _source(getattr(item, "function", None))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Note the outcome of a phase of a test. The phases are setup, call and teardown."""
@@ -202,6 +195,161 @@ class _Plugin:
         self._tell(
             nodeid, self._outcome, str(int(seconds * 1000)), entered, *details, *sorted({*places, *self._shared})
         )
+
+
+def _with_unittest(
+    names: Sequence[str], folder: str, tell: Callable[..., None], observes: _OfTarget | _OfProject, error: str
+) -> list[str]:
+    """Run tests with unittest, because pytest cannot be imported. Return the troubles."""
+    import unittest
+    from importlib import import_module
+
+    wanted: dict[str, set[str]] = {}
+    for name in names:
+        path, _, test = name.partition("::")
+        wanted.setdefault(path, set()).add(test)
+    result = _Result(tell, observes, folder)
+    for path, tests in wanted.items():
+        top, parts = dirname(join(folder, path)), [basename(path)[: -len(".py")]]
+        while isfile(join(top, "__init__.py")):
+            top, parts = dirname(top), [basename(top), *parts]
+        if top not in sys.path:
+            sys.path.insert(0, top)
+        result.begins(path)
+        try:
+            found = unittest.defaultTestLoader.loadTestsFromModule(import_module(".".join(parts)))
+        except BaseException as problem:  # The import of a test file may raise anything.
+            result.troubles.append(f"{path}: {_described(problem)[0]}")
+            continue
+        result.loaded()
+        cases = [case for case in _cases(found) if "" in tests or _own_name(case) in tests]
+        if not cases:
+            result.troubles.append(f"pytest cannot be imported ({error}): install it in the project's environment.")
+        unittest.TestSuite(cases).run(result)  # type: ignore[arg-type]  # It has all that is needed.
+    return result.troubles
+
+
+def _cases(suite: Any) -> list[Any]:
+    return [case for each in suite for case in (_cases(each) if hasattr(each, "__iter__") else [each])]
+
+
+def _own_name(case: Any) -> str:
+    """Return the name of a test as pytest has it after the path."""
+    return f"{type(case).__name__}::{getattr(case, '_testMethodName', '')}"
+
+
+class _Result:
+    """Reports the results of unittest's tests, as `_Plugin` does for pytest's tests.
+
+    It is not a `unittest.TestResult`, because a module under test should not find unittest already imported.
+    """
+
+    shouldStop = failfast = False  # noqa: N815  # unittest's names
+
+    def __init__(self, tell: Callable[..., None], observes: _OfTarget | _OfProject, folder: str) -> None:
+        self._tell = tell
+        self._observes = observes
+        self._folder = folder
+        self._path = ""
+        self._began = 0.0
+        self._outcome, self._details = "", ("", "", "", "")
+        self._shared: set[str] = set()
+        """Places of functions that ran at import or between two tests. Several tests may use their results."""
+        self.troubles: list[str] = []
+
+    def begins(self, path: str) -> None:
+        """Begin the import of a test file."""
+        self._path = path
+        self._shared.clear()
+        self._observes.start()
+
+    def loaded(self) -> None:
+        """End the import of the test file. What runs before a test, such as `setUpClass`, is shared as well."""
+        self._shared.update(self._observes.stop()[1])
+        self._observes.start()
+
+    def startTest(self, test: Any) -> None:  # noqa: N802  # unittest's name
+        """Begin a test."""
+        self._shared.update(self._observes.stop()[1])
+        self._outcome, self._details = "", ("", "", "", "")
+        self._observes.start()
+        self._began = _clock()
+
+    def stopTest(self, test: Any) -> None:  # noqa: N802
+        """End a test, and report it."""
+        seconds = _clock() - self._began
+        entered, places = self._observes.stop()
+        name = f"{self._path}::{_own_name(test)}"
+        shared = sorted({*places, *self._shared})
+        self._tell(name, self._outcome or "passed", str(int(seconds * 1000)), entered, *self._details, *shared)
+        self._observes.start()
+
+    def addError(self, test: Any, err: Any) -> None:  # noqa: N802
+        """Note an exception in a test."""
+        self._failed(test, err)
+
+    def addFailure(self, test: Any, err: Any) -> None:  # noqa: N802
+        """Note a failed assertion."""
+        self._failed(test, err)
+
+    def addSuccess(self, test: Any) -> None:  # noqa: N802
+        """Do nothing, because every other outcome is noted."""
+
+    def addDuration(self, test: Any, elapsed: float) -> None:  # noqa: N802
+        """Do nothing, because `stopTest` measures the time."""
+
+    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
+        """Note a failure in a part of a test."""
+        if err is not None:
+            self._failed(test, err)
+
+    def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
+        """Note that a test was skipped."""
+        self._outcome = "skipped"
+
+    def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802
+        """Note a failure that was expected."""
+        self._outcome = "skipped"
+
+    def addUnexpectedSuccess(self, test: Any) -> None:  # noqa: N802
+        """Note that a test passed, although it is expected to fail."""
+        self._outcome, self._details = "failed", ("it passed, although it is expected to fail", "", "", "")
+
+    def _failed(self, test: Any, err: Any) -> None:
+        if not hasattr(test, "_testMethodName"):  # The setup of a class or of the module failed.
+            self.troubles.append(f"{self._path}: {_described(err[1])[0]}")
+            return
+        if self._outcome != "failed":
+            message, bases = _described(err[1])
+            explanation = "".join(_own_lines(err[2])) + message
+            source = _source(getattr(test, test._testMethodName, None))  # noqa: SLF001  # its only name
+            self._outcome, self._details = "failed", (message, bases, explanation[-EXPLANATION_LIMIT:], source)
+
+
+def _own_lines(trace: Any) -> Iterator[str]:
+    """Yield the lines of a traceback, without the code of unittest."""
+    for line in format_tb(trace):
+        if "__unittest" not in trace.tb_frame.f_globals:
+            yield line
+        trace = trace.tb_next
+
+
+def _described(error: BaseException) -> tuple[str, str]:
+    """Return the message of an exception, and its built-in classes, separated by spaces."""
+    try:
+        message = "".join(_describe(type(error), error)).strip()[:TEXT_LIMIT]
+    except BaseException:  # The exception's own `__str__` may do anything.
+        message = f"{type(error).__name__}: <unprintable>"
+    return message, " ".join(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins")
+
+
+def _source(function: Any) -> str:
+    try:
+        import inspect
+
+        return inspect.getsource(function)[:TEXT_LIMIT]
+    except (AttributeError, OSError, TypeError):  # It is not a test in Python, or its file has changed.
+        return ""
 
 
 class _OfTarget:
