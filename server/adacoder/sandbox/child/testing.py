@@ -208,7 +208,7 @@ def _with_unittest(
     for name in names:
         path, _, test = name.partition("::")
         wanted.setdefault(path, set()).add(test)
-    result = _Result(tell, observes, folder)
+    result = _OfUnittest(tell, observes, folder)
     for path, tests in wanted.items():
         top, parts = dirname(join(folder, path)), [basename(path)[: -len(".py")]]
         while isfile(join(top, "__init__.py")):
@@ -238,7 +238,7 @@ def _own_name(case: Any) -> str:
     return f"{type(case).__name__}::{getattr(case, '_testMethodName', '')}"
 
 
-class _Result:
+class _OfUnittest:
     """Reports the results of unittest's tests, as `_Plugin` does for pytest's tests.
 
     It is not a `unittest.TestResult`, because a module under test should not find unittest already imported.
