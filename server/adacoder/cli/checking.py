@@ -181,6 +181,8 @@ class Checking:
             self._could_not_run(f"-k matches none of {counted(self._left_by_keyword, 'docstring')}: change it.")
         elif max(self._codes) == 0:
             self._tell("No examples found, so nothing was checked.")
+        if self._left_by_keyword and self._is_selected:
+            self._tell(f"Left out by -k: {counted(self._left_by_keyword, 'docstring')}.")
         return max(self._codes)
 
     @property

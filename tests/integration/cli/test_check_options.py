@@ -299,6 +299,12 @@ def test_docstrings_are_selected_by_name(expression: str, chosen: list[str], des
     assert list(by_name(desk, "a.py", "-k", expression)) == chosen
 
 
+def test_the_number_of_docstrings_that_were_not_selected_is_told(desk: Desk) -> None:
+    desk.write(PAIR, "a.py")
+    ran = desk.run("check", "-k", "parse", "a.py")
+    assert (ran.code, ran.error_lines) == (0, ["Left out by -k: 2 docstrings."])
+
+
 @pytest.mark.parametrize(
     ("expression", "told"),
     [
