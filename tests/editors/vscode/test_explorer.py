@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,13 @@ def test_examples_are_listed_before_a_file_is_open(
         bench.picture("unopened")
 
 
+@pytest.fixture
+def alone(browser: Browser, editor: CodeServer, pictures: Path, tmp_path: Path) -> Iterator[Workbench]:
+    """A window of its own, because the list of tests does not render the rows that it does not show."""
+    with window(browser, editor, tmp_path, pictures, name="alone") as bench:
+        yield bench
+
+
 def fix_in_explorer(bench: Workbench, row: Locator) -> None:
     """Choose "Fix with AdaCoder" in the menu of a row of the Test Explorer."""
     row.click(button="right")
@@ -66,33 +74,33 @@ def fix_in_explorer(bench: Workbench, row: Locator) -> None:
     expect(entry).to_be_hidden()
 
 
-def test_fix_an_example_that_fails(bench: Workbench, model: Model) -> None:
-    wrong = file(bench.folder, "wrong", TRUNCATED)
+def test_fix_an_example_that_fails(alone: Workbench, model: Model) -> None:
+    wrong = file(alone.folder, "wrong", TRUNCATED)
     model.says("wrong", PLAN, reply("wrong", ROUNDED))
-    bench.open(wrong)
-    bench.command("View: Show Testing")
-    row = bench.page.locator(".test-explorer .monaco-list-row")
+    alone.open(wrong)
+    alone.command("View: Show Testing")
+    row = alone.page.locator(".test-explorer .monaco-list-row")
     row.filter(has_text="wrong.py").locator(".monaco-tl-twistie").click()
-    fix_in_explorer(bench, row.filter(has_text="wrong").nth(1))
-    expect(bench.line("round(seconds * 1000)")).to_be_visible()
-    expect(bench.notification("Inserted 'wrong'. 3/3 examples passed.")).to_be_visible()
+    fix_in_explorer(alone, row.filter(has_text="wrong").nth(1))
+    expect(alone.line("round(seconds * 1000)")).to_be_visible()
+    expect(alone.notification("Inserted 'wrong'. 3/3 examples passed.")).to_be_visible()
 
 
-def test_fix_a_test_of_the_project(bench: Workbench, model: Model) -> None:
+def test_fix_a_test_of_the_project(alone: Workbench, model: Model) -> None:
     """The Python extension lists the test. AdaCoder finds the function that the test runs, and fixes it."""
-    halved = file(bench.folder, "halved", TRUNCATED)
-    test = bench.folder / "test_halved.py"
+    halved = file(alone.folder, "halved", TRUNCATED)
+    test = alone.folder / "test_halved.py"
     test.write_text(TEST, encoding="utf-8")
     model.says("halved", PLAN, reply("halved", ROUNDED))
-    bench.open(halved)
-    bench.command("Agent: List a Test")
-    bench.list.locator("input").first.fill(json.dumps({"path": str(test), "name": "test_last", "line": 3}))
-    bench.page.keyboard.press("Enter")
-    bench.command("View: Show Testing")
-    fix_in_explorer(bench, bench.page.locator(".test-explorer .monaco-list-row", has_text="test_last"))
-    expect(bench.line("round(seconds * 1000)")).to_be_visible()
-    expect(bench.notification("test_halved.py::test_last passes. halved.py::halved was tried, because")).to_be_visible()
-    bench.picture("fixed-test")
+    alone.open(halved)
+    alone.command("Agent: List a Test")
+    alone.list.locator("input").first.fill(json.dumps({"path": str(test), "name": "test_last", "line": 3}))
+    alone.page.keyboard.press("Enter")
+    alone.command("View: Show Testing")
+    fix_in_explorer(alone, alone.page.locator(".test-explorer .monaco-list-row", has_text="test_last"))
+    expect(alone.line("round(seconds * 1000)")).to_be_visible()
+    expect(alone.notification("test_halved.py::test_last passes. halved.py::halved was tried, because")).to_be_visible()
+    alone.picture("fixed-test")
 
 
 def test_what_is_saved_runs_again(bench: Workbench) -> None:
