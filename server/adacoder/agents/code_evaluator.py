@@ -285,7 +285,7 @@ class CodeEvaluator:
         Raises:
             SandboxError: as `evaluate`.
         """
-        needed = {name for example in target.examples for name in example.needs}
+        needed = {name for example in (*target.examples, *target.of_class) for name in example.needs}
         if not needed:
             return target
         asked = {name: Example(_IS_INSTALLED.format(name=name), "", 0) for name in needed}
@@ -297,7 +297,7 @@ class CodeEvaluator:
         def kept(example: Example) -> Example:
             return replace(example, flags=example.flags | doctest.SKIP) if example.needs & missing else example
 
-        return replace(target, examples=tuple(map(kept, target.examples)))
+        return replace(target, examples=tuple(map(kept, target.examples)), of_class=tuple(map(kept, target.of_class)))
 
     async def _evaluated(self, target: Target, candidate: Candidate) -> Verdict:
         verdict, placed, text = await self._judge(target, candidate)

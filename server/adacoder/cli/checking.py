@@ -11,13 +11,14 @@ import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.checks import Checks, NewOutputs
+from adacoder.checks import Checks
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.findings import Checked, NotChecked, View
@@ -71,8 +72,6 @@ class _Unit:
     settings: Settings
     is_named: bool
     """True if the user named the docstring. Then it is a failure if the examples prove nothing."""
-    outcome: Outcome | None = None
-    """The Outcome of the check, once it has ended."""
 
 
 class Checking:
@@ -114,8 +113,8 @@ class Checking:
         self._reads_pages = reads_pages
         self._updates = updates
         self._writes = writes
-        self._failed: list[_Unit] = []
-        """Docstrings with failed examples, if their outputs may be updated."""
+        self._outdated: list[tuple[_Unit, Outcome]] = []
+        """Docstrings with failed examples whose outputs may be updated."""
         self._selects = selects
         self._exits_first = exits_first
         self._left_by_keyword = 0
@@ -165,7 +164,7 @@ class Checking:
                 await self._must_parse(texts, folder)
             self._name_left()
             self._view.close()
-            if self._failed:
+            if self._outdated:
                 await self._update()
         finally:
             self._view.close()
@@ -230,7 +229,7 @@ class Checking:
             return
         self._found.append(found)
         if self._updates and outputs(outcome.verdict.results if outcome.verdict else ()):
-            self._failed.append(replace(unit, outcome=outcome))
+            self._outdated.append((unit, outcome))
         if unit.is_named or outcome.status is not Status.UNVERIFIED:
             self._codes.append(report.exit_code([outcome]))
             self._has_failed = self._has_failed or self._codes[-1] > 0
@@ -239,11 +238,11 @@ class Checking:
         """Show or write the actual outputs of failed examples, if these are the same in other processes."""
         again = Checks()
         try:
-            for path in dict.fromkeys(unit.documented.target.module.path for unit in self._failed):
-                units = [unit for unit in self._failed if unit.documented.target.module.path == path]
-                edits = [edit for unit in units for edit in await self._stable(unit, again)]
+            for path, found in groupby(sorted(self._outdated, key=_path_of), key=_path_of):
+                units = list(found)
+                edits = [edit for unit, outcome in units for edit in await self._stable(unit, outcome, again)]
                 if edits:
-                    self._show_update(read(path), edits, units[0])
+                    self._show_update(read(path), edits, units[0][0])
         except AdaCoderError as error:
             self._could_not_run(str(error))
         finally:
@@ -265,10 +264,10 @@ class Checking:
             show_change(file, text)
             self._tell(f"To update {changed} in {shown_path(file.path)}, add --write.")
 
-    async def _stable(self, unit: _Unit, again: Checks) -> Sequence[Edit]:
+    async def _stable(self, unit: _Unit, outcome: Outcome, again: Checks) -> Sequence[Edit]:
         target = unit.documented.target
         task = Task(target, unit.settings, Project(unit.folder))
-        new = await again.new_outputs(task, unit.outcome) if unit.outcome is not None else NewOutputs(())
+        new = await again.new_outputs(task, outcome)
         where = shown_path(target.module.path)
         for example in new.changing:
             self._tell(f"{where}:{example.line + 1} keeps its output, because the actual output changes.")
@@ -403,6 +402,10 @@ class Checking:
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)
         self._tell(message)
+
+
+def _path_of(outdated: tuple[_Unit, Outcome]) -> Path:
+    return outdated[0].documented.target.module.path
 
 
 def _is_folder(place: Place) -> bool:

@@ -18,7 +18,7 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Span, TargetError
-from adacoder.lsp.from_proto import CheckParams, DocumentParams, ExamplePlace, reads
+from adacoder.lsp.from_proto import CheckParams, DocumentParams, reads
 from adacoder.lsp.showing.evidence import states
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import range_of_span
@@ -27,7 +27,6 @@ from adacoder.source.locate import Documented, documented, out_of_reach
 from adacoder.task import Task
 
 if TYPE_CHECKING:
-    from adacoder.checks import NewOutputs
     from adacoder.lsp.language_server import AdaCoderServer
     from adacoder.lsp.showing.evidence import Evidence
 
@@ -87,82 +86,6 @@ async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
         except TargetError as error:
             reasons.append(str(error))
     return {"results": results, "reason": " ".join(reasons) or None}
-
-
-def _rejected(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
-    ls.show(reason, warning=True)
-    return {"accepted": False, "jobId": None, "reason": reason}
-
-
-@reads(ExamplePlace, _rejected)
-async def on_accept_output(ls: AdaCoderServer, place: ExamplePlace) -> dict[str, Any]:
-    """`.acceptOutput` `{uri, version?, position}`: write the actual output of a failed example into the docstring."""
-    snapshot = take(ls.workspace, place.uri)
-    if place.version not in (None, snapshot.version):
-        raise TargetError("The text has changed since you asked: ask again.")
-    one, example = await asyncio.to_thread(_example_at, snapshot, place.line)
-
-    def begin(is_cancelled: bool) -> None:
-        if not is_cancelled:
-            ls.begin(_accept(ls, snapshot, one, example))
-
-    ls.protocol.after_answer(begin)
-    return {"accepted": True, "jobId": None, "reason": None}
-
-
-def _example_at(snapshot: Snapshot, line: int) -> tuple[Documented, Example]:
-    """Return the example at a 0-based line, and its docstring.
-
-    Raises:
-        TargetError: the line is outside of all examples.
-    """
-    for one in documented(snapshot.text, snapshot.path, snapshot.folder):
-        for example in one.target.examples:
-            if example.line <= line < example.line + example.source.count("\n") + example.want.count("\n"):
-                return one, example
-    raise TargetError(f"There is no example at line {line + 1} of {snapshot.path}: put the cursor on one.")
-
-
-async def _accept(ls: AdaCoderServer, snapshot: Snapshot, one: Documented, example: Example) -> None:
-    """Run an example twice, in different processes, and let the editor insert its output if it is the same."""
-    from adacoder.checks import Checks
-    from adacoder.lsp.jobs.job import NotInsertedError, refusal
-
-    _, settings = await ls.service_for(snapshot)
-    task = Task(one.target, settings, snapshot.project)
-    first, again = Checks(), Checks()
-    try:
-        outcome = await first.check(task, one.unreadable)
-        new = await again.new_outputs(task, outcome, example)
-    finally:
-        await first.close()
-        await again.close()
-    name, place = one.target.name, f"the example on line {example.line + 1}"
-    if not new.edits:
-        ls.show(f"Not inserted: {place} {_why_kept(outcome, new, example)}.", warning=True)
-        return
-    if not await asyncio.to_thread(_is_still, snapshot, ls):
-        ls.show(f"The text of '{name}' has changed since you asked: ask again.", warning=True)
-        return
-    await ls.protocol.rested()
-    try:
-        why_not = await refusal(ls, f"output of {name}", snapshot, new.edits)
-    except NotInsertedError as error:
-        why_not = str(error)
-    if why_not is not None:
-        ls.show(f"Not inserted: the output of {place}: {why_not}.", warning=True)
-
-
-def _why_kept(outcome: Outcome, new: NewOutputs, example: Example) -> str:
-    """Return the reason why the output of an example stays, as the rest of a sentence about the example."""
-    if new.changing:
-        return "has an actual output that changes when it runs again"
-    if new.refused:
-        return "has an actual output that the docstring cannot hold: change it by hand"
-    results = () if outcome.verdict is None else outcome.verdict.results
-    if any(each.example == example and each.matched for each in results):
-        return "passes, so its output stays"
-    return "raises an exception, or cannot run: fix this first"
 
 
 async def _check_document(

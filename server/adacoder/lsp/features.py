@@ -45,7 +45,7 @@ COMMANDS = {
     "suggestExamples": "handlers:on_suggest_examples",
     "generateAll": "handlers:on_generate_all",
     "fixTest": "handlers:on_fix_test",
-    "acceptOutput": "example_requests:on_accept_output",
+    "acceptOutput": "handlers:on_accept_output",
     "writeDocstring": "handlers:on_write_docstring",
     "insert": "handlers:on_insert",
     "difference": "handlers:on_difference",

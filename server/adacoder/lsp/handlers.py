@@ -11,15 +11,18 @@ can fix is answered with a `reason` and never with an error, because editors sho
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from adacoder.domain import AdaCoderError, Edit, Target, TargetError
+from adacoder.domain import AdaCoderError, Edit, Example, Outcome, Target, TargetError
 from adacoder.lsp.from_proto import (
     AnswerParams,
     DifferenceParams,
     DocumentParams,
+    ExamplePlace,
     FailingTestPlace,
     FunctionPlace,
     Handler,
@@ -31,10 +34,12 @@ from adacoder.lsp.from_proto import (
 )
 from adacoder.lsp.jobs.job import Activity, Job, NotInsertedError, refusal
 from adacoder.lsp.snapshot import Snapshot, take
-from adacoder.task import Mode
+from adacoder.task import Mode, Task
 
 if TYPE_CHECKING:
+    from adacoder.checks import NewOutputs
     from adacoder.lsp.language_server import AdaCoderServer
+    from adacoder.source.locate import Documented
 
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
@@ -95,6 +100,17 @@ def _accepted(ls: AdaCoderServer, started: Activity) -> dict[str, Any]:
     """
     ls.protocol.after_answer(started.begin)
     return {"accepted": True, "jobId": started.id, "reason": None}
+
+
+def _begun(ls: AdaCoderServer, work: Callable[[], Coroutine[object, object, None]]) -> dict[str, Any]:
+    """Return the answer to a command without a job. The work begins after the answer is sent, as in `_accepted`."""
+
+    def begin(is_cancelled: bool) -> None:
+        if not is_cancelled:
+            ls.begin(work())
+
+    ls.protocol.after_answer(begin)
+    return {"accepted": True, "jobId": None, "reason": None}
 
 
 def _starter(mode: Mode) -> Handler[AdaCoderServer, Any]:
@@ -177,13 +193,7 @@ async def on_answer(ls: AdaCoderServer, params: AnswerParams) -> dict[str, Any]:
     If `answer` is missing, the server asks the user in a message.
     """
     asked = ls.state.cross_checks.asked(params.uri, params.qualname, params.call)
-
-    def begin(is_cancelled: bool) -> None:
-        if not is_cancelled:
-            ls.begin(ls.state.cross_checks.answered(asked, params.answer))
-
-    ls.protocol.after_answer(begin)
-    return {"accepted": True, "jobId": None, "reason": None}
+    return _begun(ls, partial(ls.state.cross_checks.answered, asked, params.answer))
 
 
 @reads(DocumentParams, _rejected)
@@ -223,13 +233,7 @@ async def on_write_docstring(ls: AdaCoderServer, place: FunctionPlace) -> dict[s
     """`.writeDocstring`: insert a docstring skeleton into a function without a docstring. No model is asked."""
     snapshot = take(ls.workspace, place.uri)
     name, edit = await asyncio.to_thread(_docstring_for, snapshot, place)
-
-    def begin(is_cancelled: bool) -> None:
-        if not is_cancelled:
-            ls.begin(_insert_docstring(ls, snapshot, name, edit))
-
-    ls.protocol.after_answer(begin)
-    return {"accepted": True, "jobId": None, "reason": None}
+    return _begun(ls, partial(_insert, ls, snapshot, name, f"a docstring for '{name}'", (edit,)))
 
 
 def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]:
@@ -254,18 +258,78 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
     return definition.name, skeleton(definition)
 
 
-async def _insert_docstring(ls: AdaCoderServer, snapshot: Snapshot, name: str, edit: Edit) -> None:
-    """Ask the editor to insert a docstring. If the text has changed or the editor refuses, show a warning."""
-    await ls.protocol.rested()
-    if not take(ls.workspace, snapshot.uri).same_as(snapshot):
-        ls.show(f"The text of '{name}' has changed since you asked: ask again.", warning=True)
-        return
+@reads(ExamplePlace, _rejected)
+async def on_accept_output(ls: AdaCoderServer, place: ExamplePlace) -> dict[str, Any]:
+    """`.acceptOutput` `{uri, version?, position}`: write the actual output of a failed example into the docstring."""
+    snapshot = take(ls.workspace, place.uri)
+    if place.version not in (None, snapshot.version):
+        raise TargetError("The text has changed since you asked: ask again.")
+    one, example = await asyncio.to_thread(_example_at, snapshot, place.line)
+    return _begun(ls, partial(_accept_output, ls, snapshot, one, example))
+
+
+def _example_at(snapshot: Snapshot, line: int) -> tuple[Documented, Example]:
+    """Return the example at a 0-based line, and its docstring.
+
+    Raises:
+        TargetError: the line is outside of all examples.
+    """
+    from adacoder.source.locate import documented
+
+    for one in documented(snapshot.text, snapshot.path, snapshot.folder):
+        for example in one.target.examples:
+            if example.line <= line < example.line + example.source.count("\n") + example.want.count("\n"):
+                return one, example
+    raise TargetError(f"There is no example at line {line + 1} of {snapshot.path}: put the cursor on one.")
+
+
+async def _accept_output(ls: AdaCoderServer, snapshot: Snapshot, one: Documented, example: Example) -> None:
+    """Run an example twice, in different processes, and let the editor insert its output if it is the same."""
+    from adacoder.checks import Checks
+
+    _, settings = await ls.service_for(snapshot)
+    task = Task(one.target, settings, snapshot.project)
+    first, again = Checks(), Checks()
     try:
-        why_not = await refusal(ls, f"docstring of {name}", snapshot, (edit,))
-    except NotInsertedError as why:
-        why_not = str(why)
+        outcome = await first.check(task, one.unreadable)
+        new = await again.new_outputs(task, outcome, example)
+    finally:
+        await asyncio.gather(first.close(), again.close())
+    place = f"the example on line {example.line + 1}"
+    if new.edits:
+        await _insert(ls, snapshot, one.target.name, f"the output of {place}", new.edits)
+    else:
+        ls.show(f"Not inserted: {place} {_why_kept(outcome, new, example)}.", warning=True)
+
+
+def _why_kept(outcome: Outcome, new: NewOutputs, example: Example) -> str:
+    """Return the reason why the output of an example stays, as the rest of a sentence about the example."""
+    if new.changing:
+        return "has an actual output that changes when it runs again"
+    if new.refused:
+        return "has an actual output that the docstring cannot hold: change it by hand"
+    results = () if outcome.verdict is None else outcome.verdict.results
+    result = next((each for each in results if each.example == example), None)
+    if result is None:
+        return f"did not run: {(outcome.reason or 'check the function').rstrip('.')}"
+    return "passes, so its output stays" if result.matched else "raises an exception: fix the function first"
+
+
+async def _insert(ls: AdaCoderServer, snapshot: Snapshot, name: str, what: str, edits: Sequence[Edit]) -> None:
+    """Ask the editor to make edits in the text of a snapshot. If the text has changed or it refuses, show a warning.
+
+    `name` is the name of the function, and `what` describes the inserted text.
+    """
+    await ls.protocol.rested()  # no other task may run from here until the edit is sent
+    try:
+        if not take(ls.workspace, snapshot.uri).same_as(snapshot):
+            ls.show(f"The text of '{name}' has changed since you asked: ask again.", warning=True)
+            return
+        why_not = await refusal(ls, what, snapshot, edits)
+    except (NotInsertedError, TargetError) as why:
+        why_not = str(why).rstrip(".")
     if why_not is not None:
-        ls.show(f"Not inserted: a docstring for '{name}': {why_not}.", warning=True)
+        ls.show(f"Not inserted: {what}: {why_not}.", warning=True)
 
 
 @reads(JobParams)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from adacoder.domain import Edit, Example, ExampleResult, Target
 from adacoder.project import is_page
 from adacoder.pytext import Lines, line_ending, normalize
+from adacoder.source.docstring import escaped, last_literal
 from adacoder.source.examples import UnreadableExample, examples, examples_of_page
-from adacoder.source.literal import literal_parts
 from adacoder.source.text import apply_edits
 
 _PROMPT = re.compile(r"([ \t]*)>>>[ \t]")
@@ -32,7 +32,7 @@ def actual(result: ExampleResult) -> str | None:
 
 
 def outputs(results: Iterable[ExampleResult]) -> dict[Example, str]:
-    """Return the outputs to write for all examples that failed, except for those with None from `actual`."""
+    """Return the outputs to write for the examples that failed. `actual` decides if an output may be written."""
     found = ((each.example, actual(each)) for each in results)
     return {example: output for example, output in found if output is not None}
 
@@ -57,12 +57,7 @@ def _edit(target: Target, example: Example, output: str) -> Edit | None:
     prompt = _PROMPT.match(lines[example.line])
     if prompt is None or last >= len(lines) or output.count("\n") > _MOST_LINES:
         return None
-    written = output
-    if not is_page(target.module.path):
-        literal = literal_parts(target.docstring_span.of(target.text))[-1].of(target.docstring_span.of(target.text))
-        quote = literal[-1]
-        if "r" not in literal[: literal.index(quote)].lower():
-            written = output.replace("\\", "\\\\").replace(quote * 3, f"\\{quote}" * 3)
+    written = output if is_page(target.module.path) else escaped(output, last_literal(target)[0])
     ending = line_ending(target.text)
     text = "".join(f"{prompt[1]}{line}{ending}" for line in written.split("\n")[:-1])
     return Edit(lines.starts[first], lines.starts[last], text)

@@ -34,7 +34,7 @@ def add_examples(target: Target, added: Sequence[Example]) -> Edit:
 
 
 def _appended(target: Target, added: Sequence[Example]) -> Edit:
-    literal, start = _last_literal(target)
+    literal, start = last_literal(target)
     prefix = literal[: len(literal) - len(literal.lstrip("rRuU"))]
     quote = literal[-1]
     triple = literal.endswith(quote * 3) and literal.startswith(prefix + quote * 3)
@@ -42,8 +42,7 @@ def _appended(target: Target, added: Sequence[Example]) -> Edit:
     ending = line_ending(target.text)
     indent = docstring_indent(target)
     shown = "".join(f"{example.prompted}\n{example.want}" for example in added).removesuffix("\n")
-    if "r" not in prefix.lower():
-        shown = shown.replace("\\", "\\\\").replace(quote * 3, f"\\{quote}" * 3)
+    shown = escaped(shown, literal)
     lines = ending * 2 + ending.join(indent + line if line else "" for line in shown.split("\n")) + ending + indent
     end = start + len(literal)
     if triple:
@@ -52,7 +51,15 @@ def _appended(target: Target, added: Sequence[Example]) -> Edit:
     return Edit(start, end, opened + content.rstrip() + lines + quote * 3)
 
 
-def _last_literal(target: Target) -> tuple[str, int]:
+def escaped(text: str, literal: str) -> str:
+    """Return a text as it must be written in a string literal. In a raw literal, nothing can be escaped."""
+    quote = literal[-1]
+    if "r" in literal[: literal.index(quote)].lower():
+        return text
+    return text.replace("\\", "\\\\").replace(quote * 3, f"\\{quote}" * 3)
+
+
+def last_literal(target: Target) -> tuple[str, int]:
     """Return the last string literal of the docstring, and its offset."""
     docstring = target.docstring_span.of(target.text)
     last = literal_parts(docstring)[-1]

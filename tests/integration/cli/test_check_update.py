@@ -102,6 +102,16 @@ def test_an_output_that_proves_nothing_is_not_written(example: str, told: str, d
 
 
 @pytest.mark.isolation
+def test_a_file_that_is_named_twice_is_updated_once(desk: Desk) -> None:
+    one = 'def {0}():\n    """\n    >>> {0}()\n    {1}\n    """\n    return 1\n'
+    path = desk.write(one.format("f", 2) + one.format("g", 3), "a.py")
+    desk.write(one.format("h", 4), "b.py")
+    ran = desk.run("check", "--update", "--write", "a.py::f", "b.py", "a.py::g")
+    assert ran.error_lines == ["Updated 2 outputs in a.py.", "Updated 1 output in b.py."]
+    assert path.read_text("utf-8") == one.format("f", 1) + one.format("g", 1)
+
+
+@pytest.mark.isolation
 def test_a_page_is_updated(desk: Desk) -> None:
     text = "# Page\n\n```python\n>>> 1 + 1\n{}\n```\n\n>>> 'a'\n{}\n"
     path = desk.write(text.format(3, "'b'"), "README.md")

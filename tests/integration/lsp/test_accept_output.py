@@ -78,7 +78,7 @@ def offered(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     [
         ("double(1)", "passes, so its output stays."),
         ("[double(2)", "has an actual output that changes when it runs again."),
-        ("double(None)", "raises an exception, or cannot run: fix this first."),
+        ("double(None)", "raises an exception: fix the function first."),
     ],
 )
 async def test_another_output_is_not_inserted(source: str, why: str, editor: Client) -> None:

@@ -144,7 +144,7 @@ def _needed(snapshot: Snapshot, target: Target, failed: tuple[types.Diagnostic, 
     if failed:
         command = COMMAND + ("generate" if target.is_stub else "fix")
         fix = Offer(FIX_KIND, "Fix with AdaCoder", command, diagnostics=failed, is_urgent=True)
-        # Only evidence on the current text shows its outputs. Other failures are those of a candidate.
+        # Only evidence on the current text shows its outputs. Otherwise a candidate has failed.
         shown = failed if target.qualname in state.failing else ()
         title = f"AdaCoder: clear what failed in '{target.name}'"
         return [
