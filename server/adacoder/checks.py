@@ -261,7 +261,7 @@ async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, p
         for number, (path, text) in enumerate(texts.items())
     }
     program = Program(module, "", "__doc__", 1, 1, all_count=True)
-    verdict = await host.evaluate(program, tuple(asked.values()), timeout=settings.timeout)
+    verdict = await host.check(program, tuple(asked.values()), timeout=settings.timeout)
     told = {result.example: result.got for result in verdict.results}
     found: dict[Path, str] = {}
     for path, example in asked.items():

@@ -52,8 +52,10 @@ from adacoder.task import Task
 if TYPE_CHECKING:
     from adacoder.cli.junit import JUnit
 
-_AHEAD = 32 + 4 * (os.cpu_count() or 1)
-"""Maximum number of docstrings with an unfinished check. Of these, the evaluator runs only a few at a time."""
+_AHEAD = 500
+"""Maximum number of docstrings with an unfinished check. Of these, the evaluator runs only a few at a time. The others
+wait for their turn, or for the search that shows that they could not see private files.
+"""
 
 
 _PYTHON = frozenset({"", ".py", ".pyi", ".pyw"})

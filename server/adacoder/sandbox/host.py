@@ -24,13 +24,14 @@ from adacoder.sandbox.child.worker import OUT_OF_MEMORY
 from adacoder.sandbox.environment.imports_ahead import NOTHING_AHEAD, PYTEST, ImportsAhead
 from adacoder.sandbox.environment.startup_code import note
 from adacoder.sandbox.environment.visible_paths import RECHECK_SECONDS, VisiblePaths, files_of, find_visible
-from adacoder.sandbox.importers import Apart, Importers
+from adacoder.sandbox.importers import Apart, Importers, Lent
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import remove_left
 from adacoder.sandbox.pool import Taken, TemplatePool, Upkeep
 from adacoder.sandbox.probe import PROBER, Prober, Proof
 from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
+from adacoder.sandbox.series import Asked, Series
 from adacoder.sandbox.unavailable import IsolationRefused, SandboxError
 from adacoder.sandbox.verdict import Judge
 from adacoder.sandbox.wire import HungUpError, ProtocolError, WorkerLine
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Module
     from adacoder.sandbox.environment.interpreter import Interpreter
     from adacoder.sandbox.isolation import Mechanism
-    from adacoder.sandbox.process import Evaluation
+    from adacoder.sandbox.process import Begin, Evaluation
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,7 +63,9 @@ _COUNTED_SECONDS = 0.1
 """Seconds between two checks of the processor time that an evaluation has used and waited for."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
-"""Searches for private files are at least `_LOOKED_SECONDS` apart, and take at most 1 / `_SHARE` of the time."""
+"""While docstrings run, searches for private files are at least `_LOOKED_SECONDS` apart, and take at most 1 / `_SHARE`
+of the time.
+"""
 _MOST_RUNS = 3
 """Maximum number of runs of one evaluation. A run is repeated if its result cannot be used."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
@@ -132,6 +135,7 @@ class Host:
         self._prober = prober
         self._templates = templates or TemplatePool(PROCESSORS, Upkeep(PROCESSORS))
         self._importers = Importers(PROCESSORS)
+        self._series = Series(self._importers, self._turns, PROCESSORS)
         self._looks: dict[Recipe, asyncio.Task[bool]] = {}
         self._looked, self._pause = 0.0, _LOOKED_SECONDS
         self._recipes: dict[tuple[Mechanism, Path, str], tuple[Recipe, float]] = {}
@@ -230,27 +234,32 @@ class Host:
             IsolationRefused, SandboxError: as `evaluate`.
         """
         finding = await self._accepted(program, is_standing=True)
-        async with self._turns:
-            recipe = await self._known_recipe(finding.mechanism, program)
+        recipe = await self._known_recipe(finding.mechanism, program)
+        standing = replace(program, text="", overlays={})
+        asked = [example for example in examples if not example.skipped]
+        sources = [(statement, False) for statement in program.setup]
+        sources += [(example.source, example.informal) for example in asked]
+
+        def begin(is_last: bool) -> Begin:
+            limit = _limit(timeout)
+            return partial(WorkerLine.ask_ahead, program=standing, seconds=limit, sources=sources, is_last=is_last)
+
+        async def follow(lent: Lent) -> Judge:
             judge = self._judge(finding, program, examples)
-            standing = replace(program, text="", overlays={})
-            sources = [(statement, False) for statement in program.setup]
-            sources += [(example.source, example.informal) for example in judge.examples]
-            begin = partial(WorkerLine.ask_ahead, program=standing, seconds=_limit(timeout), sources=sources)
-            try:
-                lent = await self._importers.lend(recipe, program, timeout, begin)
-            except Apart as apart:
+            await self._follow(lent, judge, standing, timeout)
+            return judge
+
+        try:
+            found = await self._series.evaluate(recipe, Asked(program, timeout, begin, follow))
+        except Apart as apart:
+            async with self._turns:
                 verdict = (await self._alone(finding, program, examples, timeout)).verdict
-                return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart)])))
-            try:
-                await self._follow(lent, judge, standing, timeout)
-            finally:
-                lent.give_back()
-        verdict = judge.verdict
-        suspects = {judge.cut_short, verdict.failure and verdict.failure.kind}
-        if suspects & _OF_COMPANY or not (await self._still_shows(recipe, program) and lent.holds):
+            return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart)])))
+        verdict = found.judge.verdict
+        suspects = {found.judge.cut_short, verdict.failure and verdict.failure.kind}
+        if suspects & _OF_COMPANY or not (await self._still_shows(recipe, program) and found.lent.holds):
             verdict = await self.evaluate(program, examples, timeout=timeout)
-        return replace(verdict, notes=(*verdict.notes, *lent.notes))
+        return replace(verdict, notes=(*verdict.notes, *found.notes))
 
     @_by_what_holds
     async def begin(self, module: Module) -> None:
@@ -279,6 +288,7 @@ class Host:
         """End every process, and start no more."""
         if self._booting is not None:
             self._booting.cancel()
+        await self._series.close()
         await asyncio.gather(self._templates.close(), self._importers.close())
         if self._clearing.is_alive():
             await asyncio.to_thread(self._clearing.join)
@@ -321,7 +331,7 @@ class Host:
         return await asyncio.shield(look)
 
     async def _look(self, recipe: Recipe, program: Program) -> bool:
-        await asyncio.sleep(max(0.0, self._looked + self._pause - time.monotonic()))
+        await self._series.idle(max(0.0, self._looked + self._pause - time.monotonic()))
         del self._looks[recipe]  # Evaluations that end from now on wait for the next search.
         began = time.monotonic()
         shows = recipe.visible == self._visible(program, age=0.0)

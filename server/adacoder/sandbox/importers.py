@@ -4,12 +4,13 @@ All processes are forked from a *template*, a warm interpreter without imports o
 
 * An *importer* is forked from the template, and imports one top-level module or package. (An import of `a.b` always
   imports the package `a` first.)
-* A *desk* is forked from an importer, and handles one module at a time. It imports the module, unless the import of the
-  package has already done so. An importer has a few desks.
-* For each docstring of the module, the desk forks one process. It runs only one such process at a time.
+* A *desk* is forked from an importer, and handles one module at a time. It imports the module's own package and then
+  the module, unless the importer has already done so. An importer has a few desks.
+* The desk forks a process that runs the module's docstrings one after the other. As soon as one of them fails, or
+  changes something that the next could see, the desk forks a new process. It runs only one such process at a time.
 
-So the import of a module can affect only the module's own docstrings. The import of a package can affect only the
-docstrings within the package.
+So a module can affect only its own docstrings. The import of a package can affect only the docstrings within the
+package. A module decides about its own docstrings in any case, because its code could recognise the examples.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
 """Errors of a process that misbehaves."""
 _WATCHED_SECONDS = 0.1
 """Seconds between two checks of an importer."""
+_WORTH_WARMING = 10
+"""Number of modules that are worth an import in an importer, because each of its processes would import them."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
 """Effects of an import that a forked process does not inherit, or would share with other processes.
 
@@ -55,6 +58,10 @@ After such an import, the module cannot be shared.
 
 class Apart(Exception):
     """Each docstring of a module needs a process with its own import. The message is a note for the user, or empty."""
+
+
+class _SpoiltError(Exception):
+    """An importer imported installed modules whose effects its forks cannot share."""
 
 
 class Importers:
@@ -72,7 +79,7 @@ class Importers:
     async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
         """Lend a process in which the program's unchanged module is imported. The caller must give the process back.
 
-        `seconds` is the timeout for each import. `begin` is the same as in `forked`.
+        `seconds` is the timeout for each import. `begin` is the same as in `forked`, for the first docstring.
 
         Raises:
             Apart: the module must be evaluated in a process of its own.
@@ -86,8 +93,8 @@ class Importers:
             if template.pid is None:
                 # The system does not identify senders, so AdaCoder cannot verify which process it talks to.
                 raise Apart
-            desk = await (await root.importer(program, seconds)).desk(program, seconds)
-            return Lent(root, name, template, desk, await desk.docstring(program.module, begin))
+            desk = await root.desk(program, seconds)
+            return Lent(root, program, template, desk, await desk.docstring(program.module, begin))
         except BaseException as error:
             root.users[name] -= 1
             if isinstance(error, _BROKEN) and not root.failed:
@@ -127,13 +134,47 @@ class Importers:
 
 
 class Lent(Taken):
-    """A process reserved for the examples of one docstring."""
+    """A process reserved for docstrings of one module. It is replaced by a new one where necessary."""
 
-    def __init__(self, root: _Root, name: str, template: TemplateProcess, desk: _Desk, evaluation: Evaluation) -> None:
-        """`name` is the key in `root.users` that counts this process."""
+    def __init__(self, root: _Root, program: Program, template: TemplateProcess, desk: _Desk, evaluation: Evaluation):
+        """`evaluation` is the first process. It imports the module of `program`."""
         super().__init__(desk, template, evaluation)
-        self._root, self._name = root, name
+        self._root, self._desk = root, desk
+        self._program = program
+        self._is_usable = True
+        self.ran: list[str] = []
+        """Names of the docstrings whose examples have run in the present process."""
         self.notes = desk.notes
+
+    def serves(self, program: Program) -> bool:
+        """Return whether the docstrings of a program can run here, because its module has the same text."""
+        return self._is_usable and self._program.text == program.text
+
+    async def next(self, begin: Begin) -> None:
+        """Prepare the process for the next docstring. `begin` is the same as in `forked`.
+
+        Raises:
+            Apart: the docstring must be evaluated in a process of its own.
+        """
+        try:
+            if self.ran:
+                await begin(self.evaluation.line)
+            else:
+                self.evaluation = await self._desk.docstring(self._program.module, begin)
+                self.overfull = self.crowded = self.greedy = False
+        except _BROKEN as error:
+            self._is_usable = False
+            raise Apart from error
+
+    def learn(self) -> None:
+        """Take note of the installed modules that the examples imported."""
+        self._desk.importer.wanted |= self.evaluation.line.fetched
+
+    def end_process(self) -> None:
+        """Kill the present process, so that the next docstring gets a new one."""
+        self.ran.clear()
+        self.evaluation.kill()
+        self.evaluation.close()
 
     async def status(self) -> int | None:
         """Return None, because the status does not matter.
@@ -144,7 +185,7 @@ class Lent(Taken):
 
     def give_back(self) -> None:
         """Kill the process."""
-        self._root.users[self._name] -= 1
+        self._root.users[_outermost(self._program)] -= 1
         super().give_back()
 
 
@@ -169,6 +210,8 @@ class _Process:
         """
         async with self.turn, asyncio.timeout(seconds):
             how, changes = await self.evaluation.line.import_(name, path, text)
+        if how == "there":
+            return how, changes
         pid = self.evaluation.line.channel.sender
         if pid is None or children(pid):
             raise Apart  # An evaluation in a process of its own reports what isolation denies.
@@ -222,6 +265,8 @@ class _Root:
         """Number of docstrings that run or will run soon, by top-level module."""
         self._importers: dict[str, asyncio.Task[_Importer]] = {}
         """Importers by the name of their top-level module. The most recently used is last."""
+        self._spoilt: set[str] = set()
+        """Modules whose importer was ended, because it could not share the effects of installed modules."""
         self._boot = asyncio.create_task(self._start())
 
     @property
@@ -258,7 +303,21 @@ class _Root:
         """
         return await asyncio.shield(self._boot)
 
-    async def importer(self, program: Program, seconds: float) -> _Importer:
+    async def desk(self, program: Program, seconds: float) -> _Desk:
+        """Return a desk that has imported the program's module.
+
+        Raises:
+            Apart: the import failed, or had effects that forked processes cannot share.
+        """
+        importer = await self._importer(program, seconds)
+        try:
+            return await importer.desk(program, seconds)
+        except _SpoiltError:
+            self._spoilt.add(_outermost(program))
+            importer.kill()
+            return await (await self._importer(program, seconds)).desk(program, seconds)
+
+    async def _importer(self, program: Program, seconds: float) -> _Importer:
         """Return the importer for a program's module.
 
         Raises:
@@ -288,7 +347,8 @@ class _Root:
             await before.end()
         await self._make_room()
         template = await self.template()
-        importer = _Importer(template, await template.fork("importer"), self.recipe.group)
+        may_warm = name not in self._spoilt
+        importer = _Importer(template, await template.fork("importer"), self.recipe.group, may_warm=may_warm)
         try:
             own = [str(program.module.path), program.text] if program.module.name == name else []
             await importer.begin(seconds, name, *own)
@@ -313,7 +373,8 @@ class _Root:
 class _Importer(_Process):
     """A process that has imported a top-level module or package."""
 
-    def __init__(self, template: TemplateProcess, evaluation: Evaluation, group: int) -> None:
+    def __init__(self, template: TemplateProcess, evaluation: Evaluation, group: int, *, may_warm: bool) -> None:
+        """If `may_warm` is False, installed modules are imported only by the processes of docstrings."""
         super().__init__(evaluation, template)
         self._given_up = False
         self.notes: tuple[str, ...] = ()
@@ -327,6 +388,11 @@ class _Importer(_Process):
         """Modules that cannot be imported here, each with the reason."""
         self.freed = asyncio.Event()
         """Set when a desk may have become free."""
+        self._may_warm = may_warm
+        self._preparing = asyncio.Lock()
+        self.wanted: set[str] = set()
+        """Installed modules that examples have imported."""
+        self._warmed: set[str] = set()
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
         """Import the top-level module or package.
@@ -344,18 +410,16 @@ class _Importer(_Process):
         Raises:
             Apart: the import failed, or had effects that forked processes cannot share.
         """
-        name, text = program.module.name, program.text
+        name = program.module.name
         if name in self._apart:
             raise Apart(self._apart[name])
-        desk = await self._free_desk(None if self._there.get(name) == text else name)
+        async with self._preparing:
+            await self._warm(seconds)
+        is_there = self._there.get(name) == program.text
+        desk = await self._free_desk("" if is_there else name, "" if is_there else _innermost(program))
         try:
-            if desk.module is None and self._there.get(name) != text:
-                how, changes = await desk.import_(seconds, name, str(program.module.path), text)
-                if how == "there":
-                    self._there[name] = text
-                else:
-                    desk.module = name
-                desk.notes += _noted(name, how, changes)
+            if not is_there:
+                await self._import(desk, program, seconds)
         except BaseException as error:
             if isinstance(error, Apart | TimeoutError):
                 self._apart[name] = str(error)
@@ -363,15 +427,55 @@ class _Importer(_Process):
             raise
         return desk
 
-    async def _free_desk(self, module: str | None) -> _Desk:
+    async def _import(self, desk: _Desk, program: Program, seconds: float) -> None:
+        """Let a desk import the program's module, unless the desk has already imported it."""
+        name, text, package = program.module.name, program.text, _innermost(program)
+        if desk.module == name or desk.there.get(name) == text:
+            return
+        if desk.package != package:
+            how, changes = await desk.import_(seconds, package)
+            desk.package = "" if how == "there" else package
+            desk.notes += _noted(package, how, changes)
+        how, changes = await desk.import_(seconds, name, str(program.module.path), text)
+        if how == "there":
+            (desk.there if desk.package else self._there)[name] = text
+        else:
+            desk.module = name
+        desk.notes += _noted(name, how, changes)
+
+    async def _warm(self, seconds: float) -> None:
+        """Import the installed modules that examples have imported, so that later processes need not import them."""
+        names, self.wanted = self.wanted - self._warmed, set()
+        if len(names) < _WORTH_WARMING or not self._may_warm:
+            self.wanted |= names
+            return
+        self._warmed |= names
+        while any(desk.busy for desk in self._desks):  # If the import spoils this process, all desks end.
+            self.freed.clear()
+            await self.freed.wait()
+        pid, line = self.evaluation.line.channel.sender, self.evaluation.line
+        async with self.turn, asyncio.timeout(seconds):
+            before = set(children(pid)) if pid is not None else set()  # the desks
+            is_good = pid is not None and await line.warm(sorted(names)) and before.issuperset(children(pid))
+        if pid is None or not is_good or self.evaluation.threads() > 1 or shares_memory(pid) is not False:
+            raise _SpoiltError
+        for desk in self._desks:
+            desk.is_outdated = True
+
+    async def _free_desk(self, module: str, package: str) -> _Desk:
         """Return a free desk.
 
-        Prefer a desk that has imported `module`, then an idle desk without an import of its own, then a new desk. If
-        the importer has no slot for a new desk, end an idle desk with another module, or wait.
+        Prefer a desk that has imported `module`, then a desk that has imported only its `package`, then an idle desk
+        without an import of its own, then a new desk. If the importer has no slot for a new desk, end an idle desk with
+        another module or package, or wait.
         """
         while True:
+            for desk in [desk for desk in self._desks if desk.is_outdated and not desk.busy]:
+                desk.busy = True
+                await desk.end()
             idle = [desk for desk in self._desks if not desk.busy]
-            fitting = [desk for wanted in (module, None) for desk in idle if desk.module == wanted]
+            wanted = (module, package), ("", package), ("", "")
+            fitting = [desk for pair in wanted for desk in idle if (desk.module, desk.package) == pair]
             if fitting:
                 fitting[0].busy = True
                 return fitting[0]
@@ -434,15 +538,19 @@ class _Importer(_Process):
 
 
 class _Desk(_Process):
-    """A process that forks a process for each docstring, with only one such process at a time."""
+    """A process that forks processes for docstrings, with only one such process at a time."""
 
     def __init__(self, importer: _Importer, evaluation: Evaluation) -> None:
         super().__init__(evaluation, importer.template)
         self.busy = True
-        self.module: str | None = None
-        """The module that this desk imported itself, or None."""
+        self.is_outdated = False
+        """True if the importer has imported more since it forked this desk."""
+        self.module = self.package = ""
+        """The module and its innermost package, if this desk imported them itself."""
+        self.there: dict[str, str] = {}
+        """Texts of modules that the import of `package` has already imported, by module name."""
         self.notes = importer.notes
-        self._importer = importer
+        self.importer = importer
         self._has_forked = False
         """True if this desk must still reap a process that it forked."""
 
@@ -454,7 +562,7 @@ class _Desk(_Process):
         return await super().import_(seconds, name, path, text)
 
     async def docstring(self, module: Module, begin: Begin) -> Evaluation:
-        """Fork a process for a docstring of a module. The desk first reaps its previous child."""
+        """Fork a process for docstrings of a module. The desk first reaps its previous child."""
         has_forked, self._has_forked = self._has_forked, True
         try:
             kind = "docstring", module.name, str(module.path)
@@ -468,22 +576,29 @@ class _Desk(_Process):
         return evaluation
 
     def give_back(self, evaluation: Evaluation | None) -> None:
-        """Take back the process of a docstring."""
+        """Take back the process of docstrings."""
         if evaluation is not None:
             evaluation.kill()
             evaluation.close()
         self.busy = False
-        self._importer.freed.set()
+        self.importer.freed.set()
 
     async def end(self) -> None:
         """End this desk, and let the importer clean up after it."""
         self.kill()
-        await self._importer.ended(self)
+        await self.importer.ended(self)
 
 
 def _outermost(program: Program) -> str:
     """Return the name of the top-level module or package that contains a program's module."""
     return program.module.name.partition(".")[0]
+
+
+def _innermost(program: Program) -> str:
+    """Return the name of the innermost package that contains a program's module; empty if it is the outermost."""
+    name = program.module.name
+    package = name if program.module.path.stem == "__init__" else name.rpartition(".")[0]
+    return package if "." in package else ""
 
 
 def _imported(task: asyncio.Task[_Importer]) -> _Importer | None:

@@ -41,6 +41,8 @@ CHANGES = frozenset(
 """Parts of a process's state that an import may change. `standing.py` uses the same names."""
 _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
+_MOST_CHANGE = 100
+"""Maximum length of the name of something that examples changed."""
 _MOST_AHEAD = 1 << 15
 """Maximum number of characters in questions that are asked ahead. A socket can buffer that many."""
 _MOST_OF_TESTS = 64 << 20
@@ -247,6 +249,13 @@ class WorkerLine:
         self.channel = channel
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
         """Questions that were asked in advance and are not answered yet, as pairs of nonce and question."""
+        self.changes: tuple[str, ...] | None = None
+        """What the examples of an unchanged module changed. None if this is unknown."""
+        self.leans = False
+        """True if the examples may need a module that an earlier docstring imported."""
+        self.fetched: frozenset[str] = frozenset()
+        """Names of installed modules that the examples imported."""
+        self._tells_changes = False
 
     async def ready(self) -> None:
         """Wait until the process is locked down.
@@ -284,11 +293,13 @@ class WorkerLine:
                 return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
         raise ProtocolError("its answer to 'load' has an unknown form")
 
-    async def ask_ahead(self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]]) -> None:
-        """Send the questions of later calls of `load` and `run` without waiting for answers.
+    async def ask_ahead(
+        self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]], *, is_last: bool = True
+    ) -> None:
+        """Send the questions of later calls of `load`, `run` and `end` without waiting for answers.
 
         This works even before the process is ready. `sources` has the source of each example, and True if the example
-        is compared by value.
+        is compared by value. If `is_last` is True, no docstring will follow, so `changes` will not be known.
 
         Code that runs in the process can read the waiting questions. For an unchanged module, this is harmless, because
         its docstrings contain the same examples. Each answer still repeats the nonce of its question, and the answers
@@ -297,7 +308,9 @@ class WorkerLine:
         Raises:
             HungUpError: the other end is closed.
         """
-        questions = [_load(program, seconds, ""), *(_run(source, by_value=by_value) for source, by_value in sources)]
+        runs = (_run(source, by_value=by_value) for source, by_value in sources)
+        questions = [_load(program, seconds, ""), *runs, *([] if is_last else [("end",)])]
+        self.changes, self.leans, self.fetched, self._tells_changes = None, False, frozenset(), not is_last
         room = _MOST_AHEAD
         for question in questions:
             if room < 0:  # To send more could block both ends: the process would wait until its answers are read.
@@ -321,6 +334,19 @@ class WorkerLine:
             case ((("there" | "imported" | "failed") as how), changes):
                 return how, tuple(change for change in changes if change in CHANGES)
         raise ProtocolError("its answer to 'import' has an unknown form")
+
+    async def warm(self, names: Iterable[str]) -> bool:
+        """Import installed modules. Return True if forked processes can share all effects.
+
+        Raises:
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
+        """
+        lines = [f"try:\n    import {name}\nexcept Exception: pass\n" for name in names]
+        await self.channel.send("warm", "".join(lines))
+        match await self.channel.receive():
+            case ["warmed", ("good" | "") as good]:
+                return bool(good)
+        raise ProtocolError("its answer to 'warm' has an unknown form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
         """Run one example. `by_value` is True if its result will be compared by value.
@@ -371,16 +397,22 @@ class WorkerLine:
     async def end(self, program: Program) -> tuple[str, ...]:
         """Check that the worker sent nothing out of turn. Return the names in `suspects` that are still undefined.
 
+        For an unchanged module, also receive what the examples changed, unless no docstring follows.
+
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
-        if not program.suspects:
+        if not (program.suspects or self._tells_changes):
             if not self.channel.is_silent():
                 raise ProtocolError("it spoke out of turn")
             return ()
         match await self._ask("end"):
             case "ended", [missing]:
                 return _names(missing, program)
+            case "ended", ["", leans, fetched, *changes]:
+                self.changes, self.leans = tuple(map(_told, changes)), bool(leans)
+                self.fetched = frozenset(name for name in fetched.split() if name.replace(".", "_").isidentifier())
+                return ()
         raise ProtocolError("its answer to 'end' has an unknown form")
 
     async def _ask(self, *question: str) -> tuple[str, list[str]]:
@@ -490,6 +522,10 @@ def _numbers(texts: list[str]) -> tuple[int, ...]:
 def _reached(lines: str, branches: str) -> Reached:
     ways = [way.partition(">") for way in branches.split()]
     return Reached(frozenset(_numbers(lines.split())), frozenset((_number(line), _number(to)) for line, _, to in ways))
+
+
+def _told(change: str) -> str:
+    return "".join(filter(str.isprintable, change[:_MOST_CHANGE]))
 
 
 def _names(text: str, program: Program) -> tuple[str, ...]:

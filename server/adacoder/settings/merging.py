@@ -10,6 +10,8 @@ from adacoder.project import pyproject_file
 from adacoder.settings.definition import SETTINGS, Settings, field_name
 from adacoder.settings.pyproject import tables
 
+_OPTIONS_OF_PYTEST = ["ELLIPSIS"]
+"""Options that pytest uses by default."""
 _MOST_KEYS = 100
 """Maximum number of keys in a project's table. More could flood the user, because each unusable key gets a notice."""
 _LONGEST_SHOWN = 80
@@ -78,10 +80,13 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
 
 
 def _with_options_of_pytest(base: Settings, tools: Mapping[str, object]) -> Settings:
-    """Return `base` with the options of doctest that pytest's own configuration names. Unknown options are left out."""
+    """Return `base` with the options of doctest that pytest uses with its own configuration.
+
+    If the configuration names no options, this is pytest's default. Unknown options are left out.
+    """
     table = tools.get("pytest")
     own = table.get("ini_options", table) if isinstance(table, Mapping) else None  # pytest 9 needs no `ini_options`
-    found = own.get("doctest_optionflags") if isinstance(own, Mapping) else None
+    found = own.get("doctest_optionflags", _OPTIONS_OF_PYTEST) if isinstance(own, Mapping) else None
     names = found.replace(",", " ").split() if isinstance(found, str) else found
     if not isinstance(names, list):
         return base

@@ -38,6 +38,8 @@ def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) 
     If the run did not observe lines, all lines count as reached.
     """
     try:
+        if not _has_constants(placed, results):
+            return None
         count = _from_memory(target, _Code(placed), results)
     except RecursionError:
         return None
@@ -49,6 +51,19 @@ def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) 
         how = f"{count} of {len(results)} examples are answered by constants under a test on their own input"
         so = "them, so they prove"
     return f"{how}: nothing is computed for {so} nothing about other inputs."
+
+
+def _has_constants(placed: Splice, results: Sequence[ExampleResult]) -> bool:
+    """Return False if too few answers can be constants of the code. This is faster than to read the code in full."""
+    found = set[str]()
+    for span in (*placed.added, placed.function):
+        tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
+        for node in ast.walk(tree) if tree is not None else ():
+            for child in ast.iter_child_nodes(node) if not isinstance(node, ast.Expr) else ():
+                if isinstance(child, ast.Constant):
+                    found.update(_words(str(child.value)), str(child.value).lower())
+    answers = [_answer(result.example.want) for result in results]
+    return 3 * sum(answer in _TRUTHS or found.issuperset(answer) for answer in answers) > len(results)
 
 
 class _AnswerConstant(NamedTuple):

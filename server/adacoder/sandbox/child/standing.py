@@ -10,7 +10,15 @@ importer and a desk know the commands of a template, and one more. `template.py`
                                        evaluation reports the reason
 
 Each CHANGE names a part of the process's state that the import changed. In a docstring's process, the module is already
-imported, so the TEXT of `load` is empty. All other commands are the same as in `worker.py`.
+imported, so the TEXT of `load` is empty. One process runs several docstrings: the server sends `load` again if nothing
+has changed that the next docstring could see (see `state.py`). All other commands are the same as in `worker.py`, but
+the answer to `end` has more fields:
+
+    end NONCE
+      → ended NONCE MISSING LEANS FETCHED [CHANGE]…    each CHANGE names something that the examples changed; LEANS is
+                                                       `yes` if they may need a module that an earlier docstring
+                                                       imported; FETCHED are the names of installed modules that they
+                                                       imported, separated by spaces
 """
 
 from __future__ import annotations
@@ -18,6 +26,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # `signal` without its slow imports
 import gc
 import os
+import re
 import sys
 from importlib import import_module
 from importlib.util import decode_source
@@ -28,20 +37,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
 
-    from adacoder.sandbox.child import compiling, finders, observing, worker
+    from adacoder.sandbox.child import compiling, finders, observing, state, worker
 else:
     worker = globals()["worker"]  # `template.py` loads this file, and has put the module here.
-    compiling, finders, observing = worker.compiling, worker.finders, worker.observing
+    compiling, finders, observing, state = worker.compiling, worker.finders, worker.observing, worker.state
 
+_MODULE = type(sys)
 _SIGNALS = range(1, 65)
+_MOST_CHANGES = 20
+"""Maximum number of changes that are told."""
 
 
 class Standing:
     """The unchanged modules that this process and its ancestors have imported."""
 
-    def __init__(self, is_installed: Callable[[str], bool]) -> None:
-        """`is_installed` returns True for an installed file, and False for a file of the project."""
+    def __init__(self, is_installed: Callable[[str], bool], look: Callable[[], dict[str, object]]) -> None:
+        """`is_installed` returns True for an installed file, and False for a file of the project.
+
+        `look` returns the result of `surroundings` for this process.
+        """
         self.recursion_limit = sys.getrecursionlimit()
+        self.look = look
+        self.state = state.State(is_installed)
+        self.before: dict[str, object] | None = None
+        """The surroundings before the first docstring of this process. None in other processes."""
         self._unsaved = finders.Unsaved({})
         self._texts: dict[str, str] = {}
         """Source texts of the imported modules, by path."""
@@ -51,6 +70,8 @@ class Standing:
 
     def import_(self, name: str, path: str, text: str) -> str:
         """Import a module. Return the first word of the answer to `import`."""
+        if not path and name in sys.modules:
+            return "there"
         if path and name in sys.modules and finders.file_of(sys.modules[name]) == path:
             return "there" if self._is_text_of(path, compiling.normalized(text)) else "failed"
         sys.argv = [path]
@@ -62,6 +83,7 @@ class Standing:
         except BaseException:  # The module may raise anything, even SystemExit.
             return "failed"
         self.recursion_limit = sys.getrecursionlimit()
+        self.state.take()
         if "tempfile" in sys.modules and vars(sys.modules["tempfile"]).get("tempdir") == os.environ.get("TMPDIR"):
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # Each process has its own folder.
         return "imported"
@@ -110,21 +132,60 @@ def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
 
 
 class StandingModule(worker.ModuleUnderTest):
-    """The module under test in the process of a docstring."""
+    """The module under test in a process that runs the examples of its docstrings."""
 
     def __init__(self, fields: list[str], standing: Standing) -> None:
         """`fields` are the fields of the command `load`."""
         super().__init__(fields, lambda path: False)
         self._standing = standing
+        self._sources: list[str] = []
+        self._imported_before: list[str] = []
+        """Names of modules that earlier docstrings imported."""
 
     def load(self) -> list[str]:
         """Use the module that is already imported. Return the answer to `load` without the nonce."""
-        self._recursion_limit = self._standing.recursion_limit
-        name, namespace, codes = self._standing.ready
+        standing = self._standing
+        if standing.before is None:
+            standing.state.begin()
+            standing.before = standing.look()
+        else:
+            standing.state.restore()
+            self.answers_later = True  # If the process dies meanwhile, the docstring runs again in a new process.
+        self._imported_before = [*standing.state.imported]
+        self._recursion_limit = standing.recursion_limit
+        name, namespace, codes = standing.ready
         if name != self._name:
             raise RuntimeError(f"the imported module is {name}, not {self._name}")
         self.observe(codes)
-        return self.begin(namespace, [])
+        return self.begin(dict(namespace), [])
+
+    def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
+        """Run one example as `ModuleUnderTest` does. Then watch the modules that it imported."""
+        self._sources.append(source)
+        answer = super().run(source, by_value, tell=tell)
+        self._standing.state.learn()
+        return answer
+
+    def end(self) -> list[str]:
+        """Return what the examples changed. Before that, remove the names of the examples."""
+        modules = [value for value in self._globals.values() if type(value) is _MODULE]
+        self.forget()
+        state.collect()
+        sys.stdout = sys.__stdout__
+        before, changed = self._standing.before or {}, []
+        try:
+            now = self._standing.look()
+            changed += [what for what in before if before[what] != now[what]]
+            changed += dict.fromkeys(self._standing.state.changes(modules))
+        except Exception as error:  # For example, the process's folder may be gone.
+            changed.append(type(error).__name__)
+        leans = any(map(self._uses, self._imported_before))
+        return ["", "yes" if leans else "", " ".join(self._standing.state.fetched()), *changed[:_MOST_CHANGES]]
+
+    def _uses(self, name: str) -> bool:
+        """Return whether the examples use a module as an attribute of its package, but do not import it."""
+        sources = "".join(self._sources)
+        return f".{name}" in sources and not re.search(rf"\bimport\b.*\b{re.escape(name)}\b", sources)
 
     def missing(self) -> str:
         """Return an empty text. Unchanged code has no suspects."""

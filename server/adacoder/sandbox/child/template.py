@@ -190,6 +190,9 @@ class Parent:
             pass
         sys.meta_path.remove(self._barrier)
         worker.regain()
+        if self._standing is not None:
+            self._standing.state.learn()
+            gc.freeze()
         return not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
@@ -197,7 +200,8 @@ class Parent:
 
         If an import changes any of them, such as threads or open files, evaluations cannot share the change.
         """
-        descriptors = [number for number in range(worker.CHANNEL, MOST_DESCRIPTORS) if _is_open(number)]
+        most = min(MOST_DESCRIPTORS, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        descriptors = [number for number in range(worker.CHANNEL, most) if _is_open(number)]
         threads = _thread._count()  # noqa: SLF001  # `threading` calls it as well, but may not be imported.
         return threads, descriptors, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
 
@@ -246,7 +250,7 @@ class Parent:
             if sys.platform == "linux":
                 os.setpgid(0, 0)  # From `close` on, the process and its descendants cannot leave this group.
             last, ruleset = first + self._group - 1, self._groups + int(slot) // self._group
-            self._standing, self._group = standing.Standing(self.installed.holds), 1
+            self._standing, self._group = standing.Standing(self.installed.holds, self._look), 1
         else:
             self._most_files = 0
         os.closerange(worker.CHANNEL + 1, first)
@@ -257,13 +261,16 @@ class Parent:
 
     def _import(self, modules: standing.Standing, nonce: str, *fields: str) -> list[str]:
         """Import an unchanged module. Return the answer to `import`."""
-        before = standing.surroundings(self._surroundings(), self._folder)
+        before = self._look()
         gc.enable()
         how = modules.import_(*fields)
         worker.regain()
-        after = standing.surroundings(self._surroundings(), self._folder)
+        after = self._look()
         gc.freeze()
         return [how, nonce, *(what for what in before if before[what] != after[what])]
+
+    def _look(self) -> dict[str, object]:
+        return standing.surroundings(self._surroundings(), self._folder)
 
     def _kill(self, slot: str) -> None:
         """Kill the process in a slot."""

@@ -72,6 +72,7 @@ import io
 import linecache
 import os
 import resource
+import select
 import sys
 import traceback
 from functools import partial
@@ -85,7 +86,7 @@ if TYPE_CHECKING:
     from types import CodeType, TracebackType
     from typing import Any, TypeGuard, TypeVar
 
-    from adacoder.sandbox.child import compiling, finders, flow, observing, testing, tracing
+    from adacoder.sandbox.child import compiling, finders, flow, observing, state, testing, tracing
 
     T = TypeVar("T")
 else:
@@ -98,7 +99,7 @@ else:
 
     compiling, finders = _beside("compiling"), _beside("finders")
     flow, observing = _beside("flow"), _beside("observing")
-    testing, tracing = _beside("testing"), _beside("tracing")
+    state, testing, tracing = _beside("state"), _beside("testing"), _beside("tracing")
 
 # This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
@@ -128,6 +129,8 @@ PLAIN_LIMIT = 20_000
 """Maximum number of characters, digits and items in a value that is compared by value."""
 PLAIN_DEPTH = 50
 """Maximum nesting of brackets in a value that is compared by value."""
+_MOST_UNSENT = 1 << 16
+"""Maximum number of bytes that wait to be sent."""
 OUT_OF_MEMORY = 77
 """Exit status if there is not enough memory for an answer."""
 
@@ -161,15 +164,33 @@ def unpack(body: bytes, most: int = sys.maxsize) -> list[str]:
     return texts
 
 
-def send(*texts: str) -> None:
-    """Write a message to the server."""
-    rest = memoryview(pack(texts))
+_unsent: list[bytes] = []
+"""Messages that `send` has not written yet."""
+_incoming = select.poll()
+_incoming.register(CHANNEL, select.POLLIN)
+
+
+def send(*texts: str, later: bool = False) -> None:
+    """Write a message to the server. If it may be written `later`, write it together with the next messages.
+
+    This saves the server many wake-ups, if it has asked several questions ahead.
+    """
+    _unsent.append(pack(texts))
+    if not later or sum(map(len, _unsent)) > _MOST_UNSENT:
+        _write_all()
+
+
+def _write_all() -> None:
+    rest = memoryview(b"".join(_unsent))
+    _unsent.clear()
     while rest:
         rest = rest[_write(CHANNEL, rest) :]
 
 
 def receive() -> list[str]:
     """Receive the server's next message. The process exits if the server has closed the connection."""
+    if _unsent and not _incoming.poll(0):  # The server waits for an answer.
+        _write_all()
     return unpack(receive_bytes(int.from_bytes(receive_bytes(4), "little")))
 
 
@@ -282,6 +303,9 @@ class CapturedOutput(io.StringIO):
 class ModuleUnderTest:
     """The module under test."""
 
+    answers_later = False
+    """True if the answers about a docstring may be sent together."""
+
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
         """`fields` are the fields of `load`. `is_installed` returns False for a file of the project."""
         (seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, starts, text) = fields[:10]
@@ -359,6 +383,16 @@ class ModuleUnderTest:
         """Return MISSING: the suspects that are not defined, separated by spaces."""
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
+
+    def end(self) -> list[str]:
+        """Return the answer to `end` without the nonce."""
+        return [self.missing()]
+
+    def forget(self) -> None:
+        """Remove the names of the examples, and close their event loop."""
+        self._globals.clear()
+        if self._loop is not None:
+            self._loop.close()
 
     def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
         """Run one example as `doctest` does. Return the answer to `run` without the nonce.
@@ -531,7 +565,7 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
     module = module_of(fields)
     kind, *answer = module.load()
     while True:
-        send(kind, nonce, *answer)
+        send(kind, nonce, *answer, later=module.answers_later and kind != "ended")
         command, nonce, *fields = receive()
         if command == "run":
             kind, *answer = module.run(*fields)
@@ -543,7 +577,7 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
             module = module_of(fields)
             kind, *answer = module.load()
         else:
-            kind, answer = "ended", [module.missing()]
+            kind, answer = "ended", module.end()
 
 
 # --- shared with the template and the server -----------------------------------------------

@@ -1,0 +1,457 @@
+"""Find out what examples change that later examples of their module could see.
+
+This file runs in the *user's* interpreter, confined. It uses only the standard library of Python 3.8 and later.
+`standing.py` loads it.
+
+The examples of several docstrings run in one process, one docstring after the other. They run as if each docstring had
+a process of its own, because the process is replaced as soon as a docstring has changed something. Watched are:
+
+* the names of all modules of the project, the attributes of its classes and objects, and everything in their lists,
+  dicts, sets and other containers, up to `_MOST_WATCHED` objects
+* functions and classes of other modules, so that a patched function is noticed
+* settings of the process and of well-known libraries
+
+A few things are restored instead, because it takes no new process: generators of random numbers, and caches of
+functions. Not watched are the state within compiled objects, and items of containers with more than `_MOST_ITEMS`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import os
+import sys
+from collections import deque
+from functools import _lru_cache_wrapper, partial
+from itertools import chain, count
+from operator import attrgetter, is_
+from os.path import dirname
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from typing import Any
+
+# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
+globals()["__builtins__"] = dict(vars(builtins))
+
+_MOST_WATCHED = 100_000
+_MOST_ITEMS = 1000
+_MOST_FETCHED = 500
+_GROUP = 64
+"""Number of containers that are compared together."""
+_MOST_BYTES = 1 << 16
+"""Maximum size of an array whose contents are watched."""
+
+_ABSENT = object()
+_MODULE, _FUNCTION, _BUILTIN = type(builtins), type(lambda: None), type(len)
+_PROXY = type(type.__dict__)
+_GENERATOR = type(_ for _ in ())
+_CALLABLE = (_FUNCTION, _BUILTIN, type)
+_ATOMS = frozenset(
+    {
+        *(type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented)),
+        *(_MODULE, _BUILTIN, type((lambda: None).__code__), type(str.join), type(str.__len__)),
+    }
+)
+"""Types without parts that could change."""
+_NOT_COMPARED = frozenset({"__warningregistry__", "__builtins__"})
+_OWN = {
+    "sys": frozenset({"stdout", "displayhook", "argv", "getprofile", "gettrace"}),
+    "builtins": frozenset({"_"}),
+    "_thread": frozenset({"start_new_thread"}),
+    "threading": frozenset({"_trace_hook", "_profile_hook"}),
+}
+"""Names that `worker.py` and `observing.py` change themselves, by module."""
+
+_content = attrgetter("cell_contents")
+_class_dict: Any = type.__dict__["__dict__"].__get__
+_mro: Any = type.__dict__["__mro__"].__get__
+
+
+def _umask(module: Any) -> int:
+    mask: int = module.umask(0o77)
+    module.umask(mask)
+    return mask
+
+
+def _loggers(module: Any) -> object:
+    loggers = [module.root, *module.root.manager.loggerDict.values()]
+    levels = [(each.name, each.level, [*each.handlers]) for each in loggers if hasattr(each, "level")]
+    return module.root.manager.disable, [each for each in levels if each[1:] != (0, [])]
+
+
+SETTINGS: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "os": ("the umask", _umask),
+    "gc": ("the garbage collector", lambda module: (module.isenabled(), module.get_threshold())),
+    "sys": ("import hooks", lambda module: [[*module.meta_path], [*module.path_hooks]]),
+    "warnings": ("filters of warnings", lambda module: [tuple(each) for each in module.filters]),
+    "logging": ("loggers", _loggers),
+    "decimal": ("decimal's context", lambda module: repr(module.getcontext())),
+    "_locale": ("the locale", lambda module: module.setlocale(module.LC_ALL)),
+    "numpy": ("numpy's options", lambda module: repr((module.get_printoptions(), module.geterr()))),
+    "pandas._config.config": ("pandas' options", lambda module: repr(module._global_config)),  # noqa: SLF001  # all of them
+    "matplotlib": ("matplotlib's rcParams", lambda module: repr([*dict.items(module.rcParams)])),
+}
+"""Settings of modules: what to call them, and a function that returns their value."""
+_GENERATORS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], object]]] = {
+    "random": (lambda module: module.getstate(), lambda module, state: module.setstate(state)),
+    "numpy.random": (lambda module: module.get_state(), lambda module, state: module.set_state(state)),
+}
+"""Modules that generate random numbers: functions that return and that restore the state of the generator."""
+
+
+class State:
+    """The state of the project's modules, and of the process, before a docstring's examples run."""
+
+    def __init__(self, is_installed: Callable[[str], bool]) -> None:
+        """`is_installed` returns True for an installed file, and False for a file of the project."""
+        self.is_installed = is_installed
+        self._modules: dict[str, object] = {}
+        self.own: dict[str, dict[str, object]] = {}
+        """The names of each module of the project."""
+        self.others: dict[int, _Names] = {}
+        """The names of each other module, by the id of the module."""
+        self.groups: list[_Group] = []
+        self.cells: list[Any] = []
+        """Variables of outer functions."""
+        self.values: list[tuple[str, object]] = []
+        """For each of `cells`, what to call it, and its value before."""
+        self.slots: list[tuple[str, object, Mapping[str, Any], dict[str, object]]] = []
+        """Objects with slots: what to call them, the objects, the descriptors of their slots, and the values before."""
+        self.views: list[tuple[str, Callable[[], object], object]] = []
+        """Other values: what to call them, a function that returns the value, and the value before."""
+        self.restoring: list[Callable[[], object]] = []
+        """Functions that restore what needs no new process."""
+        self._settings: dict[str, object] = {}
+        self._fetched: list[str] = []
+        self.imported: dict[str, None] = {}
+        """Names of modules that examples imported, as attributes of their packages."""
+
+    def take(self) -> None:
+        """Store the state of all imported modules. Call this in a process from which docstrings are forked."""
+        self._modules = {}
+        for each in (
+            self.own,
+            self.others,
+            self.groups,
+            self.cells,
+            self.values,
+            self.slots,
+            self.views,
+            self.restoring,
+        ):
+            each.clear()
+        self.learn()
+
+    def begin(self) -> None:
+        """Store the settings of this process. Call this before the first docstring."""
+        self._fetched.clear()
+        self._settings = dict(_settings(sys.modules))
+
+    def learn(self) -> None:
+        """Store the state of modules that were imported since the last call."""
+        if len(sys.modules) == len(self._modules):
+            return
+        added = {name: module for name, module in sys.modules.items() if self._modules.get(name) is not module}
+        self._modules.update(added)
+        self._fetched += added
+        _Walk(self).begin(added)
+        self._settings.update(_settings(sys.modules))  # Imports may change settings as well.
+        for name in _GENERATORS.keys() & added.keys():
+            get, restore = _GENERATORS[name]
+            self.restoring.append(partial(restore, added[name], get(added[name])))
+
+    def fetched(self) -> list[str]:
+        """Return the names of installed modules that were imported since the last call, without internal ones."""
+        found = [name for name in self._fetched if name not in self.own and "._" not in f".{name}"]
+        self._fetched.clear()
+        return found[:_MOST_FETCHED]
+
+    def watch(self, owner: str, container: Any, names: Mapping[str, object] | None = None) -> None:
+        """Watch the items of a container. If these are the values of `names`, some changes do not matter."""
+        if not self.groups or len(self.groups[-1].watched) == _GROUP:
+            self.groups.append(_Group())
+        self.groups[-1].add(_Names(owner, names, dict(names)) if names is not None else owner, container)
+
+    def restore(self) -> None:
+        """Restore what needs no new process, before the next docstring."""
+        vars(builtins).pop("_", None)
+        for restore in self.restoring:
+            restore()
+
+    def changes(self, used: Sequence[object]) -> Iterator[str]:
+        """Yield what has changed, as a text such as `pkg.module.NAME`. The docstring has names for the `used` modules.
+
+        Of other modules than the project's, only these are compared, because there may be a thousand.
+        """
+        if not all(map(is_, map(sys.modules.get, self._modules), self._modules.values())):
+            yield "sys.modules"
+        settings = dict(_settings(sys.modules))
+        yield from (SETTINGS[name][0] for name, value in self._settings.items() if settings.get(name) != value)
+        near = {id(module) for module in (builtins, sys, os, *used)}
+        for other in near & self.others.keys():
+            yield from self._rebound(self.others[other])
+        for group in self.groups:
+            for watched in group.changed():
+                yield from (watched,) if isinstance(watched, str) else self._rebound(watched)
+        contents = map(_content, self.cells)
+        yield from (name for content, (name, before) in zip(contents, self.values) if content is not before)  # noqa: B905
+        for name, owner, members, values in self.slots:
+            yield from self._rebound(_Names(name, _slots(owner, members), values))
+        for name, view, value in self.views:
+            if view() != value:
+                yield name
+
+    def _rebound(self, watched: _Names) -> Iterator[str]:
+        """Yield the names that have another value than before, and that matter."""
+        owner, now, before = watched.owner, watched.now, watched.before
+        if same(now.values(), before.values()):
+            return
+        ignored = _OWN.get(owner, frozenset()) | _NOT_COMPARED
+        is_module = owner in self._modules
+        for name in dict.fromkeys((*before, *now)):
+            old, new = before.get(name, _ABSENT), now.get(name, _ABSENT)
+            if old is new or name in ignored:
+                continue
+            if old is _ABSENT and type(new) is _MODULE and sys.modules.get(f"{owner}.{name}") is new:
+                self.imported[name] = None
+            elif is_module and owner not in self.own:
+                # Other modules may store what they compute when it is first needed. So only a patch counts.
+                is_patch = issubclass(type(old), _CALLABLE) if old is not _ABSENT else not _is_within(new, owner)
+                if is_patch:
+                    yield f"{owner}.{name}"
+            elif not _is_internal(name, old, new, owner, is_object=not is_module):
+                yield f"{owner}.{name}"
+        watched.before = dict(now)
+
+
+class _Names:
+    """The names of a module, or the attributes of a class or object."""
+
+    def __init__(self, owner: str, now: Mapping[str, object], before: dict[str, object]) -> None:
+        self.owner, self.now, self.before = owner, now, before
+
+
+class _Group:
+    """A group of containers. They are compared together, which is faster."""
+
+    def __init__(self) -> None:
+        self.watched: list[_Names | str] = []
+        """For each container, its names, or what to call it."""
+        self._containers: list[Any] = []
+        self._sizes: list[int] = []
+        self._items: list[object] = []
+
+    def add(self, watched: _Names | str, container: Any) -> None:
+        self.watched.append(watched)
+        self._containers.append(container)
+        self._sizes.append(len(container))
+        self._items += container
+
+    def changed(self) -> list[_Names | str]:
+        """Return what is watched of the containers whose items have changed. Store their present items."""
+        sizes = [*map(len, self._containers)]
+        if sizes == self._sizes and all(map(is_, chain.from_iterable(self._containers), self._items)):
+            return []
+        found, start = [], 0
+        for watched, container, size in zip(self.watched, self._containers, self._sizes):  # noqa: B905  # came later
+            if not same(container, self._items[start : start + size]):
+                found.append(watched)
+            start += size
+        self._sizes, self._items = sizes, [*chain.from_iterable(self._containers)]
+        return found
+
+
+def _is_internal(name: str, old: object, new: object, owner: str, *, is_object: bool) -> bool:
+    """Return whether a change only shows that something was needed for the first time, or was counted internally.
+
+    Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With it, @ do.
+    """
+    is_private = name.startswith("_")
+    if old is None or (old is _ABSENT and is_object):
+        return is_private
+    if old is _ABSENT:
+        return callable(new) and _is_within(new, owner)  # such as a function compiled at its first call
+    return is_private and "__" in name[2:] and not name.endswith("__")  # `__name` in a class
+
+
+def _is_within(value: Any, module: str) -> bool:
+    """Return whether a function or class says that it was defined in the same package as a module."""
+    home = getattr(value, "__module__", None)
+    return type(home) is str and home.partition(".")[0] == module.partition(".")[0]
+
+
+class _Walk:
+    """Finds the objects whose state is watched, and adds them to a State."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._seen = {id(os.environ), id(sys.modules), id(vars(builtins))}
+        self._pending: list[tuple[str, object]] = []
+        self._named: list[tuple[str, object]] = []
+        """Values that have a name in a module or class. Only of these functions the attributes are watched."""
+        self._globals: set[int] = set()
+        self._installed: dict[str, bool] = {}
+        """Folders of modules, each with True if it has installed files."""
+
+    def begin(self, modules: Mapping[str, object]) -> None:
+        """Add the objects that `modules` refer to, with their present contents."""
+        state = self._state
+        own = []
+        for name, module in modules.items():
+            if type(module) is not _MODULE:
+                continue
+            names = vars(module)
+            file = names.get("__file__")
+            folder = dirname(file) if type(file) is str else ""
+            if folder not in self._installed:
+                self._installed[folder] = not folder or state.is_installed(folder)
+            if not self._installed[folder]:
+                state.own[name] = names
+                state.watch(name, names.values(), names)
+                own.append(name)
+            else:
+                state.others[id(module)] = _Names(name, names, dict(names))
+        self._globals.update(map(id, state.own.values()))
+        for module_name in own:
+            self._named += [(f"{module_name}.{name}", value) for name, value in state.own[module_name].items()]
+            while (self._named or self._pending) and len(self._seen) < _MOST_WATCHED:
+                pending = self._named or self._pending
+                name, value = pending.pop()
+                try:
+                    self._look(name, value, is_named=pending is self._named)
+                except Exception:  # noqa: S110  # The user's classes may do anything. Such a value is not watched.
+                    pass
+
+    def _look(self, name: str, value: Any, *, is_named: bool) -> None:
+        kind = type(value)
+        if kind in _ATOMS or id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        state = self._state
+        if kind is _FUNCTION:
+            self._look_at_function(name, value, is_named=is_named)
+        elif issubclass(kind, type):
+            if value.__module__ in self._state.own:
+                self._watch_names(name, _class_dict(value), self._named)
+        elif kind in (staticmethod, classmethod):
+            self._pending.append((name, value.__func__))
+        elif kind is property:
+            self._pending += [(name, each) for each in (value.fget, value.fset, value.fdel)]
+        elif kind is _lru_cache_wrapper:
+            if not value.cache_info().currsize:
+                state.restoring.append(partial(_lru_cache_wrapper.cache_clear, value))
+            self._pending.append((name, getattr(value, "__wrapped__", None)))
+        elif kind.__name__ == "Random" and kind.__module__ == "random":
+            state.restoring.append(partial(value.setstate, value.getstate()))
+        elif kind.__name__ == "Generator" and kind.__module__.startswith("numpy.random"):
+            state.restoring.append(partial(setattr, value.bit_generator, "state", value.bit_generator.state))
+        elif kind is count:
+            state.views.append((name, lambda: repr(value), repr(value)))
+        elif kind is _GENERATOR:
+            state.views.append((name, lambda: _position(value), _position(value)))
+        elif kind.__name__ in ("bytearray", "array", "ndarray") and kind.__module__ in ("builtins", "array", "numpy"):
+            self._look_at_array(name, value)
+        elif issubclass(kind, (tuple, frozenset)):
+            if len(value) <= _MOST_ITEMS:
+                self._pending += [(name, each) for each in kind.__iter__(value)]
+        elif issubclass(kind, dict):
+            self._watch(name, dict.values(value))
+        elif kind is _PROXY:
+            self._watch(name, value.values())
+        elif kind in (list, set, deque):
+            self._watch(name, value)
+        elif issubclass(kind, (list, set, deque)):
+            base = next(each for each in (list, set, deque) if issubclass(kind, each))
+            before = [*base.__iter__(value)]  # A subclass may have other methods.
+            state.views.append((name, lambda: same([*base.__iter__(value)], before), True))
+        is_simple = kind.__name__ == "SimpleNamespace"
+        if is_named and (is_simple or kind.__module__ in self._state.own) and not issubclass(kind, type):
+            self._look_at_attributes(name, value)
+
+    def _watch(self, name: str, values: Collection[object]) -> None:
+        if len(values) > _MOST_ITEMS:
+            self._state.views.append((name, lambda: len(values), len(values)))
+        else:
+            self._state.watch(name, values)
+            self._pending += [(name, value) for value in values]
+
+    def _watch_names(self, owner: str, names: Mapping[str, object], pending: list[tuple[str, object]]) -> None:
+        self._state.watch(owner, names.values(), names)
+        pending += [(f"{owner}.{name}", value) for name, value in names.items()]
+
+    def _look_at_function(self, name: str, function: Any, *, is_named: bool) -> None:
+        if id(function.__globals__) not in self._globals and function.__module__ not in self._state.own:
+            return
+        self._pending += [(f"{name} (a default)", each) for each in function.__defaults__ or ()]
+        self._pending += [(f"{name} (a default)", each) for each in (function.__kwdefaults__ or {}).values()]
+        for cell in function.__closure__ or ():
+            try:
+                value = _content(cell)
+            except ValueError:  # The cell is empty.
+                continue
+            self._state.cells.append(cell)
+            self._state.values.append((name, value))
+            self._pending.append((name, value))
+        if is_named and function.__dict__:
+            self._watch_names(name, function.__dict__, self._pending)
+
+    def _look_at_array(self, name: str, value: Any) -> None:
+        try:
+            if memoryview(value).nbytes <= _MOST_BYTES:
+                self._state.views.append((name, lambda: bytes(value), bytes(value)))
+        except (BufferError, TypeError, ValueError):  # an array of objects
+            pass
+
+    def _look_at_attributes(self, name: str, value: Any) -> None:
+        try:
+            attributes = object.__getattribute__(value, "__dict__")
+        except Exception:  # The object has none, or its class may do anything.
+            attributes = None
+        if type(attributes) is dict:
+            self._watch_names(name, attributes, self._pending)
+        slots = {
+            name: member
+            for owner in _mro(type(value))
+            for name, member in _class_dict(owner).items()
+            if type(member).__name__ == "member_descriptor"
+        }
+        if slots:
+            before = _slots(value, slots)
+            self._state.slots.append((name, value, slots, before))
+            self._pending += [(name, each) for each in before.values()]
+
+
+def same(now: Collection[object], before: Collection[object]) -> bool:
+    """Return whether two collections have the same objects in the same order."""
+    return len(now) == len(before) and all(map(is_, now, before))
+
+
+def _slots(value: object, members: Mapping[str, Any]) -> dict[str, object]:
+    found = {}
+    for name, member in members.items():
+        try:
+            found[name] = member.__get__(value)
+        except AttributeError:  # The slot is empty.
+            found[name] = None
+    return found
+
+
+def _position(generator: Any) -> object:
+    return generator.gi_frame and generator.gi_frame.f_lasti
+
+
+def _settings(modules: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Yield the value of each setting of `modules`."""
+    for name in SETTINGS.keys() & modules.keys():
+        try:
+            yield name, SETTINGS[name][1](modules[name])
+        except Exception:  # The user's code may have replaced parts of the module.
+            yield name, None
+
+
+def collect() -> None:
+    """Remove objects that nothing refers to, so that their classes and open files do not outlive their docstring."""
+    gc.collect()
+    gc.freeze()  # Otherwise the next call would examine again what was imported meanwhile.

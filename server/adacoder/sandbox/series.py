@@ -1,0 +1,203 @@
+"""Run the docstrings of each unchanged module in a series, so that they need not have a process each.
+
+A docstring gets a new process in three cases: the docstring before it failed, or changed something that a later one
+could see, or it itself failed after others. In the last case, only the run in the new process counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from adacoder.sandbox.unavailable import SandboxError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from pathlib import Path
+
+    from adacoder.domain import Verdict
+    from adacoder.sandbox.importers import Importers, Lent
+    from adacoder.sandbox.process import Begin, Recipe
+    from adacoder.sandbox.program import Program
+    from adacoder.sandbox.verdict import Judge
+
+T = TypeVar("T")
+
+_FOR_ANOTHER = 8
+"""If more docstrings of a module wait for each of its processes, the module gets another process."""
+_TURN_SECONDS = 0.5
+"""Seconds after which a series lets other evaluations go first."""
+_MOST_NAMED = 3
+
+
+@dataclass(eq=False, slots=True)
+class Asked:
+    """A docstring to evaluate."""
+
+    program: Program
+    seconds: float
+    """The timeout of an import, and of the docstring."""
+    begin: Callable[[bool], Begin]
+    """Returns a callback as in `forked`. Its argument is True if no docstring will follow in the same process."""
+    follow: Callable[[Lent], Awaitable[Judge]]
+    """Runs the examples in a process."""
+    answer: asyncio.Future[Evaluated] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """The result of a docstring."""
+
+    judge: Judge
+    notes: tuple[str, ...]
+    """Sentences for the user about what the examples changed, and about the import of the module."""
+    lent: Lent
+    """The process that ran the examples, or the process that replaced it."""
+
+
+class Series:
+    """Docstrings that wait, in a queue for each module."""
+
+    def __init__(self, importers: Importers, turns: asyncio.Semaphore, most: int) -> None:
+        """`turns` limits the number of concurrent evaluations. `most` is the same limit for a single module."""
+        self._importers = importers
+        self._turns = turns
+        self._most = most
+        self._waiting: dict[tuple[Recipe, Path], deque[Asked]] = {}
+        self._running: dict[tuple[Recipe, Path], set[asyncio.Task[None]]] = {}
+
+    async def evaluate(self, recipe: Recipe, asked: Asked) -> Evaluated:
+        """Evaluate a docstring when its turn comes.
+
+        Raises:
+            Apart: the docstring must be evaluated in a process of its own.
+            SandboxError: the interpreter does not start.
+        """
+        key = recipe, asked.program.module.path
+        waiting = self._waiting.setdefault(key, deque())
+        running = self._running.setdefault(key, set())
+        waiting.append(asked)
+        if len(waiting) > _FOR_ANOTHER * len(running) and len(running) < self._most:
+            running.add(asyncio.create_task(self._run(recipe, waiting, running)))
+        try:
+            return await asked.answer
+        finally:
+            if not (waiting or running):
+                self._waiting.pop(key, None)
+                self._running.pop(key, None)
+
+    async def idle(self, seconds: float) -> None:
+        """Wait until no docstring runs or waits, but at most `seconds`."""
+        running = [task for tasks in self._running.values() for task in tasks]
+        if running:
+            await asyncio.wait(running, timeout=seconds)
+
+    async def close(self) -> None:
+        """End all series. Docstrings that still wait are not evaluated."""
+        tasks = [task for tasks in self._running.values() for task in tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for asked in (asked for waiting in self._waiting.values() for asked in waiting):
+            if not asked.answer.done():
+                asked.answer.set_exception(SandboxError("The sandbox was ended meanwhile."))
+
+    async def _run(self, recipe: Recipe, waiting: deque[Asked], running: set[asyncio.Task[None]]) -> None:
+        try:
+            while waiting:
+                async with self._turns:
+                    await self._run_some(recipe, waiting)
+        finally:
+            running.discard(asyncio.current_task())
+
+    async def _run_some(self, recipe: Recipe, waiting: deque[Asked]) -> None:
+        """Evaluate docstrings in one series. At its end, or after a while, let other evaluations go first."""
+        if _next(waiting) is None:
+            return
+        one = waiting.popleft()
+        lent = await _unless_cancelled(
+            one, self._importers.lend(recipe, one.program, one.seconds, one.begin(not waiting))
+        )
+        if lent is None:
+            return
+        until = time.monotonic() + _TURN_SECONDS
+        is_begun = True
+        try:
+            while found := await _unless_cancelled(one, _evaluated(lent, one, is_begun=is_begun, is_last=not waiting)):
+                one.answer.set_result(found)
+                following = _next(waiting)
+                if following is None or not lent.serves(following.program) or time.monotonic() > until:
+                    return
+                one, is_begun = waiting.popleft(), False
+        finally:
+            lent.give_back()
+
+
+def _next(waiting: deque[Asked]) -> Asked | None:
+    """Return the first docstring in a queue that is still wanted. Remove those before it."""
+    while waiting and waiting[0].answer.done():
+        waiting.popleft()
+    return waiting[0] if waiting else None
+
+
+async def _unless_cancelled(asked: Asked, step: Coroutine[object, object, T]) -> T | None:
+    """Carry out a step for a docstring. Return None if it failed, or if the docstring is no longer wanted."""
+    task = asyncio.create_task(step)
+
+    def stop(answer: asyncio.Future[Evaluated]) -> None:
+        if answer.cancelled():
+            task.cancel()
+
+    asked.answer.add_done_callback(stop)
+    try:
+        await asyncio.wait([task])
+    finally:
+        task.cancel()
+        asked.answer.remove_done_callback(stop)
+    if task.cancelled():
+        return None
+    error = task.exception()
+    if error is None and not asked.answer.done():
+        return task.result()
+    if error is not None and not asked.answer.done():
+        asked.answer.set_exception(error)
+    return None
+
+
+async def _evaluated(lent: Lent, asked: Asked, *, is_begun: bool, is_last: bool) -> Evaluated:
+    """Run the examples of a docstring. If they fail after others, run them again in a new process."""
+    others, name, notes = [*lent.ran], asked.program.qualname, []
+    if not is_begun:
+        await lent.next(asked.begin(is_last))
+    lent.ran.append(name)
+    judge = await asked.follow(lent)
+    fails = _fails(judge.verdict)
+    if others and (fails or lent.evaluation.line.leans):
+        lent.end_process()
+        await lent.next(asked.begin(is_last))
+        lent.ran.append(name)
+        judge = await asked.follow(lent)
+        failed, fails = fails, _fails(judge.verdict)
+        if failed and not fails:
+            notes.append(f"The examples pass alone, but fail after those of {_listed(others)}.")
+    lent.learn()
+    changes = lent.evaluation.line.changes
+    if changes:
+        what = _listed(changes)
+        notes.append(f"The examples change {what}. Later docstrings do not see this here, but they do in doctest.")
+    if fails or changes != ():
+        lent.end_process()
+    return Evaluated(judge, (*notes, *lent.notes), lent)
+
+
+def _fails(verdict: Verdict) -> bool:
+    return verdict.failure is not None or any(not (result.matched or result.skipped) for result in verdict.results)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [f"'{name}'" for name in names[:_MOST_NAMED]]
+    more = len(names) - len(shown)
+    return f"{', '.join(shown)} and {more} more" if more else ", ".join(shown)
