@@ -6,8 +6,8 @@ All processes are forked from a *template*, a warm interpreter without imports o
   imports the package `a` first.)
 * A *desk* is forked from an importer, and handles one module at a time. It imports the module's own package and then
   the module, unless the importer has already done so. An importer has a few desks.
-* The desk forks a process that runs the module's docstrings one after the other. As soon as one of them fails, or
-  changes something that the next could see, the desk forks a new process. It runs only one such process at a time.
+* The desk forks a process that runs the module's docstrings one after the other. As soon as one of them changes
+  something that the next could see, the desk forks a new process. It runs only one such process at a time.
 
 So a module can affect only its own docstrings. The import of a package can affect only the docstrings within the
 package. A module decides about its own docstrings in any case, because its code could recognise the examples.

@@ -1,13 +1,12 @@
 """Run the docstrings of each unchanged module in a series, so that they need not have a process each.
 
-A docstring gets a new process in three cases: the docstring before it failed, or changed something that a later one
-could see, or it itself failed after others. In the last case, only the run in the new process counts.
+A docstring gets a new process if the docstring before it changed something that a later one could see, or was cut off.
+If it fails in a process in which others ran before it, it runs again in a new process, and only this run counts.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -28,8 +27,6 @@ T = TypeVar("T")
 
 _FOR_ANOTHER = 8
 """If more docstrings of a module wait for each of its processes, the module gets another process."""
-_TURN_SECONDS = 0.5
-"""Seconds after which a series lets other evaluations go first."""
 _MOST_NAMED = 3
 
 
@@ -114,7 +111,7 @@ class Series:
             running.discard(asyncio.current_task())
 
     async def _run_some(self, recipe: Recipe, waiting: deque[Asked]) -> None:
-        """Evaluate docstrings in one series. At its end, or after a while, let other evaluations go first."""
+        """Evaluate docstrings in one process, or in the processes that replace it."""
         if _next(waiting) is None:
             return
         one = waiting.popleft()
@@ -123,13 +120,12 @@ class Series:
         )
         if lent is None:
             return
-        until = time.monotonic() + _TURN_SECONDS
         is_begun = True
         try:
             while found := await _unless_cancelled(one, _evaluated(lent, one, is_begun=is_begun, is_last=not waiting)):
                 one.answer.set_result(found)
                 following = _next(waiting)
-                if following is None or not lent.serves(following.program) or time.monotonic() > until:
+                if following is None or not lent.serves(following.program):
                     return
                 one, is_begun = waiting.popleft(), False
         finally:
@@ -188,7 +184,7 @@ async def _evaluated(lent: Lent, asked: Asked, *, is_begun: bool, is_last: bool)
     if changes:
         what = _listed(changes)
         notes.append(f"The examples change {what}. Later docstrings do not see this here, but they do in doctest.")
-    if fails or changes != ():
+    if changes != ():
         lent.end_process()
     return Evaluated(judge, (*notes, *lent.notes), lent)
 

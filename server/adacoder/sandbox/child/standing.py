@@ -184,8 +184,11 @@ class StandingModule(worker.ModuleUnderTest):
 
     def _uses(self, name: str) -> bool:
         """Return whether the examples use a module as an attribute of its package, but do not import it."""
-        sources = "".join(self._sources)
-        return f".{name}" in sources and not re.search(rf"\bimport\b.*\b{re.escape(name)}\b", sources)
+        lines = "".join(self._sources).splitlines()
+        imports = [line for line in lines if line.startswith(("import ", "from "))]
+        used = re.compile(rf"\.{re.escape(name)}\b")
+        named = re.compile(rf"\b{re.escape(name)}\b")
+        return any(line not in imports and used.search(line) for line in lines) and not any(map(named.search, imports))
 
     def missing(self) -> str:
         """Return an empty text. Unchanged code has no suspects."""

@@ -81,6 +81,11 @@ def _loggers(module: Any) -> object:
     return module.root.manager.disable, [each for each in levels if each[1:] != (0, [])]
 
 
+def _context(module: Any) -> object:
+    # The decimal module sets its variable when it is first needed, and its context is compared above.
+    return {var: id(value) for var, value in module.copy_context().items() if var.name != "decimal_context"}
+
+
 SETTINGS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "os": ("the umask", _umask),
     "gc": ("the garbage collector", lambda module: (module.isenabled(), module.get_threshold())),
@@ -88,6 +93,7 @@ SETTINGS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "warnings": ("filters of warnings", lambda module: [tuple(each) for each in module.filters]),
     "logging": ("loggers", _loggers),
     "decimal": ("decimal's context", lambda module: repr(module.getcontext())),
+    "_contextvars": ("context variables", _context),
     "_locale": ("the locale", lambda module: module.setlocale(module.LC_ALL)),
     "numpy": ("numpy's options", lambda module: repr((module.get_printoptions(), module.geterr()))),
     "pandas._config.config": ("pandas' options", lambda module: repr(module._global_config)),  # noqa: SLF001  # all of them
@@ -268,12 +274,11 @@ def _is_internal(name: str, old: object, new: object, owner: str, *, is_object: 
 
     Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With it, @ do.
     """
-    is_private = name.startswith("_")
-    if old is None or (old is _ABSENT and is_object):
-        return is_private
+    if name.startswith("_") and (is_object or old is None):
+        return True
     if old is _ABSENT:
         return callable(new) and _is_within(new, owner)  # such as a function compiled at its first call
-    return is_private and "__" in name[2:] and not name.endswith("__")  # `__name` in a class
+    return False
 
 
 def _is_within(value: Any, module: str) -> bool:
@@ -314,15 +319,15 @@ class _Walk:
             else:
                 state.others[id(module)] = _Names(name, names, dict(names))
         self._globals.update(map(id, state.own.values()))
-        for module_name in own:
+        for module_name in reversed(own):
             self._named += [(f"{module_name}.{name}", value) for name, value in state.own[module_name].items()]
-            while (self._named or self._pending) and len(self._seen) < _MOST_WATCHED:
-                pending = self._named or self._pending
-                name, value = pending.pop()
-                try:
-                    self._look(name, value, is_named=pending is self._named)
-                except Exception:  # noqa: S110  # The user's classes may do anything. Such a value is not watched.
-                    pass
+        while (self._named or self._pending) and len(self._seen) < _MOST_WATCHED:
+            pending = self._named or self._pending
+            name, value = pending.pop()
+            try:
+                self._look(name, value, is_named=pending is self._named)
+            except Exception:  # noqa: S110  # The user's classes may do anything. Such a value is not watched.
+                pass
 
     def _look(self, name: str, value: Any, *, is_named: bool) -> None:
         kind = type(value)
@@ -333,15 +338,13 @@ class _Walk:
         if kind is _FUNCTION:
             self._look_at_function(name, value, is_named=is_named)
         elif issubclass(kind, type):
-            if value.__module__ in self._state.own:
+            if is_named or value.__module__ in self._state.own:
                 self._watch_names(name, _class_dict(value), self._named)
         elif kind in (staticmethod, classmethod):
             self._pending.append((name, value.__func__))
         elif kind is property:
             self._pending += [(name, each) for each in (value.fget, value.fset, value.fdel)]
         elif kind is _lru_cache_wrapper:
-            if not value.cache_info().currsize:
-                state.restoring.append(partial(_lru_cache_wrapper.cache_clear, value))
             self._pending.append((name, getattr(value, "__wrapped__", None)))
         elif kind.__name__ == "Random" and kind.__module__ == "random":
             state.restoring.append(partial(value.setstate, value.getstate()))
@@ -367,7 +370,10 @@ class _Walk:
             before = [*base.__iter__(value)]  # A subclass may have other methods.
             state.views.append((name, lambda: same([*base.__iter__(value)], before), True))
         is_simple = kind.__name__ == "SimpleNamespace"
-        if is_named and (is_simple or kind.__module__ in self._state.own) and not issubclass(kind, type):
+        is_internal = name.rpartition(".")[2].startswith("_")
+        if not is_named or is_internal or issubclass(kind, type):
+            return
+        if is_simple or kind.__module__ in self._state.own:
             self._look_at_attributes(name, value)
 
     def _watch(self, name: str, values: Collection[object]) -> None:
@@ -379,7 +385,7 @@ class _Walk:
 
     def _watch_names(self, owner: str, names: Mapping[str, object], pending: list[tuple[str, object]]) -> None:
         self._state.watch(owner, names.values(), names)
-        pending += [(f"{owner}.{name}", value) for name, value in names.items()]
+        pending += [(f"{owner}.{name}", value) for name, value in names.items() if name[:1] != "_"]
 
     def _look_at_function(self, name: str, function: Any, *, is_named: bool) -> None:
         if id(function.__globals__) not in self._globals and function.__module__ not in self._state.own:
@@ -415,7 +421,7 @@ class _Walk:
             name: member
             for owner in _mro(type(value))
             for name, member in _class_dict(owner).items()
-            if type(member).__name__ == "member_descriptor"
+            if type(member).__name__ == "member_descriptor" and not name.startswith("_")
         }
         if slots:
             before = _slots(value, slots)

@@ -1,0 +1,240 @@
+"""Docstrings of a module run in one process, but each verdict is the same as if the docstring ran alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from support.standins.ollama import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+pytestmark = pytest.mark.isolation
+
+PAIR = '''{header}
+
+
+def first():
+    """
+    >>> {change}
+    >>> first()
+    1
+    """
+    return 1
+
+
+def second():
+    """
+    >>> {look}
+    {value}
+    >>> second()
+    2
+    """
+    return 2
+'''
+CLASS = (
+    "class Thing:\n    made = 0\n    names = []\n\n    def speak(self):\n        return 'quiet'\n\n\nTHING = Thing()"
+)
+LEAKS = {
+    "a global": (
+        "LIMIT = 1\n\n\ndef raise_it():\n    global LIMIT\n    LIMIT = 2",
+        "raise_it()",
+        "vars(MODULE)['LIMIT']",
+        1,
+    ),
+    "a deleted global": ("LIMIT = 1", "del vars(MODULE)['LIMIT']", "hasattr(MODULE, 'LIMIT')", True),
+    "a new global": ("", "MODULE.EXTRA = 3", "hasattr(MODULE, 'EXTRA')", False),
+    "a list": ("SEEN = []", "SEEN.append(1)", "SEEN", []),
+    "a dict": ("SEEN = {}", "SEEN['a'] = 1", "SEEN", {}),
+    "a value of a dict": ("SEEN = {'a': 1}", "SEEN['a'] = 2", "SEEN", {"a": 1}),
+    "a set": ("SEEN = set()", "SEEN.add(1)", "len(SEEN)", 0),
+    "a nested list": ("SEEN = {'a': ([],)}", "SEEN['a'][0].append(1)", "SEEN", {"a": ([],)}),
+    "a deque": ("from collections import deque\nSEEN = deque()", "SEEN.append(1)", "len(SEEN)", 0),
+    "a counter": ("from collections import Counter\nSEEN = Counter()", "SEEN.update('a')", "len(SEEN)", 0),
+    "a default dict": ("from collections import defaultdict\nSEEN = defaultdict(int)", "_ = SEEN['a']", "len(SEEN)", 0),
+    "a list of a subclass": ("class Own(list):\n    pass\n\n\nSEEN = Own()", "SEEN.append(1)", "len(SEEN)", 0),
+    "a byte array": ("SEEN = bytearray(2)", "SEEN[0] = 1", "SEEN[0]", 0),
+    "an array": ("import array\nSEEN = array.array('i', [0])", "SEEN[0] = 1", "SEEN[0]", 0),
+    "an iterator": ("import itertools\nNUMBERS = itertools.count()", "_ = next(NUMBERS)", "next(NUMBERS)", 0),
+    "a generator": ("NUMBERS = (n for n in range(9))", "_ = next(NUMBERS)", "next(NUMBERS)", 0),
+    "an attribute of a class": (CLASS, "Thing.made = 1", "Thing.made", 0),
+    "a list of a class": (CLASS, "Thing.names.append(1)", "Thing.names", []),
+    "a method": (CLASS, "Thing.speak = lambda self: 'loud'", "THING.speak()", "quiet"),
+    "an attribute of an object": (CLASS, "THING.made = 1", "THING.made", 0),
+    "a slot": ("class Slim:\n    __slots__ = ('a',)\n\n\nSLIM = Slim()\nSLIM.a = 0", "SLIM.a = 1", "SLIM.a", 0),
+    "a namespace": (
+        "from types import SimpleNamespace\nOPTIONS = SimpleNamespace(a=0)",
+        "OPTIONS.a = 1",
+        "OPTIONS.a",
+        0,
+    ),
+    "an attribute of a function": (
+        "def called():\n    pass\n\n\ncalled.times = 0",
+        "called.times += 1",
+        "called.times",
+        0,
+    ),
+    "a default": ("def add(to=[]):\n    to.append(1)\n    return len(to)", "_ = add()", "add()", 1),
+    "a variable of an outer function": (
+        "def counting(n=0):\n    def count():\n        nonlocal n\n        n += 1\n        return n\n    return count\n\n\ncount = counting()",
+        "_ = count()",
+        "count()",
+        1,
+    ),
+    "a registered subclass": (
+        "KINDS = []\n\n\nclass Base:\n    def __init_subclass__(cls):\n        KINDS.append(cls.__name__)",
+        "_ = type('New', (Base,), {})",
+        "KINDS",
+        [],
+    ),
+    "a registered function": (
+        "from functools import singledispatch\n\n\n@singledispatch\ndef say(x):\n    return 'any'",
+        "_ = say.register(int, lambda x: 'int')",
+        "say(1)",
+        "any",
+    ),
+    "a global of another module": ("import helper", "helper.LIMIT = 2", "helper.LIMIT", 1),
+    "a list of another module": ("import helper", "helper.SEEN.append(1)", "helper.SEEN", []),
+    "a list of a module that only an example imports": (
+        "",
+        "import helper\n    >>> helper.SEEN.append(1)",
+        "__import__('helper').SEEN",
+        [],
+    ),
+    "a function of the library": ("import time", "time.time = lambda: 0", "time.time() > 0", True),
+    "a class of the library": (
+        "from json import JSONEncoder",
+        "JSONEncoder.indent = 9",
+        "hasattr(JSONEncoder, 'indent')",
+        False,
+    ),
+    "a built-in": ("import builtins", "builtins.shout = str.upper", "hasattr(builtins, 'shout')", False),
+    "a module": ("import json, sys", "sys.modules['json'] = None", "sys.modules['json'] is json", True),
+    "the environment": ("import os", "os.environ['LEAK'] = '1'", "'LEAK' in os.environ", False),
+    "the folder": ("import os", "os.chdir('/')", "os.getcwd() == '/'", False),
+    "a file": ("import os", "open('left', 'w').close()", "os.path.exists('left')", False),
+    "an open file": ("import os", "_ = os.dup2(0, 40)", "is_open(40)", False),
+    "a thread": (
+        "import threading, time",
+        "threading.Thread(target=time.sleep, args=(9,), daemon=True).start()",
+        "threading.active_count()",
+        1,
+    ),
+    "filters of warnings": (
+        "import warnings",
+        "warnings.simplefilter('error')",
+        "warnings.filters[0][0] == 'error'",
+        False,
+    ),
+    "a logger": ("import logging", "logging.getLogger().setLevel(10)", "logging.getLogger().level == 10", False),
+    "decimal": ("import decimal", "decimal.getcontext().prec = 3", "decimal.getcontext().prec", 28),
+    "a context variable": (
+        "from contextvars import ContextVar\nVAR = ContextVar('VAR', default=0)",
+        "_ = VAR.set(1)",
+        "VAR.get()",
+        0,
+    ),
+    "sys.path": ("import sys", "sys.path.append('/nowhere')", "'/nowhere' in sys.path", False),
+    "an import hook": ("import sys", "sys.meta_path.append(None)", "None in sys.meta_path", False),
+    "a signal handler": (
+        "import signal",
+        "_ = signal.signal(signal.SIGUSR1, signal.SIG_IGN)",
+        "signal.getsignal(signal.SIGUSR1) == signal.SIG_IGN",
+        False,
+    ),
+    "the umask": ("import os", "_ = os.umask(0o7)", "os.umask(0o7) == 0o7", False),
+    "the collector": ("import gc", "gc.disable()", "gc.isenabled()", True),
+}
+"""What the first docstring changes: the top of the module, the change, what the second looks at, and its value alone.
+"""
+RESTORED = {
+    "random numbers": (
+        "import random\nSTATE = hash(random.getstate())",
+        "random.seed(3)",
+        "hash(random.getstate()) == STATE",
+        True,
+    ),
+    "an own generator": (
+        "import random\nOWN = random.Random(1)",
+        "_ = OWN.random()",
+        "OWN.random()",
+        0.13436424411240122,
+    ),
+    "a cache": (
+        "from functools import lru_cache\n\n\n@lru_cache\ndef slow(n):\n    return n",
+        "_ = slow(1)",
+        "slow.cache_info().currsize",
+        0,
+    ),
+    "the last value": ("import builtins", "7 and None", "hasattr(builtins, '_')", False),
+    "the arguments": ("import sys", "sys.argv.append('more')", "len(sys.argv)", 1),
+    "the limit of recursion": ("import sys", "sys.setrecursionlimit(4321)", "sys.getrecursionlimit() == 4321", False),
+}
+"""Changes that are undone, so that the next docstring can run in the same process. No note tells of them."""
+START = """import sys
+
+MODULE = sys.modules[__name__]
+
+
+def is_open(number):
+    import os
+
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a module for each pair. `leaked_N` expects the value that the first docstring leaves."""
+    made = tmp_path_factory.mktemp("pairs")
+    (made / "pyproject.toml").touch()
+    (made / "helper.py").write_text("LIMIT = 1\nSEEN = []\n", encoding="utf-8")
+    for number, (header, change, look, value) in enumerate([*LEAKS.values(), *RESTORED.values()]):
+        text = PAIR.format(header=START + header, change=change, look=look, value=repr(value))
+        (made / f"pair_{number}.py").write_text(text, encoding="utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path) -> Mapping[str, Any]:
+    """The results of one run of `check` over all pairs, by target."""
+    command = [sys.executable, "-m", "adacoder", "check", "--json"]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return {result["target"]: result for result in map(json.loads, ran.stdout.splitlines())}
+
+
+@pytest.mark.parametrize("number", range(len(LEAKS)), ids=[*LEAKS])
+def test_what_a_docstring_changes_is_told_and_changes_no_verdict(number: int, results: Mapping[str, Any]) -> None:
+    first, second = (results[f"pair_{number}.py::{name}"] for name in ("first", "second"))
+    assert (first["status"], second["status"]) == ("verified", "verified"), second["reason"]
+    assert any(note.startswith("The examples change ") for note in first["notes"]), first["notes"]
+    assert not any("change" in note for note in second["notes"])
+
+
+@pytest.mark.parametrize("number", range(len(LEAKS), len(LEAKS) + len(RESTORED)), ids=[*RESTORED])
+def test_what_is_restored_changes_no_verdict(number: int, results: Mapping[str, Any]) -> None:
+    first, second = (results[f"pair_{number}.py::{name}"] for name in ("first", "second"))
+    assert (first["status"], second["status"]) == ("verified", "verified"), second["reason"]
+    assert first["notes"] == []
+
+
+def test_the_changes_are_real(folder: Path) -> None:
+    """The control: in doctest, where all docstrings share a process, the second one of most pairs fails."""
+    passed = [
+        name
+        for number, name in enumerate([*LEAKS, *RESTORED])
+        if not subprocess.run(
+            [sys.executable, "-m", "doctest", f"pair_{number}.py"], cwd=folder, capture_output=True, timeout=PATIENCE
+        ).returncode
+    ]
+    assert passed == []
