@@ -93,6 +93,14 @@ def attack():
 
 {when}
 '''
+PLANTED = """
+import builtins, sys
+
+builtins.repr = lambda value: "1"
+for name in ("victim", "pkg.victim"):
+    if name in sys.modules:
+        sys.modules[name].wrong, sys.modules[name].right = (lambda: 1), (lambda: 2)
+"""
 AT_IMPORT = 'attack()\n\n\ndef f():\n    """\n    >>> f()\n    1\n    """\n    return 1\n'
 IN_A_DOCSTRING = 'def f():\n    """\n    >>> attack()\n    >>> f()\n    1\n    """\n    return 1\n'
 LATER = 'sys.addaudithook(lambda event, _: attack() if event == "os.fork" else None)\n' + AT_IMPORT[len("attack()") :]
@@ -152,6 +160,11 @@ ATTACKS = {
         each(lambda place: os.rename(place + "/own", place + "/moved"), *near())
         each(os.unlink, *[place + "/own" for place in near()])
     """,
+    "plant an import": """
+        for found in gc.get_objects():
+            if type(found).__name__ == "State" and hasattr(found, "_fetched"):
+                found._fetched += ["planted", *[f"planted{number}" for number in range(20)]]
+    """,
     "end": "os._exit(0)",
     "close everything": "os.closerange(3, 256)",
 }
@@ -178,6 +191,7 @@ def written(folder: Path, place: str, attack: str, when: str) -> tuple[Path, Pat
     evil = folder / place
     evil.parent.mkdir(exist_ok=True)
     evil.write_text(EVIL.replace("{attack}", body).replace("{when}", when), encoding="utf-8")
+    (folder / "planted.py").write_text(PLANTED, encoding="utf-8")
     victim = evil.with_name("victim.py")
     victim.write_text(VICTIM, encoding="utf-8")
     if evil.parent != folder:
@@ -262,6 +276,11 @@ OF_THE_NEXT = {
         os.chmod(".", 0)
         os.chdir("/")
     """,
+    "change what all see": """
+        os.environ["LEAK"] = "1"
+        builtins.repr = lambda value: "1"
+        globals()["wrong"] = sys.modules[__name__].wrong = lambda: 1
+    """,
     "change what was made ready": """
         for found in gc.get_objects():
             if isinstance(found, dict) and "wrong" in found and "right" in found:
@@ -277,13 +296,16 @@ async def test_no_docstring_changes_what_is_said_of_the_next_of_its_module(
 ) -> None:
     attack = (OF_ITS_PARENT | OF_THE_NEXT)[name]
     _, evil = written(tmp_path, "evil.py", attack, IN_A_DOCSTRING + VICTIM)
+    names = ("f", "right", "slow", "wrong")
     async with hosted(tmp_path, level) as host:
         for _ in range(2):
-            await verdict(host, evil, tmp_path, "f")
-            assert (await verdict(host, evil, tmp_path, "right")).passed
-            slow, wrong = await asyncio.gather(*(verdict(host, evil, tmp_path, each) for each in ("slow", "wrong")))
-            assert slow.passed, slow.failure
-            assert [result.got for result in wrong.results] == ["2\n"]
+            alone = [await verdict(host, evil, tmp_path, name) for name in names]
+            # The next docstring waits already while the attack runs, so that both can share a process.
+            together = await asyncio.gather(*(verdict(host, evil, tmp_path, name) for name in names))
+            for _, right, slow, wrong in (alone, together):
+                assert right.passed, right.failure
+                assert slow.passed, slow.failure
+                assert [result.got for result in wrong.results] == ["2\n"]
     await until(lambda: not processes_in(tmp_path))
 
 

@@ -240,9 +240,9 @@ class Host:
         sources = [(statement, False) for statement in program.setup]
         sources += [(example.source, example.informal) for example in asked]
 
-        def begin(is_last: bool) -> Begin:
+        def begin(is_only: bool) -> Begin:
             limit = _limit(timeout)
-            return partial(WorkerLine.ask_ahead, program=standing, seconds=limit, sources=sources, is_last=is_last)
+            return partial(WorkerLine.ask_ahead, program=standing, seconds=limit, sources=sources, is_only=is_only)
 
         async def follow(lent: Lent) -> Judge:
             judge = self._judge(finding, program, examples)

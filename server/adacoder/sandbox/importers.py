@@ -47,8 +47,6 @@ _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
 """Errors of a process that misbehaves."""
 _WATCHED_SECONDS = 0.1
 """Seconds between two checks of an importer."""
-_WORTH_WARMING = 10
-"""Number of modules that are worth an import in an importer, because each of its processes would import them."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
 """Effects of an import that a forked process does not inherit, or would share with other processes.
 
@@ -446,8 +444,7 @@ class _Importer(_Process):
     async def _warm(self, seconds: float) -> None:
         """Import the installed modules that examples have imported, so that later processes need not import them."""
         names, self.wanted = self.wanted - self._warmed, set()
-        if len(names) < _WORTH_WARMING or not self._may_warm:
-            self.wanted |= names
+        if not names or not self._may_warm:
             return
         self._warmed |= names
         while any(desk.busy for desk in self._desks):  # If the import spoils this process, all desks end.

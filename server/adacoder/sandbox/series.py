@@ -38,7 +38,7 @@ class Asked:
     seconds: float
     """The timeout of an import, and of the docstring."""
     begin: Callable[[bool], Begin]
-    """Returns a callback as in `forked`. Its argument is True if no docstring will follow in the same process."""
+    """Returns a callback as in `forked`. Its argument is True if no other docstring runs in the same process."""
     follow: Callable[[Lent], Awaitable[Judge]]
     """Runs the examples in a process."""
     answer: asyncio.Future[Evaluated] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -167,7 +167,7 @@ async def _evaluated(lent: Lent, asked: Asked, *, is_begun: bool, is_last: bool)
     """Run the examples of a docstring. If they fail after others, run them again in a new process."""
     others, name, notes = [*lent.ran], asked.program.qualname, []
     if not is_begun:
-        await lent.next(asked.begin(is_last))
+        await lent.next(asked.begin(is_last and not others))
     lent.ran.append(name)
     judge = await asked.follow(lent)
     fails = _fails(judge.verdict)

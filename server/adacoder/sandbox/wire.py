@@ -294,12 +294,13 @@ class WorkerLine:
         raise ProtocolError("its answer to 'load' has an unknown form")
 
     async def ask_ahead(
-        self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]], *, is_last: bool = True
+        self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]], *, is_only: bool = True
     ) -> None:
         """Send the questions of later calls of `load`, `run` and `end` without waiting for answers.
 
         This works even before the process is ready. `sources` has the source of each example, and True if the example
-        is compared by value. If `is_last` is True, no docstring will follow, so `changes` will not be known.
+        is compared by value. If `is_only` is True, no other docstring runs in the process, so it is not
+        asked what the examples changed.
 
         Code that runs in the process can read the waiting questions. For an unchanged module, this is harmless, because
         its docstrings contain the same examples. Each answer still repeats the nonce of its question, and the answers
@@ -309,8 +310,8 @@ class WorkerLine:
             HungUpError: the other end is closed.
         """
         runs = (_run(source, by_value=by_value) for source, by_value in sources)
-        questions = [_load(program, seconds, ""), *runs, *([] if is_last else [("end",)])]
-        self.changes, self.leans, self.fetched, self._tells_changes = None, False, frozenset(), not is_last
+        questions = [_load(program, seconds, ""), *runs, *([] if is_only else [("end",)])]
+        self.changes, self.leans, self.fetched, self._tells_changes = None, False, frozenset(), not is_only
         room = _MOST_AHEAD
         for question in questions:
             if room < 0:  # To send more could block both ends: the process would wait until its answers are read.
@@ -397,7 +398,7 @@ class WorkerLine:
     async def end(self, program: Program) -> tuple[str, ...]:
         """Check that the worker sent nothing out of turn. Return the names in `suspects` that are still undefined.
 
-        For an unchanged module, also receive what the examples changed, unless no docstring follows.
+        For an unchanged module, also receive what the examples changed, if `ask_ahead` asked for it.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.

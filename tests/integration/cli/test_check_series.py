@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support.commandline import Desk
 from support.standins.ollama import PATIENCE
 
 if TYPE_CHECKING:
@@ -41,6 +42,16 @@ def second():
 CLASS = (
     "class Thing:\n    made = 0\n    names = []\n\n    def speak(self):\n        return 'quiet'\n\n\nTHING = Thing()"
 )
+ON = """def counting(n=0):
+    def on():
+        nonlocal n
+        n += 1
+        return n
+
+    return on
+
+
+count = counting()"""
 LEAKS = {
     "a global": (
         "LIMIT = 1\n\n\ndef raise_it():\n    global LIMIT\n    LIMIT = 2",
@@ -82,7 +93,7 @@ LEAKS = {
     ),
     "a default": ("def add(to=[]):\n    to.append(1)\n    return len(to)", "_ = add()", "add()", 1),
     "a variable of an outer function": (
-        "def counting(n=0):\n    def count():\n        nonlocal n\n        n += 1\n        return n\n    return count\n\n\ncount = counting()",
+        ON,
         "_ = count()",
         "count()",
         1,
@@ -176,7 +187,18 @@ RESTORED = {
     "the arguments": ("import sys", "sys.argv.append('more')", "len(sys.argv)", 1),
     "the limit of recursion": ("import sys", "sys.setrecursionlimit(4321)", "sys.getrecursionlimit() == 4321", False),
 }
-"""Changes that are undone, so that the next docstring can run in the same process. No note tells of them."""
+"""Changes that do not end the process, so no note tells of them. They are undone, or the second docstring runs again.
+"""
+COUNTING = """class Counting:
+    _count = 0
+
+    def next(self):
+        self._count += 1
+        return self._count
+
+
+COUNT = Counting()
+"""
 START = """import sys
 
 MODULE = sys.modules[__name__]
@@ -222,7 +244,7 @@ def test_what_a_docstring_changes_is_told_and_changes_no_verdict(number: int, re
 
 
 @pytest.mark.parametrize("number", range(len(LEAKS), len(LEAKS) + len(RESTORED)), ids=[*RESTORED])
-def test_what_is_restored_changes_no_verdict(number: int, results: Mapping[str, Any]) -> None:
+def test_what_does_not_end_the_process_changes_no_verdict(number: int, results: Mapping[str, Any]) -> None:
     first, second = (results[f"pair_{number}.py::{name}"] for name in ("first", "second"))
     assert (first["status"], second["status"]) == ("verified", "verified"), second["reason"]
     assert first["notes"] == []
@@ -238,3 +260,40 @@ def test_the_changes_are_real(folder: Path) -> None:
         ).returncode
     ]
     assert passed == []
+
+
+def test_a_docstring_that_fails_after_others_runs_again_alone(desk: Desk) -> None:
+    """Attributes whose names begin with an underscore are not watched, because many are caches."""
+    desk.write(COUNTING + PAIR.format(header="", change="_ = COUNT.next()", look="COUNT.next()", value=1), "a.py")
+    first, second = desk.run("check", "--json").objects
+    assert (first["status"], first["notes"]) == ("verified", [])
+    assert second["status"] == "verified"
+    assert second["notes"] == ["The examples pass alone, but fail after those of 'first'."]
+
+
+def test_a_docstring_that_needs_the_import_of_another_fails(desk: Desk) -> None:
+    text = "import xml.dom\n\n\n" + PAIR.format(
+        header="", change="import xml.dom.minidom", look="xml.dom.minidom.__name__", value="'xml.dom.minidom'"
+    )
+    path = desk.write(text, "a.py")
+    assert subprocess.run([sys.executable, "-m", "doctest", path], timeout=PATIENCE, check=False).returncode == 0
+    assert [each["status"] for each in desk.run("check", "--json").objects] == ["verified", "partial"]
+    importing = text.replace(">>> xml.dom.minidom", ">>> import xml.dom.minidom\n    >>> xml.dom.minidom")
+    desk.write(importing, "a.py")
+    assert [each["status"] for each in desk.run("check", "--json").objects] == ["verified", "verified"]
+
+
+def test_docstrings_that_change_nothing_share_a_process(desk: Desk) -> None:
+    """The control for the test above: the second docstring sees the attribute that is not watched."""
+    desk.write(COUNTING + PAIR.format(header="", change="_ = COUNT.next()", look="COUNT.next()", value=2), "a.py")
+    assert [each["status"] for each in desk.run("check", "--json").objects] == ["verified", "verified"]
+
+
+def test_another_file_is_not_affected_by_what_examples_change(desk: Desk) -> None:
+    desk.write(
+        "import os\n" + PAIR.format(header="", change="os.mark = 1", look="hasattr(os, 'mark')", value="False"), "a.py"
+    )
+    desk.write(
+        "import os\n" + PAIR.format(header="", change="hasattr(os, 'mark')\n    False", look="1", value="1"), "b.py"
+    )
+    assert {each["status"] for each in desk.run("check", "--json").objects} == {"verified"}

@@ -37,7 +37,8 @@ globals()["__builtins__"] = dict(vars(builtins))
 
 _MOST_WATCHED = 100_000
 _MOST_ITEMS = 1000
-_MOST_FETCHED = 500
+_WORTHWHILE = 10
+"""Number of imported modules from which on it is worthwhile to import them ahead."""
 _GROUP = 64
 """Number of containers that are compared together."""
 _MOST_BYTES = 1 << 16
@@ -153,6 +154,7 @@ class State:
     def begin(self) -> None:
         """Store the settings of this process. Call this before the first docstring."""
         self._fetched.clear()
+        self.imported.clear()
         self._settings = dict(_settings(sys.modules))
 
     def learn(self) -> None:
@@ -162,6 +164,7 @@ class State:
         added = {name: module for name, module in sys.modules.items() if self._modules.get(name) is not module}
         self._modules.update(added)
         self._fetched += added
+        self.imported.update(dict.fromkeys(name.rpartition(".")[2] for name in added if "." in name))
         _Walk(self).begin(added)
         self._settings.update(_settings(sys.modules))  # Imports may change settings as well.
         for name in _GENERATORS.keys() & added.keys():
@@ -169,10 +172,16 @@ class State:
             self.restoring.append(partial(restore, added[name], get(added[name])))
 
     def fetched(self) -> list[str]:
-        """Return the names of installed modules that were imported since the last call, without internal ones."""
-        found = [name for name in self._fetched if name not in self.own and "._" not in f".{name}"]
+        """Return the installed modules and packages that were imported since the last call, without internal ones.
+
+        Modules within packages are left out. If they were imported ahead, examples could use them without an import.
+        """
+        found = [
+            name for name in self._fetched if name not in self.own and not name.startswith("_") and "." not in name
+        ]
+        is_worthwhile = len(self._fetched) >= _WORTHWHILE
         self._fetched.clear()
-        return found[:_MOST_FETCHED]
+        return found if is_worthwhile else []
 
     def watch(self, owner: str, container: Any, names: Mapping[str, object] | None = None) -> None:
         """Watch the items of a container. If these are the values of `names`, some changes do not matter."""
@@ -221,8 +230,8 @@ class State:
             if old is new or name in ignored:
                 continue
             if old is _ABSENT and type(new) is _MODULE and sys.modules.get(f"{owner}.{name}") is new:
-                self.imported[name] = None
-            elif is_module and owner not in self.own:
+                continue  # The examples imported a module of a package.
+            if is_module and owner not in self.own:
                 # Other modules may store what they compute when it is first needed. So only a patch counts.
                 is_patch = issubclass(type(old), _CALLABLE) if old is not _ABSENT else not _is_within(new, owner)
                 if is_patch:
