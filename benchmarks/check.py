@@ -2,11 +2,11 @@
 
     check.py [--rounds N] [--only CASE]…
 
-There are three cases: a whole package, a part of a large package, and one file with one docstring. The output is one
-JSON line for each. Both programs run as commands, with this Python, in turns. Then each docstring's verdict is compared
-with the verdict of `doctest`'s runner in a separate process. Each difference is listed with its reason.
-`check_to_pytest_limit` is the same ratio for a program that only forks a process for each docstring, without isolation
-or observation. The packages come from PyPI, in the versions of `PACKAGES`.
+The cases are packages, parts of large packages, and one file with one docstring. The output is one JSON line for each.
+Both programs run as commands, in turns, in a new virtual environment with AdaCoder and pytest. Then each docstring's
+verdict is compared with the verdict of `doctest`'s runner in a separate process. Each difference is listed with its
+reason. `check_to_pytest_limit` is the same ratio for a program that only forks a process for each docstring, without
+isolation or observation. The packages come from PyPI, in the versions of `PACKAGES`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import venv
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -33,8 +34,17 @@ from measuring import Figure, Report, interleave, milliseconds, ratio
 if TYPE_CHECKING:
     from adacoder.domain import JSON
 
-PACKAGES = {"more_itertools": "more-itertools==11.2.1", "networkx/algorithms": "networkx==3.6.1"}
+PACKAGES = {
+    "more_itertools": "more-itertools==11.2.1",
+    "boltons": "boltons==26.2.0",
+    "networkx/algorithms": "networkx==3.6.1",
+    "sympy/core": "sympy==1.14.0",
+    "pandas/core/strings": "pandas==3.1.1",
+    "sklearn/metrics": "scikit-learn==1.9.1",
+}
 """Folders to check, each with the requirement to install."""
+NEEDED = ("numpy==2.4.6", "scipy==1.17.1", "mpmath==1.3.0", "python-dateutil", "joblib", "threadpoolctl", "narwhals")
+"""Packages that `PACKAGES` need."""
 ONE = "one docstring"
 SECONDS = 600
 _FAILED = ("partial", "failed")
@@ -91,13 +101,21 @@ for _ in others:
 has no isolation."""
 
 
-def install(folder: Path) -> None:
-    """Install the packages. Remove their tests, which `pytest` would run, and files that configure `pytest`."""
-    quietly(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), *PACKAGES.values())
-    for path in sorted(folder.rglob("tests"), reverse=True):
+def install(folder: Path) -> Path:
+    """Install the packages. Return the Python of a new environment that has AdaCoder, pytest and `NEEDED`.
+
+    Remove the packages' tests, which `pytest` would run, and files that configure `pytest`.
+    """
+    venv.create(folder / "environment", with_pip=True)
+    python = folder / "environment/bin/python"
+    quietly(str(python), "-m", "pip", "install", "-q", str(Path(__file__).parents[1]), "pytest", *NEEDED)
+    packages = folder / "packages"
+    quietly(str(python), "-m", "pip", "install", "-q", "--no-deps", "--target", str(packages), *PACKAGES.values())
+    for path in sorted(packages.rglob("tests"), reverse=True):
         quietly("rm", "-r", str(path))
-    for path in folder.rglob("conftest.py"):
+    for path in packages.rglob("conftest.py"):
         path.unlink()
+    return python
 
 
 def quietly(*command: str) -> None:
@@ -124,29 +142,29 @@ async def timed(*command: str) -> float:
     return seconds
 
 
-def check_command(path: Path) -> tuple[str, ...]:
-    return (sys.executable, "-m", "adacoder", "check", "--interpreter", sys.executable, "--timeout", "60", str(path))
+def check_command(python: Path, path: Path) -> tuple[str, ...]:
+    return (str(python), "-m", "adacoder", "check", "--interpreter", str(python), "--timeout", "60", str(path))
 
 
-def forked_command(folder: Path, path: Path) -> tuple[str, ...]:
-    return (sys.executable, "-c", FORKED, str(folder), *files(path))
+def forked_command(python: Path, folder: Path, path: Path) -> tuple[str, ...]:
+    return (str(python), "-c", FORKED, str(folder), *files(path))
 
 
 def files(path: Path) -> list[str]:
     return sorted(map(str, [path] if path.is_file() else path.rglob("*.py")))
 
 
-def pytest_command(folder: Path, path: Path) -> tuple[str, ...]:
+def pytest_command(python: Path, folder: Path, path: Path) -> tuple[str, ...]:
     options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={folder}", "--import-mode=prepend")
-    return (sys.executable, "-m", "pytest", "--doctest-modules", *options, str(path))
+    return (str(python), "-m", "pytest", "--doctest-modules", *options, str(path))
 
 
-def compared(folder: Path, path: Path) -> tuple[int, list[dict[str, JSON]]]:
+def compared(python: Path, folder: Path, path: Path) -> tuple[int, list[dict[str, JSON]]]:
     """Return the number of docstrings with equal verdicts, and a description of each with different verdicts."""
-    found = [json.loads(line) for line in ran(*check_command(path), "--json").stdout.splitlines()]
+    found = [json.loads(line) for line in ran(*check_command(python, path), "--json").stdout.splitlines()]
     ours = {docstring(each["target"]): each for each in found}
     told = subprocess.run(
-        (sys.executable, "-c", RUNNER),
+        (str(python), "-c", RUNNER),
         input=json.dumps([str(folder), *files(path)]),
         capture_output=True,
         text=True,
@@ -189,15 +207,15 @@ def why_not_found(name: str, names: dict[str, dict[str, str | None]], own: dict[
     return "doctest does not search this object"
 
 
-async def measure(name: str, path: Path, folder: Path, rounds: int) -> dict[str, JSON]:
+async def measure(name: str, path: Path, folder: Path, python: Path, rounds: int) -> dict[str, JSON]:
     """Return the output line of one case."""
     cases: dict[str, Callable[[], object]] = {
-        "check": partial(timed, *check_command(path)),
-        "pytest": partial(timed, *pytest_command(folder, path)),
-        "forked": partial(timed, *forked_command(folder, path)),
+        "check": partial(timed, *check_command(python, path)),
+        "pytest": partial(timed, *pytest_command(python, folder, path)),
+        "forked": partial(timed, *forked_command(python, folder, path)),
     }
     samples = await interleave(cases, rounds, warm=1)  # type: ignore[arg-type]
-    same, differences = await asyncio.to_thread(compared, folder, path)
+    same, differences = await asyncio.to_thread(compared, python, folder, path)
     figures = {"check_to_pytest": Figure(ratio(samples, "check", "pytest"), at_most=1.0)}
     limit = round(ratio(samples, "forked", "pytest"), 4)
     remarks: dict[str, JSON] = {"check_to_pytest_limit": limit, "same_verdicts": same, "differences": [*differences]}
@@ -207,12 +225,12 @@ async def measure(name: str, path: Path, folder: Path, rounds: int) -> dict[str,
 
 def main(only: list[str], rounds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as temporary:
-        folder = Path(temporary).resolve()
-        install(folder)
+        python = install(Path(temporary).resolve())
+        folder = Path(temporary).resolve() / "packages"
         (folder / "words.py").write_text(WORDS, encoding="utf-8")
         for name, path in {**{name: folder / name for name in PACKAGES}, ONE: folder / "words.py"}.items():
             if not only or name in only:
-                print(json.dumps(asyncio.run(measure(name, path, folder, rounds))), flush=True)
+                print(json.dumps(asyncio.run(measure(name, path, folder, python, rounds))), flush=True)
 
 
 if __name__ == "__main__":

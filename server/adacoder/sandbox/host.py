@@ -31,7 +31,7 @@ from adacoder.sandbox.pool import Taken, TemplatePool, Upkeep
 from adacoder.sandbox.probe import PROBER, Prober, Proof
 from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
-from adacoder.sandbox.series import Asked, Series
+from adacoder.sandbox.series import WaitingDocstring, Series
 from adacoder.sandbox.unavailable import IsolationRefused, SandboxError
 from adacoder.sandbox.verdict import Judge
 from adacoder.sandbox.wire import HungUpError, ProtocolError, WorkerLine
@@ -250,7 +250,7 @@ class Host:
             return judge
 
         try:
-            found = await self._series.evaluate(recipe, Asked(program, timeout, begin, follow))
+            found = await self._series.evaluate(recipe, WaitingDocstring(program, timeout, begin, follow))
         except Apart as apart:
             async with self._turns:
                 verdict = (await self._alone(finding, program, examples, timeout)).verdict

@@ -31,8 +31,8 @@ _MOST_NAMED = 3
 
 
 @dataclass(eq=False, slots=True)
-class Asked:
-    """A docstring to evaluate."""
+class WaitingDocstring:
+    """A docstring that waits for its evaluation."""
 
     program: Program
     seconds: float
@@ -41,12 +41,12 @@ class Asked:
     """Returns a callback as in `forked`. Its argument is True if no other docstring runs in the same process."""
     follow: Callable[[Lent], Awaitable[Judge]]
     """Runs the examples in a process."""
-    answer: asyncio.Future[Evaluated] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    answer: asyncio.Future[RanDocstring] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
-    """The result of a docstring."""
+class RanDocstring:
+    """A docstring whose examples have run."""
 
     judge: Judge
     notes: tuple[str, ...]
@@ -63,10 +63,10 @@ class Series:
         self._importers = importers
         self._turns = turns
         self._most = most
-        self._waiting: dict[tuple[Recipe, Path], deque[Asked]] = {}
+        self._waiting: dict[tuple[Recipe, Path], deque[WaitingDocstring]] = {}
         self._running: dict[tuple[Recipe, Path], set[asyncio.Task[None]]] = {}
 
-    async def evaluate(self, recipe: Recipe, asked: Asked) -> Evaluated:
+    async def evaluate(self, recipe: Recipe, asked: WaitingDocstring) -> RanDocstring:
         """Evaluate a docstring when its turn comes.
 
         Raises:
@@ -102,7 +102,7 @@ class Series:
             if not asked.answer.done():
                 asked.answer.set_exception(SandboxError("The sandbox was ended meanwhile."))
 
-    async def _run(self, recipe: Recipe, waiting: deque[Asked], running: set[asyncio.Task[None]]) -> None:
+    async def _run(self, recipe: Recipe, waiting: deque[WaitingDocstring], running: set[asyncio.Task[None]]) -> None:
         try:
             while waiting:
                 async with self._turns:
@@ -110,7 +110,7 @@ class Series:
         finally:
             running.discard(asyncio.current_task())
 
-    async def _run_some(self, recipe: Recipe, waiting: deque[Asked]) -> None:
+    async def _run_some(self, recipe: Recipe, waiting: deque[WaitingDocstring]) -> None:
         """Evaluate docstrings in one process, or in the processes that replace it."""
         if _next(waiting) is None:
             return
@@ -132,18 +132,18 @@ class Series:
             lent.give_back()
 
 
-def _next(waiting: deque[Asked]) -> Asked | None:
+def _next(waiting: deque[WaitingDocstring]) -> WaitingDocstring | None:
     """Return the first docstring in a queue that is still wanted. Remove those before it."""
     while waiting and waiting[0].answer.done():
         waiting.popleft()
     return waiting[0] if waiting else None
 
 
-async def _unless_cancelled(asked: Asked, step: Coroutine[object, object, T]) -> T | None:
+async def _unless_cancelled(asked: WaitingDocstring, step: Coroutine[object, object, T]) -> T | None:
     """Carry out a step for a docstring. Return None if it failed, or if the docstring is no longer wanted."""
     task = asyncio.create_task(step)
 
-    def stop(answer: asyncio.Future[Evaluated]) -> None:
+    def stop(answer: asyncio.Future[RanDocstring]) -> None:
         if answer.cancelled():
             task.cancel()
 
@@ -163,7 +163,7 @@ async def _unless_cancelled(asked: Asked, step: Coroutine[object, object, T]) ->
     return None
 
 
-async def _evaluated(lent: Lent, asked: Asked, *, is_begun: bool, is_last: bool) -> Evaluated:
+async def _evaluated(lent: Lent, asked: WaitingDocstring, *, is_begun: bool, is_last: bool) -> RanDocstring:
     """Run the examples of a docstring. If they fail after others, run them again in a new process."""
     others, name, notes = [*lent.ran], asked.program.qualname, []
     if not is_begun:
@@ -186,7 +186,7 @@ async def _evaluated(lent: Lent, asked: Asked, *, is_begun: bool, is_last: bool)
         notes.append(f"The examples change {what}. Later docstrings do not see this here, but they do in doctest.")
     if changes != ():
         lent.end_process()
-    return Evaluated(judge, (*notes, *lent.notes), lent)
+    return RanDocstring(judge, (*notes, *lent.notes), lent)
 
 
 def _fails(verdict: Verdict) -> bool:

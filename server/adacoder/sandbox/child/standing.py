@@ -59,6 +59,7 @@ class Standing:
         self.recursion_limit = sys.getrecursionlimit()
         self.look = look
         self.state = state.State(is_installed)
+        """What the modules look like before examples run."""
         self.before: dict[str, object] | None = None
         """The surroundings before the first docstring of this process. None in other processes."""
         self._unsaved = finders.Unsaved({})
@@ -83,7 +84,8 @@ class Standing:
         except BaseException:  # The module may raise anything, even SystemExit.
             return "failed"
         self.recursion_limit = sys.getrecursionlimit()
-        self.state.take()
+        self.state = state.State(self.state.is_installed)
+        self.state.learn()
         if "tempfile" in sys.modules and vars(sys.modules["tempfile"]).get("tempdir") == os.environ.get("TMPDIR"):
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # Each process has its own folder.
         return "imported"
@@ -171,7 +173,6 @@ class StandingModule(worker.ModuleUnderTest):
         modules = [value for value in self._globals.values() if type(value) is _MODULE]
         self.forget()
         state.collect()
-        sys.stdout = sys.__stdout__
         before, changed = self._standing.before or {}, []
         try:
             now = self._standing.look()

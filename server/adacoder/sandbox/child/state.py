@@ -6,13 +6,14 @@ This file runs in the *user's* interpreter, confined. It uses only the standard 
 The examples of several docstrings run in one process, one docstring after the other. They run as if each docstring had
 a process of its own, because the process is replaced as soon as a docstring has changed something. Watched are:
 
-* the names of all modules of the project, the attributes of its classes and objects, and everything in their lists,
-  dicts, sets and other containers, up to `_MOST_WATCHED` objects
+* the names of all modules of the project, the attributes of its classes, functions and objects, and everything in their
+  lists, dicts, sets and other containers, up to `_MOST_WATCHED` objects
 * functions and classes of other modules, so that a patched function is noticed
-* settings of the process and of well-known libraries
+* settings of well-known libraries. (`standing.py` compares the surroundings of the process, such as its environment.)
 
-A few things are restored instead, because it takes no new process: generators of random numbers, and caches of
-functions. Not watched are the state within compiled objects, and items of containers with more than `_MOST_ITEMS`.
+Generators of random numbers are restored instead, because many examples use them. Not watched are attributes of classes
+and objects whose names begin with `_`, because most of these are caches; the state within compiled objects; and the
+items of containers with more than `_MOST_ITEMS`.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class State:
         self._modules: dict[str, object] = {}
         self.own: dict[str, dict[str, object]] = {}
         """The names of each module of the project."""
-        self.others: dict[int, _Names] = {}
+        self.others: dict[int, _WatchedNames] = {}
         """The names of each other module, by the id of the module."""
         self.groups: list[_Group] = []
         self.cells: list[Any] = []
@@ -135,22 +136,6 @@ class State:
         self.imported: dict[str, None] = {}
         """Names of modules that examples imported, as attributes of their packages."""
 
-    def take(self) -> None:
-        """Store the state of all imported modules. Call this in a process from which docstrings are forked."""
-        self._modules = {}
-        for each in (
-            self.own,
-            self.others,
-            self.groups,
-            self.cells,
-            self.values,
-            self.slots,
-            self.views,
-            self.restoring,
-        ):
-            each.clear()
-        self.learn()
-
     def begin(self) -> None:
         """Store the settings of this process. Call this before the first docstring."""
         self._fetched.clear()
@@ -158,7 +143,7 @@ class State:
         self._settings = dict(_settings(sys.modules))
 
     def learn(self) -> None:
-        """Store the state of modules that were imported since the last call."""
+        """Store the state of all imported modules, or of those that were imported since the last call."""
         if len(sys.modules) == len(self._modules):
             return
         added = {name: module for name, module in sys.modules.items() if self._modules.get(name) is not module}
@@ -187,7 +172,7 @@ class State:
         """Watch the items of a container. If these are the values of `names`, some changes do not matter."""
         if not self.groups or len(self.groups[-1].watched) == _GROUP:
             self.groups.append(_Group())
-        self.groups[-1].add(_Names(owner, names, dict(names)) if names is not None else owner, container)
+        self.groups[-1].add(_WatchedNames(owner, names, dict(names)) if names is not None else owner, container)
 
     def restore(self) -> None:
         """Restore what needs no new process, before the next docstring."""
@@ -213,12 +198,12 @@ class State:
         contents = map(_content, self.cells)
         yield from (name for content, (name, before) in zip(contents, self.values) if content is not before)  # noqa: B905
         for name, owner, members, values in self.slots:
-            yield from self._rebound(_Names(name, _slots(owner, members), values))
+            yield from self._rebound(_WatchedNames(name, _slots(owner, members), values))
         for name, view, value in self.views:
             if view() != value:
                 yield name
 
-    def _rebound(self, watched: _Names) -> Iterator[str]:
+    def _rebound(self, watched: _WatchedNames) -> Iterator[str]:
         """Yield the names that have another value than before, and that matter."""
         owner, now, before = watched.owner, watched.now, watched.before
         if same(now.values(), before.values()):
@@ -241,7 +226,7 @@ class State:
         watched.before = dict(now)
 
 
-class _Names:
+class _WatchedNames:
     """The names of a module, or the attributes of a class or object."""
 
     def __init__(self, owner: str, now: Mapping[str, object], before: dict[str, object]) -> None:
@@ -252,19 +237,19 @@ class _Group:
     """A group of containers. They are compared together, which is faster."""
 
     def __init__(self) -> None:
-        self.watched: list[_Names | str] = []
+        self.watched: list[_WatchedNames | str] = []
         """For each container, its names, or what to call it."""
         self._containers: list[Any] = []
         self._sizes: list[int] = []
         self._items: list[object] = []
 
-    def add(self, watched: _Names | str, container: Any) -> None:
+    def add(self, watched: _WatchedNames | str, container: Any) -> None:
         self.watched.append(watched)
         self._containers.append(container)
         self._sizes.append(len(container))
         self._items += container
 
-    def changed(self) -> list[_Names | str]:
+    def changed(self) -> list[_WatchedNames | str]:
         """Return what is watched of the containers whose items have changed. Store their present items."""
         sizes = [*map(len, self._containers)]
         if sizes == self._sizes and all(map(is_, chain.from_iterable(self._containers), self._items)):
@@ -281,7 +266,7 @@ class _Group:
 def _is_internal(name: str, old: object, new: object, owner: str, *, is_object: bool) -> bool:
     """Return whether a change only shows that something was needed for the first time, or was counted internally.
 
-    Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With it, @ do.
+    Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With it, at most 3 do.
     """
     if name.startswith("_") and (is_object or old is None):
         return True
@@ -326,7 +311,7 @@ class _Walk:
                 state.watch(name, names.values(), names)
                 own.append(name)
             else:
-                state.others[id(module)] = _Names(name, names, dict(names))
+                state.others[id(module)] = _WatchedNames(name, names, dict(names))
         self._globals.update(map(id, state.own.values()))
         for module_name in reversed(own):
             self._named += [(f"{module_name}.{name}", value) for name, value in state.own[module_name].items()]
