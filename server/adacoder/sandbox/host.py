@@ -31,7 +31,7 @@ from adacoder.sandbox.pool import Taken, TemplatePool, Upkeep
 from adacoder.sandbox.probe import PROBER, Prober, Proof
 from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
-from adacoder.sandbox.series import WaitingDocstring, Series
+from adacoder.sandbox.series import Series, WaitingDocstring
 from adacoder.sandbox.unavailable import IsolationRefused, SandboxError
 from adacoder.sandbox.verdict import Judge
 from adacoder.sandbox.wire import HungUpError, ProtocolError, WorkerLine
