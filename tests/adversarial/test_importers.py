@@ -93,14 +93,6 @@ def attack():
 
 {when}
 '''
-PLANTED = """
-import builtins, sys
-
-builtins.repr = lambda value: "1"
-for name in ("victim", "pkg.victim"):
-    if name in sys.modules:
-        sys.modules[name].wrong, sys.modules[name].right = (lambda: 1), (lambda: 2)
-"""
 AT_IMPORT = 'attack()\n\n\ndef f():\n    """\n    >>> f()\n    1\n    """\n    return 1\n'
 IN_A_DOCSTRING = 'def f():\n    """\n    >>> attack()\n    >>> f()\n    1\n    """\n    return 1\n'
 LATER = 'sys.addaudithook(lambda event, _: attack() if event == "os.fork" else None)\n' + AT_IMPORT[len("attack()") :]
@@ -160,11 +152,6 @@ ATTACKS = {
         each(lambda place: os.rename(place + "/own", place + "/moved"), *near())
         each(os.unlink, *[place + "/own" for place in near()])
     """,
-    "plant an import": """
-        for found in gc.get_objects():
-            if type(found).__name__ == "State" and hasattr(found, "_fetched"):
-                found._fetched += ["planted", *[f"planted{number}" for number in range(20)]]
-    """,
     "end": "os._exit(0)",
     "close everything": "os.closerange(3, 256)",
 }
@@ -191,7 +178,6 @@ def written(folder: Path, place: str, attack: str, when: str) -> tuple[Path, Pat
     evil = folder / place
     evil.parent.mkdir(exist_ok=True)
     evil.write_text(EVIL.replace("{attack}", body).replace("{when}", when), encoding="utf-8")
-    (folder / "planted.py").write_text(PLANTED, encoding="utf-8")
     victim = evil.with_name("victim.py")
     victim.write_text(VICTIM, encoding="utf-8")
     if evil.parent != folder:

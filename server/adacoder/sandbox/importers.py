@@ -58,10 +58,6 @@ class Apart(Exception):
     """Each docstring of a module needs a process with its own import. The message is a note for the user, or empty."""
 
 
-class _SpoiltError(Exception):
-    """An importer imported installed modules whose effects its forks cannot share."""
-
-
 class Importers:
     """Lends processes that run docstrings. An instance belongs to one event loop, and its owner must close it."""
 
@@ -91,7 +87,7 @@ class Importers:
             if template.pid is None:
                 # The system does not identify senders, so AdaCoder cannot verify which process it talks to.
                 raise Apart
-            desk = await root.desk(program, seconds)
+            desk = await (await root.importer(program, seconds)).desk(program, seconds)
             return Lent(root, program, template, desk, await desk.docstring(program.module, begin))
         except BaseException as error:
             root.users[name] -= 1
@@ -163,10 +159,6 @@ class Lent(Taken):
         except _BROKEN as error:
             self._is_usable = False
             raise Apart from error
-
-    def learn(self) -> None:
-        """Take note of the installed modules that the examples imported."""
-        self._desk.importer.wanted |= self.evaluation.line.fetched
 
     def end_process(self) -> None:
         """Kill the present process, so that the next docstring gets a new one."""
@@ -263,8 +255,6 @@ class _Root:
         """Number of docstrings that run or will run soon, by top-level module."""
         self._importers: dict[str, asyncio.Task[_Importer]] = {}
         """Importers by the name of their top-level module. The most recently used is last."""
-        self._spoilt: set[str] = set()
-        """Modules whose importer was ended, because it could not share the effects of installed modules."""
         self._boot = asyncio.create_task(self._start())
 
     @property
@@ -301,21 +291,7 @@ class _Root:
         """
         return await asyncio.shield(self._boot)
 
-    async def desk(self, program: Program, seconds: float) -> _Desk:
-        """Return a desk that has imported the program's module.
-
-        Raises:
-            Apart: the import failed, or had effects that forked processes cannot share.
-        """
-        importer = await self._importer(program, seconds)
-        try:
-            return await importer.desk(program, seconds)
-        except _SpoiltError:
-            self._spoilt.add(_outermost(program))
-            importer.kill()
-            return await (await self._importer(program, seconds)).desk(program, seconds)
-
-    async def _importer(self, program: Program, seconds: float) -> _Importer:
+    async def importer(self, program: Program, seconds: float) -> _Importer:
         """Return the importer for a program's module.
 
         Raises:
@@ -345,8 +321,7 @@ class _Root:
             await before.end()
         await self._make_room()
         template = await self.template()
-        may_warm = name not in self._spoilt
-        importer = _Importer(template, await template.fork("importer"), self.recipe.group, may_warm=may_warm)
+        importer = _Importer(template, await template.fork("importer"), self.recipe.group)
         try:
             own = [str(program.module.path), program.text] if program.module.name == name else []
             await importer.begin(seconds, name, *own)
@@ -371,8 +346,7 @@ class _Root:
 class _Importer(_Process):
     """A process that has imported a top-level module or package."""
 
-    def __init__(self, template: TemplateProcess, evaluation: Evaluation, group: int, *, may_warm: bool) -> None:
-        """If `may_warm` is False, installed modules are imported only by the processes of docstrings."""
+    def __init__(self, template: TemplateProcess, evaluation: Evaluation, group: int) -> None:
         super().__init__(evaluation, template)
         self._given_up = False
         self.notes: tuple[str, ...] = ()
@@ -386,11 +360,6 @@ class _Importer(_Process):
         """Modules that cannot be imported here, each with the reason."""
         self.freed = asyncio.Event()
         """Set when a desk may have become free."""
-        self._may_warm = may_warm
-        self._preparing = asyncio.Lock()
-        self.wanted: set[str] = set()
-        """Installed modules that examples have imported."""
-        self._warmed: set[str] = set()
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
         """Import the top-level module or package.
@@ -411,8 +380,6 @@ class _Importer(_Process):
         name = program.module.name
         if name in self._apart:
             raise Apart(self._apart[name])
-        async with self._preparing:
-            await self._warm(seconds)
         is_there = self._there.get(name) == program.text
         desk = await self._free_desk("" if is_there else name, "" if is_there else _innermost(program))
         try:
@@ -441,24 +408,6 @@ class _Importer(_Process):
             desk.module = name
         desk.notes += _noted(name, how, changes)
 
-    async def _warm(self, seconds: float) -> None:
-        """Import the installed modules that examples have imported, so that later processes need not import them."""
-        names, self.wanted = self.wanted - self._warmed, set()
-        if not names or not self._may_warm:
-            return
-        self._warmed |= names
-        while any(desk.busy for desk in self._desks):  # If the import spoils this process, all desks end.
-            self.freed.clear()
-            await self.freed.wait()
-        pid, line = self.evaluation.line.channel.sender, self.evaluation.line
-        async with self.turn, asyncio.timeout(seconds):
-            before = set(children(pid)) if pid is not None else set()  # the desks
-            is_good = pid is not None and await line.warm(sorted(names)) and before.issuperset(children(pid))
-        if pid is None or not is_good or self.evaluation.threads() > 1 or shares_memory(pid) is not False:
-            raise _SpoiltError
-        for desk in self._desks:
-            desk.is_outdated = True
-
     async def _free_desk(self, module: str, package: str) -> _Desk:
         """Return a free desk.
 
@@ -467,9 +416,6 @@ class _Importer(_Process):
         another module or package, or wait.
         """
         while True:
-            for desk in [desk for desk in self._desks if desk.is_outdated and not desk.busy]:
-                desk.busy = True
-                await desk.end()
             idle = [desk for desk in self._desks if not desk.busy]
             wanted = (module, package), ("", package), ("", "")
             fitting = [desk for pair in wanted for desk in idle if (desk.module, desk.package) == pair]
@@ -540,14 +486,12 @@ class _Desk(_Process):
     def __init__(self, importer: _Importer, evaluation: Evaluation) -> None:
         super().__init__(evaluation, importer.template)
         self.busy = True
-        self.is_outdated = False
-        """True if the importer has imported more since it forked this desk."""
         self.module = self.package = ""
         """The module and its innermost package, if this desk imported them itself."""
         self.there: dict[str, str] = {}
         """Texts of modules that the import of `package` has already imported, by module name."""
         self.notes = importer.notes
-        self.importer = importer
+        self._importer = importer
         self._has_forked = False
         """True if this desk must still reap a process that it forked."""
 
@@ -578,12 +522,12 @@ class _Desk(_Process):
             evaluation.kill()
             evaluation.close()
         self.busy = False
-        self.importer.freed.set()
+        self._importer.freed.set()
 
     async def end(self) -> None:
         """End this desk, and let the importer clean up after it."""
         self.kill()
-        await self.importer.ended(self)
+        await self._importer.ended(self)
 
 
 def _outermost(program: Program) -> str:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from adacoder.sandbox.unavailable import SandboxError
+from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
-    from adacoder.domain import Verdict
     from adacoder.sandbox.importers import Importers, Lent
     from adacoder.sandbox.process import Begin, Recipe
     from adacoder.sandbox.program import Program
@@ -27,7 +28,10 @@ T = TypeVar("T")
 
 _FOR_ANOTHER = 8
 """If more docstrings of a module wait for each of its processes, the module gets another process."""
+_CHANGES_SECONDS = 5.0
+"""Timeout for the answer what a docstring's examples changed. The answer may run finalizers."""
 _MOST_NAMED = 3
+_ENDED = "The sandbox was ended meanwhile."
 
 
 @dataclass(eq=False, slots=True)
@@ -63,6 +67,7 @@ class Series:
         self._importers = importers
         self._turns = turns
         self._most = most
+        self._is_closed = False
         self._waiting: dict[tuple[Recipe, Path], deque[WaitingDocstring]] = {}
         self._running: dict[tuple[Recipe, Path], set[asyncio.Task[None]]] = {}
 
@@ -74,6 +79,8 @@ class Series:
             SandboxError: the interpreter does not start.
         """
         key = recipe, asked.program.module.path
+        if self._is_closed:
+            raise SandboxError(_ENDED)
         waiting = self._waiting.setdefault(key, deque())
         running = self._running.setdefault(key, set())
         waiting.append(asked)
@@ -94,13 +101,14 @@ class Series:
 
     async def close(self) -> None:
         """End all series. Docstrings that still wait are not evaluated."""
+        self._is_closed = True
         tasks = [task for tasks in self._running.values() for task in tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for asked in (asked for waiting in self._waiting.values() for asked in waiting):
             if not asked.answer.done():
-                asked.answer.set_exception(SandboxError("The sandbox was ended meanwhile."))
+                asked.answer.set_exception(SandboxError(_ENDED))
 
     async def _run(self, recipe: Recipe, waiting: deque[WaitingDocstring], running: set[asyncio.Task[None]]) -> None:
         try:
@@ -122,7 +130,7 @@ class Series:
             return
         is_begun = True
         try:
-            while found := await _unless_cancelled(one, _evaluated(lent, one, is_begun=is_begun, is_last=not waiting)):
+            while found := await _unless_cancelled(one, _run(lent, one, is_begun=is_begun, is_last=not waiting)):
                 one.answer.set_result(found)
                 following = _next(waiting)
                 if following is None or not lent.serves(following.program):
@@ -139,7 +147,7 @@ def _next(waiting: deque[WaitingDocstring]) -> WaitingDocstring | None:
     return waiting[0] if waiting else None
 
 
-async def _unless_cancelled(asked: WaitingDocstring, step: Coroutine[object, object, T]) -> T | None:
+async def _unless_cancelled(waiting: WaitingDocstring, step: Coroutine[object, object, T]) -> T | None:
     """Carry out a step for a docstring. Return None if it failed, or if the docstring is no longer wanted."""
     task = asyncio.create_task(step)
 
@@ -147,49 +155,56 @@ async def _unless_cancelled(asked: WaitingDocstring, step: Coroutine[object, obj
         if answer.cancelled():
             task.cancel()
 
-    asked.answer.add_done_callback(stop)
+    waiting.answer.add_done_callback(stop)
     try:
         await asyncio.wait([task])
-    finally:
+        error = SandboxError(_ENDED) if task.cancelled() else task.exception()
+    except asyncio.CancelledError:
         task.cancel()
-        asked.answer.remove_done_callback(stop)
-    if task.cancelled():
-        return None
-    error = task.exception()
-    if error is None and not asked.answer.done():
-        return task.result()
-    if error is not None and not asked.answer.done():
-        asked.answer.set_exception(error)
-    return None
+        error = SandboxError(_ENDED)
+        raise
+    finally:
+        waiting.answer.remove_done_callback(stop)
+        if error is not None and not waiting.answer.done():
+            waiting.answer.set_exception(error)
+    return None if error is not None or waiting.answer.done() else task.result()
 
 
-async def _evaluated(lent: Lent, asked: WaitingDocstring, *, is_begun: bool, is_last: bool) -> RanDocstring:
+async def _run(lent: Lent, waiting: WaitingDocstring, *, is_begun: bool, is_last: bool) -> RanDocstring:
     """Run the examples of a docstring. If they fail after others, run them again in a new process."""
-    others, name, notes = [*lent.ran], asked.program.qualname, []
+    others, name, notes = [*lent.ran], waiting.program.qualname, []
     if not is_begun:
-        await lent.next(asked.begin(is_last and not others))
+        await lent.next(waiting.begin(is_last and not others))
     lent.ran.append(name)
-    judge = await asked.follow(lent)
-    fails = _fails(judge.verdict)
-    if others and (fails or lent.evaluation.line.leans):
+    judge = await waiting.follow(lent)
+    await _ask_changes(lent)
+    if others and (_fails(judge) or lent.evaluation.line.leans):
+        before = judge
         lent.end_process()
-        await lent.next(asked.begin(is_last))
+        await lent.next(waiting.begin(is_last))
         lent.ran.append(name)
-        judge = await asked.follow(lent)
-        failed, fails = fails, _fails(judge.verdict)
-        if failed and not fails:
+        judge = await waiting.follow(lent)
+        await _ask_changes(lent)
+        if _fails(before) and before.cut_short is None and not _fails(judge):
             notes.append(f"The examples pass alone, but fail after those of {_listed(others)}.")
-    lent.learn()
     changes = lent.evaluation.line.changes
     if changes:
         what = _listed(changes)
         notes.append(f"The examples change {what}. Later docstrings do not see this here, but they do in doctest.")
-    if changes != ():
+    if changes != () or lent.evaluation.computed() > waiting.seconds / 2:  # The limit holds for the whole process.
         lent.end_process()
     return RanDocstring(judge, (*notes, *lent.notes), lent)
 
 
-def _fails(verdict: Verdict) -> bool:
+async def _ask_changes(lent: Lent) -> None:
+    """Ask what the examples have changed. Without an answer, the process is not used for other docstrings."""
+    with suppress(TimeoutError, HungUpError, ProtocolError):
+        async with asyncio.timeout(_CHANGES_SECONDS):
+            await lent.evaluation.line.ask_changes()
+
+
+def _fails(judge: Judge) -> bool:
+    verdict = judge.verdict
     return verdict.failure is not None or any(not (result.matched or result.skipped) for result in verdict.results)
 
 

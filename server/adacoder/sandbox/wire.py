@@ -253,8 +253,6 @@ class WorkerLine:
         """What the examples of an unchanged module changed. None if this is unknown."""
         self.leans = False
         """True if the examples may need a module that an earlier docstring imported."""
-        self.fetched: frozenset[str] = frozenset()
-        """Names of installed modules that the examples imported."""
         self._tells_changes = False
 
     async def ready(self) -> None:
@@ -311,7 +309,7 @@ class WorkerLine:
         """
         runs = (_run(source, by_value=by_value) for source, by_value in sources)
         questions = [_load(program, seconds, ""), *runs, *([] if is_only else [("end",)])]
-        self.changes, self.leans, self.fetched, self._tells_changes = None, False, frozenset(), not is_only
+        self.changes, self.leans, self._tells_changes = None, False, not is_only
         room = _MOST_AHEAD
         for question in questions:
             if room < 0:  # To send more could block both ends: the process would wait until its answers are read.
@@ -335,19 +333,6 @@ class WorkerLine:
             case ((("there" | "imported" | "failed") as how), changes):
                 return how, tuple(change for change in changes if change in CHANGES)
         raise ProtocolError("its answer to 'import' has an unknown form")
-
-    async def warm(self, names: Iterable[str]) -> bool:
-        """Import installed modules. Return True if forked processes can share all effects.
-
-        Raises:
-            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
-        """
-        lines = [f"try:\n    import {name}\nexcept Exception: pass\n" for name in names]
-        await self.channel.send("warm", "".join(lines))
-        match await self.channel.receive():
-            case ["warmed", ("good" | "") as good]:
-                return bool(good)
-        raise ProtocolError("its answer to 'warm' has an unknown form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
         """Run one example. `by_value` is True if its result will be compared by value.
@@ -398,23 +383,32 @@ class WorkerLine:
     async def end(self, program: Program) -> tuple[str, ...]:
         """Check that the worker sent nothing out of turn. Return the names in `suspects` that are still undefined.
 
-        For an unchanged module, also receive what the examples changed, if `ask_ahead` asked for it.
-
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
-        if not (program.suspects or self._tells_changes):
+        if self._tells_changes:
+            return ()  # `ask_changes` follows.
+        if not program.suspects:
             if not self.channel.is_silent():
                 raise ProtocolError("it spoke out of turn")
             return ()
         match await self._ask("end"):
             case "ended", [missing]:
                 return _names(missing, program)
-            case "ended", ["", leans, fetched, *changes]:
-                self.changes, self.leans = tuple(map(_told, changes)), bool(leans)
-                self.fetched = frozenset(name for name in fetched.split() if name.replace(".", "_").isidentifier())
-                return ()
         raise ProtocolError("its answer to 'end' has an unknown form")
+
+    async def ask_changes(self) -> None:
+        """Receive what the examples of an unchanged module changed, if `ask_ahead` asked for it.
+
+        Raises:
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
+        """
+        if self._tells_changes:
+            match await self._ask("end"):
+                case "ended", ["", leans, *changes]:
+                    self.changes, self.leans = tuple(map(_told, changes)), bool(leans)
+                case _:
+                    raise ProtocolError("its answer to 'end' has an unknown form")
 
     async def _ask(self, *question: str) -> tuple[str, list[str]]:
         if self._asked and self._asked[0][1] == question:

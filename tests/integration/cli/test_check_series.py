@@ -160,6 +160,45 @@ LEAKS = {
         False,
     ),
     "the umask": ("import os", "_ = os.umask(0o7)", "os.umask(0o7) == 0o7", False),
+    "an object in a list": (CLASS + "\nTHINGS = [Thing()]", "THINGS[0].made = 5", "THINGS[0].made", 0),
+    "an object of an object": (CLASS + "\nTHING.other = Thing()", "THING.other.made = 5", "THING.other.made", 0),
+    "an object of a class of the library": (
+        "from collections import UserDict\nSEEN = UserDict()",
+        "SEEN['a'] = 1",
+        "len(SEEN)",
+        0,
+    ),
+    "a new method": (CLASS, "Thing.shout = lambda self: 'loud'", "hasattr(Thing, 'shout')", False),
+    "a new function": ("", "MODULE.shout = lambda: 'loud'", "hasattr(MODULE, 'shout')", False),
+    "a key": ("SEEN = {'a': None}", "SEEN['b'] = SEEN.pop('a')", "SEEN", {"a": None}),
+    "a list with a bound method": ("SEEN = []\nadd = SEEN.append", "add(1)", "len(SEEN)", 0),
+    "an argument of a partial function": (
+        "from functools import partial\nadd = partial(list.append, [])\nSEEN = add.args",
+        "add(1)",
+        "SEEN",
+        ([],),
+    ),
+    "an iterator of a list": ("NUMBERS = iter([1, 2, 3])", "_ = next(NUMBERS)", "next(NUMBERS)", 1),
+    "a private global": ("_limit = None", "MODULE._limit = 3", "MODULE._limit is None", True),
+    "a registered class": (
+        "from abc import ABC\n\n\nclass Own(ABC):\n    pass",
+        "_ = Own.register(int)",
+        "isinstance(1, Own)",
+        False,
+    ),
+    "standard input": ("import io, sys", "sys.stdin = io.StringIO('x')", "sys.stdin is sys.__stdin__", True),
+    "a setting before an import": (
+        "import decimal",
+        "decimal.getcontext().prec = 3\n    >>> import colorsys",
+        "decimal.getcontext().prec",
+        28,
+    ),
+    "an import that a function needs": (
+        "import xml.dom\n\n\ndef parse():\n    return xml.dom.minidom.__name__",
+        "import xml.dom.minidom",
+        "hasattr(xml.dom, 'minidom') and parse()",
+        False,
+    ),
     "the collector": ("import gc", "gc.disable()", "gc.isenabled()", True),
 }
 """What the first docstring changes: the top of the module, the change, what the second looks at, and its value alone.
@@ -297,3 +336,39 @@ def test_another_file_is_not_affected_by_what_examples_change(desk: Desk) -> Non
         "import os\n" + PAIR.format(header="", change="hasattr(os, 'mark')\n    False", look="1", value="1"), "b.py"
     )
     assert {each["status"] for each in desk.run("check", "--json").objects} == {"verified"}
+
+
+def test_random_numbers_are_the_same_in_each_docstring(desk: Desk) -> None:
+    text = "import random\n\nrandom.seed(0)\n" + PAIR.format(
+        header="", change="random.random()\n    0.8444218515250481", look="random.random()", value=0.8444218515250481
+    )
+    path = desk.write(text, "a.py")
+    assert {each["status"] for each in desk.run("check", "--json").objects} == {"verified"}
+    assert desk.run("check", f"{path}::second").code == 0
+
+
+@pytest.mark.parametrize("end", ["time.sleep(20)", "os._exit(3)"])
+def test_what_a_finalizer_does_says_nothing_about_the_examples(end: str, desk: Desk) -> None:
+    text = f"import os, time\n\n\nclass Slow:\n    def __del__(self):\n        {end}\n" + PAIR.format(
+        header="", change="slow = Slow()", look="1 + 1", value=2
+    )
+    desk.write(text, "a.py")
+    assert [each["status"] for each in desk.run("check", "--json", "--timeout", "2").objects] == ["verified"] * 2
+
+
+def test_each_docstring_has_its_own_processor_time(desk: Desk) -> None:
+    one = """def f{0}():
+    \"\"\"
+    >>> f{0}()
+    1
+    \"\"\"
+    end = time.process_time() + 0.5
+    while time.process_time() < end:
+        pass
+    return 1
+
+
+"""
+    desk.write("import time\n\n\n" + "".join(one.format(number) for number in range(8)), "a.py")
+    found = desk.run("check", "--json", "--timeout", "1").objects
+    assert [(each["status"], each["notes"]) for each in found] == [("verified", [])] * 8

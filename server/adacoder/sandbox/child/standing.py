@@ -15,10 +15,8 @@ has changed that the next docstring could see (see `state.py`). All other comman
 the answer to `end` has more fields:
 
     end NONCE
-      → ended NONCE MISSING LEANS FETCHED [CHANGE]…    each CHANGE names something that the examples changed; LEANS is
-                                                       `yes` if they may need a module that an earlier docstring
-                                                       imported; FETCHED are the names of installed modules that they
-                                                       imported, separated by spaces
+      → ended NONCE MISSING LEANS [CHANGE]…    each CHANGE names something that the examples changed; LEANS is `yes` if
+                                               they may need a module that an earlier docstring imported
 """
 
 from __future__ import annotations
@@ -60,6 +58,8 @@ class Standing:
         self.look = look
         self.state = state.State(is_installed)
         """What the modules look like before examples run."""
+        self.names: set[str] = set()
+        """Names that the code of the last prepared module uses."""
         self.before: dict[str, object] | None = None
         """The surroundings before the first docstring of this process. None in other processes."""
         self._unsaved = finders.Unsaved({})
@@ -85,7 +85,7 @@ class Standing:
             return "failed"
         self.recursion_limit = sys.getrecursionlimit()
         self.state = state.State(self.state.is_installed)
-        self.state.learn()
+        self.state.learn({})
         if "tempfile" in sys.modules and vars(sys.modules["tempfile"]).get("tempdir") == os.environ.get("TMPDIR"):
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # Each process has its own folder.
         return "imported"
@@ -96,6 +96,7 @@ class Standing:
             return
         try:
             self.ready = name, dict(vars(sys.modules[name])), observing.by_name(finders.compiled[path][1])
+            self.names = {each for codes in self.ready[2].values() for code in codes for each in code.co_names}
         # The module has replaced itself in `sys.modules`. An evaluation in a process of its own reports this.
         except BaseException:
             self.ready = "", {}, {}
@@ -151,8 +152,8 @@ class StandingModule(worker.ModuleUnderTest):
             standing.state.begin()
             standing.before = standing.look()
         else:
-            standing.state.restore()
-            self.answers_later = True  # If the process dies meanwhile, the docstring runs again in a new process.
+            self.answers_later = True  # If the process dies meanwhile, this docstring runs again in a new process.
+        standing.state.restore()
         self._imported_before = [*standing.state.imported]
         self._recursion_limit = standing.recursion_limit
         name, namespace, codes = standing.ready
@@ -164,8 +165,9 @@ class StandingModule(worker.ModuleUnderTest):
     def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
         """Run one example as `ModuleUnderTest` does. Then watch the modules that it imported."""
         self._sources.append(source)
+        settings = self._standing.state.settings()
         answer = super().run(source, by_value, tell=tell)
-        self._standing.state.learn()
+        self._standing.state.learn(settings)
         return answer
 
     def end(self) -> list[str]:
@@ -178,10 +180,13 @@ class StandingModule(worker.ModuleUnderTest):
             now = self._standing.look()
             changed += [what for what in before if before[what] != now[what]]
             changed += dict.fromkeys(self._standing.state.changes(modules))
-        except Exception as error:  # For example, the process's folder may be gone.
-            changed.append(type(error).__name__)
+            # Code of the module may use these without an import of its own.
+            imported = self._standing.state.bound.keys() & self._standing.names
+            changed += [f"the import of {name}" for name in imported - set(self._imported_before)]
+        except Exception:  # For example, the process's folder may be gone.
+            changed.append("the process")
         leans = any(map(self._uses, self._imported_before))
-        return ["", "yes" if leans else "", " ".join(self._standing.state.fetched()), *changed[:_MOST_CHANGES]]
+        return ["", "yes" if leans else "", *changed[:_MOST_CHANGES]]
 
     def _uses(self, name: str) -> bool:
         """Return whether the examples use a module as an attribute of its package, but do not import it."""

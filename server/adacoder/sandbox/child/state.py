@@ -11,9 +11,9 @@ a process of its own, because the process is replaced as soon as a docstring has
 * functions and classes of other modules, so that a patched function is noticed
 * settings of well-known libraries. (`standing.py` compares the surroundings of the process, such as its environment.)
 
-Generators of random numbers are restored instead, because many examples use them. Not watched are attributes of classes
-and objects whose names begin with `_`, because most of these are caches; the state within compiled objects; and the
-items of containers with more than `_MOST_ITEMS`.
+Generators of random numbers and caches of functions are restored instead, because many examples use them. Not watched
+are attributes of classes and objects whose names begin with `_`, because most of these are caches; objects of compiled
+classes and of classes of other packages; and the items of containers with more than `_MOST_ITEMS`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import sys
 from collections import deque
 from functools import _lru_cache_wrapper, partial
 from itertools import chain, count
-from operator import attrgetter, is_
+from operator import attrgetter, is_, length_hint
 from os.path import dirname
 
 TYPE_CHECKING = False
@@ -38,8 +38,6 @@ globals()["__builtins__"] = dict(vars(builtins))
 
 _MOST_WATCHED = 100_000
 _MOST_ITEMS = 1000
-_WORTHWHILE = 10
-"""Number of imported modules from which on it is worthwhile to import them ahead."""
 _GROUP = 64
 """Number of containers that are compared together."""
 _MOST_BYTES = 1 << 16
@@ -49,15 +47,17 @@ _ABSENT = object()
 _MODULE, _FUNCTION, _BUILTIN = type(builtins), type(lambda: None), type(len)
 _PROXY = type(type.__dict__)
 _GENERATOR = type(_ for _ in ())
+_ITERATORS = frozenset(map(type, (iter([]), iter(()), iter(range(0)), reversed([]), iter(""), iter(b""))))
 _CALLABLE = (_FUNCTION, _BUILTIN, type)
 _ATOMS = frozenset(
     {
         *(type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented)),
-        *(_MODULE, _BUILTIN, type((lambda: None).__code__), type(str.join), type(str.__len__)),
+        *(_MODULE, type((lambda: None).__code__), type(str.join), type(str.__len__)),
     }
 )
 """Types without parts that could change."""
-_NOT_COMPARED = frozenset({"__warningregistry__", "__builtins__"})
+_WITH_CACHES = frozenset({"logging", "typing", "functools", "re"})
+"""Modules of the library whose objects compute attributes when they are first needed."""
 _OWN = {
     "sys": frozenset({"stdout", "displayhook", "argv", "getprofile", "gettrace"}),
     "builtins": frozenset({"_"}),
@@ -67,6 +67,7 @@ _OWN = {
 """Names that `worker.py` and `observing.py` change themselves, by module."""
 
 _content = attrgetter("cell_contents")
+_module_dict: Any = vars(_MODULE)["__dict__"].__get__
 _class_dict: Any = type.__dict__["__dict__"].__get__
 _mro: Any = type.__dict__["__mro__"].__get__
 
@@ -92,9 +93,12 @@ SETTINGS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "os": ("the umask", _umask),
     "gc": ("the garbage collector", lambda module: (module.isenabled(), module.get_threshold())),
     "sys": ("import hooks", lambda module: [[*module.meta_path], [*module.path_hooks]]),
+    "_csv": ("dialects of CSV", lambda module: module.list_dialects()),
+    "_socket": ("the timeout of sockets", lambda module: module.getdefaulttimeout()),
     "warnings": ("filters of warnings", lambda module: [tuple(each) for each in module.filters]),
     "logging": ("loggers", _loggers),
     "decimal": ("decimal's context", lambda module: repr(module.getcontext())),
+    "_abc": ("registered classes", lambda module: module.get_cache_token()),
     "_contextvars": ("context variables", _context),
     "_locale": ("the locale", lambda module: module.setlocale(module.LC_ALL)),
     "numpy": ("numpy's options", lambda module: repr((module.get_printoptions(), module.geterr()))),
@@ -116,6 +120,8 @@ class State:
         """`is_installed` returns True for an installed file, and False for a file of the project."""
         self.is_installed = is_installed
         self._modules: dict[str, object] = {}
+        self._is_replaced = False
+        """True if examples put another module into `sys.modules` in place of an imported one."""
         self.own: dict[str, dict[str, object]] = {}
         """The names of each module of the project."""
         self.others: dict[int, _WatchedNames] = {}
@@ -132,41 +138,43 @@ class State:
         self.restoring: list[Callable[[], object]] = []
         """Functions that restore what needs no new process."""
         self._settings: dict[str, object] = {}
-        self._fetched: list[str] = []
         self.imported: dict[str, None] = {}
         """Names of modules that examples imported, as attributes of their packages."""
+        self.bound: dict[str, None] = {}
+        """Those of `imported` whose package had been imported before."""
 
     def begin(self) -> None:
         """Store the settings of this process. Call this before the first docstring."""
-        self._fetched.clear()
         self.imported.clear()
-        self._settings = dict(_settings(sys.modules))
+        self.bound.clear()
+        self._settings = self.settings()
 
-    def learn(self) -> None:
-        """Store the state of all imported modules, or of those that were imported since the last call."""
+    def settings(self) -> dict[str, object]:
+        """Return the present settings of this process."""
+        return dict(_settings(sys.modules))
+
+    def learn(self, settings: Mapping[str, object]) -> None:
+        """Store the state of all imported modules, or of those that were imported since the last call.
+
+        `settings` are the settings before the example that imported them. If they had not changed before, the import
+        changed them, and this does not count.
+        """
         if len(sys.modules) == len(self._modules):
             return
         added = {name: module for name, module in sys.modules.items() if self._modules.get(name) is not module}
+        bound = [name for name in added if name.rpartition(".")[0] in self._modules]
+        self.bound.update(dict.fromkeys(name.rpartition(".")[2] for name in bound))
+        self._is_replaced = self._is_replaced or not self._modules.keys().isdisjoint(added)
         self._modules.update(added)
-        self._fetched += added
         self.imported.update(dict.fromkeys(name.rpartition(".")[2] for name in added if "." in name))
         _Walk(self).begin(added)
-        self._settings.update(_settings(sys.modules))  # Imports may change settings as well.
+        unchanged = {name for name, value in self._settings.items() if settings.get(name, value) == value}
+        self._settings.update(
+            (name, value) for name, value in _settings(sys.modules) if name in unchanged | added.keys()
+        )
         for name in _GENERATORS.keys() & added.keys():
             get, restore = _GENERATORS[name]
             self.restoring.append(partial(restore, added[name], get(added[name])))
-
-    def fetched(self) -> list[str]:
-        """Return the installed modules and packages that were imported since the last call, without internal ones.
-
-        Modules within packages are left out. If they were imported ahead, examples could use them without an import.
-        """
-        found = [
-            name for name in self._fetched if name not in self.own and not name.startswith("_") and "." not in name
-        ]
-        is_worthwhile = len(self._fetched) >= _WORTHWHILE
-        self._fetched.clear()
-        return found if is_worthwhile else []
 
     def watch(self, owner: str, container: Any, names: Mapping[str, object] | None = None) -> None:
         """Watch the items of a container. If these are the values of `names`, some changes do not matter."""
@@ -185,11 +193,11 @@ class State:
 
         Of other modules than the project's, only these are compared, because there may be a thousand.
         """
-        if not all(map(is_, map(sys.modules.get, self._modules), self._modules.values())):
+        if self._is_replaced or not all(map(is_, map(sys.modules.get, self._modules), self._modules.values())):
             yield "sys.modules"
-        settings = dict(_settings(sys.modules))
+        settings = self.settings()
         yield from (SETTINGS[name][0] for name, value in self._settings.items() if settings.get(name) != value)
-        near = {id(module) for module in (builtins, sys, os, *used)}
+        near = {id(module) for module in (builtins, sys, os, sys.modules.get("__main__"), *used)}
         for other in near & self.others.keys():
             yield from self._rebound(self.others[other])
         for group in self.groups:
@@ -208,18 +216,18 @@ class State:
         owner, now, before = watched.owner, watched.now, watched.before
         if same(now.values(), before.values()):
             return
-        ignored = _OWN.get(owner, frozenset()) | _NOT_COMPARED
+        ignored = _OWN.get(owner, frozenset())
         is_module = owner in self._modules
         for name in dict.fromkeys((*before, *now)):
             old, new = before.get(name, _ABSENT), now.get(name, _ABSENT)
-            if old is new or name in ignored:
+            if old is new or name in ignored or (name.startswith("__") and name.endswith("__")):
                 continue
             if old is _ABSENT and type(new) is _MODULE and sys.modules.get(f"{owner}.{name}") is new:
                 continue  # The examples imported a module of a package.
             if is_module and owner not in self.own:
                 # Other modules may store what they compute when it is first needed. So only a patch counts.
-                is_patch = issubclass(type(old), _CALLABLE) if old is not _ABSENT else not _is_within(new, owner)
-                if is_patch:
+                is_lazy = _is_within(new, owner) if old is _ABSENT else old is None or name.startswith("_")
+                if not is_lazy or issubclass(type(old), _CALLABLE):
                     yield f"{owner}.{name}"
             elif not _is_internal(name, old, new, owner, is_object=not is_module):
                 yield f"{owner}.{name}"
@@ -266,13 +274,14 @@ class _Group:
 def _is_internal(name: str, old: object, new: object, owner: str, *, is_object: bool) -> bool:
     """Return whether a change only shows that something was needed for the first time, or was counted internally.
 
-    Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With it, at most 3 do.
+    Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With it, 4 do.
     """
-    if name.startswith("_") and (is_object or old is None):
-        return True
-    if old is _ABSENT:
-        return callable(new) and _is_within(new, owner)  # such as a function compiled at its first call
-    return False
+    if is_object:
+        return name.startswith("_")
+    if old is not _ABSENT or not callable(new) or issubclass(type(new), type):
+        return False
+    is_of_example = type(new) is _FUNCTION and new.__code__.co_filename.startswith("<doctest ")
+    return _is_within(new, owner) and not is_of_example  # such as a function that was compiled at its first call
 
 
 def _is_within(value: Any, module: str) -> bool:
@@ -299,9 +308,9 @@ class _Walk:
         state = self._state
         own = []
         for name, module in modules.items():
-            if type(module) is not _MODULE:
+            if not issubclass(type(module), _MODULE):
                 continue
-            names = vars(module)
+            names = _module_dict(module)
             file = names.get("__file__")
             folder = dirname(file) if type(file) is str else ""
             if folder not in self._installed:
@@ -336,9 +345,17 @@ class _Walk:
                 self._watch_names(name, _class_dict(value), self._named)
         elif kind in (staticmethod, classmethod):
             self._pending.append((name, value.__func__))
+        elif kind is _BUILTIN or kind.__name__ == "method":
+            self._pending.append((name, value.__self__))
+        elif kind is partial:
+            self._pending += [(name, each) for each in (value.func, value.args, value.keywords)]
+        elif kind in _ITERATORS:
+            state.views.append((name, lambda: length_hint(value), length_hint(value)))
         elif kind is property:
             self._pending += [(name, each) for each in (value.fget, value.fset, value.fdel)]
         elif kind is _lru_cache_wrapper:
+            if not value.cache_info().currsize:
+                state.restoring.append(partial(_lru_cache_wrapper.cache_clear, value))
             self._pending.append((name, getattr(value, "__wrapped__", None)))
         elif kind.__name__ == "Random" and kind.__module__ == "random":
             state.restoring.append(partial(value.setstate, value.getstate()))
@@ -354,6 +371,7 @@ class _Walk:
             if len(value) <= _MOST_ITEMS:
                 self._pending += [(name, each) for each in kind.__iter__(value)]
         elif issubclass(kind, dict):
+            self._watch(name, dict.keys(value))
             self._watch(name, dict.values(value))
         elif kind is _PROXY:
             self._watch(name, value.values())
@@ -363,11 +381,10 @@ class _Walk:
             base = next(each for each in (list, set, deque) if issubclass(kind, each))
             before = [*base.__iter__(value)]  # A subclass may have other methods.
             state.views.append((name, lambda: same([*base.__iter__(value)], before), True))
-        is_simple = kind.__name__ == "SimpleNamespace"
         is_internal = name.rpartition(".")[2].startswith("_")
-        if not is_named or is_internal or issubclass(kind, type):
+        if is_internal or issubclass(kind, type):
             return
-        if is_simple or kind.__module__ in self._state.own:
+        if kind.__module__ in self._state.own or (is_named and kind.__module__ not in _WITH_CACHES):
             self._look_at_attributes(name, value)
 
     def _watch(self, name: str, values: Collection[object]) -> None:
@@ -416,6 +433,7 @@ class _Walk:
             for owner in _mro(type(value))
             for name, member in _class_dict(owner).items()
             if type(member).__name__ == "member_descriptor" and not name.startswith("_")
+            if "__slots__" in _class_dict(owner)
         }
         if slots:
             before = _slots(value, slots)

@@ -190,9 +190,6 @@ class Parent:
             pass
         sys.meta_path.remove(self._barrier)
         worker.regain()
-        if self._standing is not None:
-            self._standing.state.learn()
-            gc.freeze()
         return not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
