@@ -68,69 +68,64 @@ class Series:
         self._turns = turns
         self._most = most
         self._is_closed = False
-        self._waiting: dict[tuple[Recipe, Path], deque[WaitingDocstring]] = {}
-        self._running: dict[tuple[Recipe, Path], set[asyncio.Task[None]]] = {}
+        self._queues: dict[tuple[Recipe, Path], _Queue] = {}
 
-    async def evaluate(self, recipe: Recipe, asked: WaitingDocstring) -> RanDocstring:
+    async def evaluate(self, recipe: Recipe, docstring: WaitingDocstring) -> RanDocstring:
         """Evaluate a docstring when its turn comes.
 
         Raises:
             Apart: the docstring must be evaluated in a process of its own.
-            SandboxError: the interpreter does not start.
+            SandboxError: the interpreter does not start, or `close` was called.
         """
-        key = recipe, asked.program.module.path
         if self._is_closed:
             raise SandboxError(_ENDED)
-        waiting = self._waiting.setdefault(key, deque())
-        running = self._running.setdefault(key, set())
-        waiting.append(asked)
-        if len(waiting) > _FOR_ANOTHER * len(running) and len(running) < self._most:
-            running.add(asyncio.create_task(self._run(recipe, waiting, running)))
-        try:
-            return await asked.answer
-        finally:
-            if not (waiting or running):
-                self._waiting.pop(key, None)
-                self._running.pop(key, None)
+        key = recipe, docstring.program.module.path
+        queue = self._queues.setdefault(key, _Queue())
+        queue.waiting.append(docstring)
+        if len(queue.waiting) > _FOR_ANOTHER * len(queue.tasks) and len(queue.tasks) < self._most:
+            queue.tasks.add(asyncio.create_task(self._serve(key, queue)))
+        return await docstring.answer
 
     async def idle(self, seconds: float) -> None:
         """Wait until no docstring runs or waits, but at most `seconds`."""
-        running = [task for tasks in self._running.values() for task in tasks]
-        if running:
-            await asyncio.wait(running, timeout=seconds)
+        if tasks := [task for queue in self._queues.values() for task in queue.tasks]:
+            await asyncio.wait(tasks, timeout=seconds)
 
     async def close(self) -> None:
         """End all series. Docstrings that still wait are not evaluated."""
         self._is_closed = True
-        tasks = [task for tasks in self._running.values() for task in tasks]
+        tasks = [task for queue in self._queues.values() for task in queue.tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for asked in (asked for waiting in self._waiting.values() for asked in waiting):
-            if not asked.answer.done():
-                asked.answer.set_exception(SandboxError(_ENDED))
 
-    async def _run(self, recipe: Recipe, waiting: deque[WaitingDocstring], running: set[asyncio.Task[None]]) -> None:
+    async def _serve(self, key: tuple[Recipe, Path], queue: _Queue) -> None:
+        """Evaluate the docstrings in a queue until it is empty."""
         try:
-            while waiting:
+            while _next(queue.waiting) is not None:
                 async with self._turns:
-                    await self._run_some(recipe, waiting)
+                    await self._serve_some(key[0], queue.waiting)
         finally:
-            running.discard(asyncio.current_task())
+            queue.tasks.discard(asyncio.current_task())
+            if not queue.tasks:
+                self._queues.pop(key, None)
+                for docstring in queue.waiting:
+                    _fail(docstring, SandboxError(_ENDED))
 
-    async def _run_some(self, recipe: Recipe, waiting: deque[WaitingDocstring]) -> None:
+    async def _serve_some(self, recipe: Recipe, waiting: deque[WaitingDocstring]) -> None:
         """Evaluate docstrings in one process, or in the processes that replace it."""
         if _next(waiting) is None:
             return
-        one = waiting.popleft()
-        lent = await _unless_cancelled(
-            one, self._importers.lend(recipe, one.program, one.seconds, one.begin(not waiting))
-        )
+        one, is_begun = waiting.popleft(), True
+        begin = one.begin(not waiting)
+        lent = await _unless_cancelled(one, self._importers.lend(recipe, one.program, one.seconds, begin))
         if lent is None:
             return
-        is_begun = True
         try:
-            while found := await _unless_cancelled(one, _run(lent, one, is_begun=is_begun, is_last=not waiting)):
+            while not one.answer.done():
+                found = await _unless_cancelled(one, _run(lent, one, is_begun=is_begun, is_last=not waiting))
+                if found is None or one.answer.done():
+                    return
                 one.answer.set_result(found)
                 following = _next(waiting)
                 if following is None or not lent.serves(following.program):
@@ -140,6 +135,20 @@ class Series:
             lent.give_back()
 
 
+@dataclass(eq=False, slots=True)
+class _Queue:
+    """The docstrings of one module."""
+
+    waiting: deque[WaitingDocstring] = field(default_factory=deque)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    """The tasks that evaluate the docstrings, each in a process of its own."""
+
+
+def _fail(docstring: WaitingDocstring, error: BaseException) -> None:
+    if not docstring.answer.done():
+        docstring.answer.set_exception(error)
+
+
 def _next(waiting: deque[WaitingDocstring]) -> WaitingDocstring | None:
     """Return the first docstring in a queue that is still wanted. Remove those before it."""
     while waiting and waiting[0].answer.done():
@@ -147,57 +156,63 @@ def _next(waiting: deque[WaitingDocstring]) -> WaitingDocstring | None:
     return waiting[0] if waiting else None
 
 
-async def _unless_cancelled(waiting: WaitingDocstring, step: Coroutine[object, object, T]) -> T | None:
-    """Carry out a step for a docstring. Return None if it failed, or if the docstring is no longer wanted."""
+async def _unless_cancelled(docstring: WaitingDocstring, step: Coroutine[object, object, T]) -> T | None:
+    """Carry out a step for a docstring, and end it if the docstring is no longer wanted.
+
+    Return None if the step failed or was ended. The docstring then has the error as its answer.
+    """
     task = asyncio.create_task(step)
 
     def stop(answer: asyncio.Future[RanDocstring]) -> None:
         if answer.cancelled():
             task.cancel()
 
-    waiting.answer.add_done_callback(stop)
+    docstring.answer.add_done_callback(stop)
     try:
         await asyncio.wait([task])
-        error = SandboxError(_ENDED) if task.cancelled() else task.exception()
     except asyncio.CancelledError:
         task.cancel()
-        error = SandboxError(_ENDED)
+        _fail(docstring, SandboxError(_ENDED))
         raise
     finally:
-        waiting.answer.remove_done_callback(stop)
-        if error is not None and not waiting.answer.done():
-            waiting.answer.set_exception(error)
-    return None if error is not None or waiting.answer.done() else task.result()
+        docstring.answer.remove_done_callback(stop)
+    error = SandboxError(_ENDED) if task.cancelled() else task.exception()
+    if error is None:
+        return task.result()
+    _fail(docstring, error)
+    return None
 
 
-async def _run(lent: Lent, waiting: WaitingDocstring, *, is_begun: bool, is_last: bool) -> RanDocstring:
+async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_last: bool) -> RanDocstring:
     """Run the examples of a docstring. If they fail after others, run them again in a new process."""
-    others, name, notes = [*lent.ran], waiting.program.qualname, []
+    others, name, notes = [*lent.ran], docstring.program.qualname, []
     if not is_begun:
-        await lent.next(waiting.begin(is_last and not others))
+        await lent.next(docstring.begin(is_last and not others))
     lent.ran.append(name)
-    judge = await waiting.follow(lent)
-    await _ask_changes(lent)
+    judge = await docstring.follow(lent)
+    await _ask_changes(lent, judge)
     if others and (_fails(judge) or lent.evaluation.line.leans):
         before = judge
         lent.end_process()
-        await lent.next(waiting.begin(is_last))
+        await lent.next(docstring.begin(is_last))
         lent.ran.append(name)
-        judge = await waiting.follow(lent)
-        await _ask_changes(lent)
+        judge = await docstring.follow(lent)
+        await _ask_changes(lent, judge)
         if _fails(before) and before.cut_short is None and not _fails(judge):
             notes.append(f"The examples pass alone, but fail after those of {_listed(others)}.")
     changes = lent.evaluation.line.changes
     if changes:
         what = _listed(changes)
         notes.append(f"The examples change {what}. Later docstrings do not see this here, but they do in doctest.")
-    if changes != () or lent.evaluation.computed() > waiting.seconds / 2:  # The limit holds for the whole process.
+    if changes != () or lent.evaluation.computed() > docstring.seconds / 2:  # The limit holds for the whole process.
         lent.end_process()
     return RanDocstring(judge, (*notes, *lent.notes), lent)
 
 
-async def _ask_changes(lent: Lent) -> None:
+async def _ask_changes(lent: Lent, judge: Judge) -> None:
     """Ask what the examples have changed. Without an answer, the process is not used for other docstrings."""
+    if judge.cut_short is not None:
+        return
     with suppress(TimeoutError, HungUpError, ProtocolError):
         async with asyncio.timeout(_CHANGES_SECONDS):
             await lent.evaluation.line.ask_changes()
