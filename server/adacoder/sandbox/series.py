@@ -201,9 +201,10 @@ async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_la
         if _fails(before) and before.cut_short is None and not _fails(judge):
             notes.append(f"The examples pass alone, but fail after those of {_listed(others)}.")
     changes = lent.evaluation.line.changes
-    if changes:
-        what = _listed(changes)
-        notes.append(f"The examples change {what}. Later docstrings do not see this here, but they do in doctest.")
+    if named := [change for change in changes or () if change]:
+        notes.append(
+            f"The examples change {_listed(named)}. Later docstrings do not see this here, but they do in doctest."
+        )
     if changes != () or lent.evaluation.computed() > docstring.seconds / 2:  # The limit holds for the whole process.
         lent.end_process()
     return RanDocstring(judge, (*notes, *lent.notes), lent)

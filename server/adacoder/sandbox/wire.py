@@ -250,7 +250,7 @@ class WorkerLine:
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
         """Questions that were asked in advance and are not answered yet, as pairs of nonce and question."""
         self.changes: tuple[str, ...] | None = None
-        """What the examples of an unchanged module changed. None if this is unknown."""
+        """What the examples of an unchanged module changed. None if this is unknown. A name may be empty."""
         self.leans = False
         """True if the examples may need a module that an earlier docstring imported."""
         self._tells_changes = False

@@ -372,3 +372,13 @@ def test_each_docstring_has_its_own_processor_time(desk: Desk) -> None:
     desk.write("import time\n\n\n" + "".join(one.format(number) for number in range(8)), "a.py")
     found = desk.run("check", "--json", "--timeout", "1").objects
     assert [(each["status"], each["notes"]) for each in found] == [("verified", [])] * 8
+
+
+def test_a_module_with_too_many_objects_has_a_process_for_each_docstring(desk: Desk) -> None:
+    many = "MANY = [[([],)] * 900 + [[] for _ in range(99)] for _ in range(999)]\n"
+    desk.write(
+        many + COUNTING + PAIR.format(header="", change="_ = COUNT.next()", look="COUNT.next()", value=1), "a.py"
+    )
+    first, second = desk.run("check", "--json").objects
+    assert (first["status"], first["notes"]) == ("verified", [])
+    assert (second["status"], second["notes"]) == ("verified", [])

@@ -15,8 +15,9 @@ has changed that the next docstring could see (see `state.py`). All other comman
 the answer to `end` has more fields:
 
     end NONCE
-      → ended NONCE MISSING LEANS [CHANGE]…    each CHANGE names something that the examples changed; LEANS is `yes` if
-                                               they may need a module that an earlier docstring imported
+      → ended NONCE MISSING LEANS [CHANGE]…    each CHANGE names something that the examples changed, and is empty if
+                                               this is unknown; LEANS is `yes` if they may need a module that an
+                                               earlier docstring imported
 """
 
 from __future__ import annotations

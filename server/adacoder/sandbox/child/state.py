@@ -122,6 +122,8 @@ class State:
         self._modules: dict[str, object] = {}
         self._is_replaced = False
         """True if examples put another module into `sys.modules` in place of an imported one."""
+        self.is_cut = False
+        """True if there are too many objects to watch."""
         self.own: dict[str, dict[str, object]] = {}
         """The names of each module of the project."""
         self.others: dict[int, _WatchedNames] = {}
@@ -191,8 +193,11 @@ class State:
     def changes(self, used: Sequence[object]) -> Iterator[str]:
         """Yield what has changed, as a text such as `pkg.module.NAME`. The docstring has names for the `used` modules.
 
-        Of other modules than the project's, only these are compared, because there may be a thousand.
+        Of other modules than the project's, only these are compared, because there may be a thousand. If there are too
+        many objects to watch, yield an empty text, because something may have changed.
         """
+        if self.is_cut:
+            yield ""
         if self._is_replaced or not all(map(is_, map(sys.modules.get, self._modules), self._modules.values())):
             yield "sys.modules"
         settings = self.settings()
@@ -331,6 +336,7 @@ class _Walk:
                 self._look(name, value, is_named=pending is self._named)
             except Exception:  # noqa: S110  # The user's classes may do anything. Such a value is not watched.
                 pass
+        state.is_cut = state.is_cut or bool(self._named or self._pending)
 
     def _look(self, name: str, value: Any, *, is_named: bool) -> None:
         kind = type(value)
