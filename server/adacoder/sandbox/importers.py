@@ -356,6 +356,8 @@ class _Importer(_Process):
         self._desks: list[_Desk] = []
         self._there: dict[str, str] = {}
         """Texts of modules that the import of the package has already imported, by module name."""
+        self._packages: set[str] = set()
+        """Inner packages that the import of the package has already imported."""
         self._apart: dict[str, str] = {}
         """Modules that cannot be imported here, each with the reason."""
         self.freed = asyncio.Event()
@@ -381,7 +383,9 @@ class _Importer(_Process):
         if name in self._apart:
             raise Apart(self._apart[name])
         is_there = self._there.get(name) == program.text
-        desk = await self._free_desk("" if is_there else name, "" if is_there else _innermost(program))
+        package = _innermost(program)
+        has_package = is_there or package in self._packages
+        desk = await self._free_desk("" if is_there else name, "" if has_package else package)
         try:
             if not is_there:
                 await self._import(desk, program, seconds)
@@ -397,9 +401,12 @@ class _Importer(_Process):
         name, text, package = program.module.name, program.text, _innermost(program)
         if desk.module == name or desk.there.get(name) == text:
             return
-        if desk.package != package:
+        if package not in (desk.package, *self._packages):
             how, changes = await desk.import_(seconds, package)
-            desk.package = "" if how == "there" else package
+            if how == "there":
+                self._packages.add(package)
+            else:
+                desk.package = package
             desk.notes += _noted(package, how, changes)
         how, changes = await desk.import_(seconds, name, str(program.module.path), text)
         if how == "there":
