@@ -1,8 +1,9 @@
 """The sandbox's entry point. It runs a module's examples on a candidate, in a confined process.
 
 Every candidate has its own process. AdaCoder kills this process when the evaluation ends, even after a pass. Docstrings
-of an unchanged module can share a process (see `series.py`). The process runs a *worker*, which only reports results. The Judge compares them in AdaCoder's own process. The wanted
-outputs never leave AdaCoder's process, so a candidate cannot read them.
+of an unchanged module can share a process (see `series.py`). The process runs a *worker*, which only reports results.
+The Judge compares them in AdaCoder's own process. The wanted outputs never leave AdaCoder's process, so a candidate
+cannot read them.
 """
 
 from __future__ import annotations
