@@ -448,16 +448,14 @@ async def _timeout(evaluation: Evaluation, seconds: float, most_times: int = _MO
     processor before the kernel does, and the verdict shows the right reason.
     """
     loop = asyncio.get_running_loop()
-    began, before = loop.time(), None
+    began = loop.time()
     timer: asyncio.TimerHandle
 
     def look() -> None:
-        nonlocal timer, before
-        now, computed, waited = loop.time(), evaluation.computed(), evaluation.waited()
-        if before is None:  # The process may have run other docstrings before.
-            before = max(0.0, computed - _COUNTED_SECONDS), max(0.0, waited - _COUNTED_SECONDS)
-        end = began + min(seconds + _UNFINISHED * (waited - before[1]), most_times * seconds)
-        if now < began + seconds or (now < end and computed - before[0] < seconds):
+        nonlocal timer
+        now = loop.time()
+        end = began + min(seconds + _UNFINISHED * evaluation.waited(), most_times * seconds)
+        if now < began + seconds or (now < end and evaluation.computed() < seconds):
             timer = loop.call_at(min(end, now + _COUNTED_SECONDS), look)
         else:
             limit.reschedule(now)

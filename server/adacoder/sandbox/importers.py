@@ -152,6 +152,7 @@ class Lent(Taken):
         """
         try:
             if self.ran:
+                self.evaluation.count_anew()
                 await begin(self.evaluation.line)
             else:
                 self.evaluation = await self._desk.docstring(self._program.module, begin)

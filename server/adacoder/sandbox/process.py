@@ -116,6 +116,13 @@ class Evaluation:
     """The pidfd of the process; None if the system has no pidfds."""
     _waits: dict[str, float] = field(default_factory=dict)
     """The longest waits for a processor, in seconds, by the number of the thread that waited."""
+    _before: tuple[float, float] = 0.0, 0.0
+    """Results of `waited` and `computed` for earlier docstrings."""
+
+    def count_anew(self) -> None:
+        """Let `waited` and `computed` count from now on, because another docstring begins."""
+        waited, computed = self._before
+        self._before = waited + self.waited(), computed + self.computed()
 
     @property
     def alive(self) -> bool:
@@ -151,10 +158,14 @@ class Evaluation:
             for thread, seconds in waits(self.pid).items():
                 self._waits[thread] = max(seconds, self._waits.get(thread, 0.0))
             self._waits = dict(nlargest(_MOST_WAITING, self._waits.items(), key=itemgetter(1)))
-        return sum(self._waits.values())
+        return sum(self._waits.values()) - self._before[0]
 
     def computed(self) -> float:
         """Return the processor time in seconds that the process used; 0 if unknown."""
+        return self.computed_in_all() - self._before[1]
+
+    def computed_in_all(self) -> float:
+        """Return the same as `computed`, but with all earlier docstrings."""
         return 0.0 if self.pid is None else computed(self.pid)
 
     @property
