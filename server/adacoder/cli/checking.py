@@ -50,7 +50,7 @@ from adacoder.source.text import SourceFile, apply_edits, read, write
 from adacoder.task import Task
 
 if TYPE_CHECKING:
-    from adacoder.cli.junit import JUnit
+    from adacoder.cli.report_file import ReportFile
 
 _AHEAD = 500
 """Maximum number of docstrings with an unfinished check. Of these, the evaluator runs only a few at a time. The others
@@ -92,6 +92,7 @@ class Checking:
         selects: Callable[[str], bool] | None = None,
         exits_first: bool = False,
         junit: Path | None = None,
+        sarif: Path | None = None,
         allows_empty: bool = False,
     ) -> None:
         """Args:
@@ -105,6 +106,7 @@ class Checking:
         selects: decides by the place of a docstring, such as `a.py::f`, if it is checked; None for all docstrings.
         exits_first: True to stop at the first docstring that fails.
         junit: the file for a JUnit report; None for no report.
+        sarif: the file for a SARIF report; None for no report.
         allows_empty: True to accept files and folders without examples.
         """
         self._tell = Told()
@@ -127,7 +129,7 @@ class Checking:
         self._begun: set[Path] = set()
         """Workspaces for which a process was already started."""
         self._codes = [0]
-        self._junit = junit
+        self._reports = {"junit": junit, "sarif": sarif}
         self._allows_empty = allows_empty
         self._found: list[Checked] = []
         self._shown: list[Checked] = []
@@ -144,19 +146,20 @@ class Checking:
         here = Path.cwd()
         places = places or [Place(project_around(here) or here)]
         began = time.monotonic()
-        junit = None
-        if self._junit is not None:
-            from adacoder.cli.junit import JUnit  # rarely needed
-
-            junit = JUnit(self._junit)
+        files: dict[str, ReportFile] = {}
         try:
-            return await self._carried_out(places, began, junit)
+            for form, path in self._reports.items():
+                if path is not None:
+                    from adacoder.cli.report_file import ReportFile  # rarely needed
+
+                    files[form] = ReportFile(path)
+            return await self._carried_out(places, began, files)
         finally:
             self._view.finish()
-            if junit is not None:
-                junit.close()
+            for file in files.values():
+                file.close()
 
-    async def _carried_out(self, places: Sequence[Place], began: float, junit: JUnit | None) -> int:
+    async def _carried_out(self, places: Sequence[Place], began: float, files: Mapping[str, ReportFile]) -> int:
         try:
             await self._check_all(self._units(places))
             if self._is_cut:
@@ -171,8 +174,8 @@ class Checking:
         finally:
             self._view.close()
             await self._checks.close()
-        if junit is not None:
-            junit.write(self._shown, self._left, time.monotonic() - began)
+        for form, file in files.items():
+            file.write(_rendered(form)(self._shown, self._left, time.monotonic() - began))
         if self._found:
             await probe(keeps=True)  # save the isolation that works here, so that the next `check` starts faster
             unread = {each.path for each in self._left if not each.is_skipped}
@@ -404,6 +407,17 @@ class Checking:
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)
         self._tell(message)
+
+
+def _rendered(form: str) -> Callable[[Sequence[Checked], Sequence[NotChecked], float], bytes]:
+    """Return the function that renders a report. The modules are rarely needed, so they are imported here."""
+    if form == "junit":
+        from adacoder.cli.junit import as_junit
+
+        return as_junit
+    from adacoder.cli.sarif import as_sarif
+
+    return as_sarif
 
 
 def _path_of(outdated: tuple[_Unit, Outcome]) -> Path:

@@ -252,6 +252,7 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
 @click.option("--pages", "reads_pages", is_flag=True, help="Also check the .md and .rst files of folders.")
 @_settings("exclude")
 @click.option("--junit", type=_ANY, metavar="FILE", help="Also write a JUnit XML report.")
+@click.option("--sarif", type=_ANY, metavar="FILE", help="Also write a SARIF report for code scanning.")
 @click.option("--allow-empty", "allows_empty", is_flag=True, help="Accept files and folders without examples.")
 @click.option(
     "--format",

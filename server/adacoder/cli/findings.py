@@ -149,6 +149,18 @@ class Findings(View):
         yield from told(outcome)
 
 
+def failures(found: Checked) -> list[tuple[int, str]]:
+    """Return the failures of a docstring in order, each with its 0-based line in the file."""
+    verdict, target = found.outcome.verdict, found.outcome.target
+    failure = None if verdict is None else verdict.failure
+    if verdict is None or failure is None:
+        return []
+    results = [each for each in verdict.results if not (each.matched or each.skipped) and each.example.want]
+    told = {each.example.line: report.want_and_got(each, None) for each in results if found.outcome.status in _FAILED}
+    told[_own_line(target, failure) if failure.example is None else failure.example.line] = failure.message
+    return sorted(told.items())
+
+
 class Annotations(Findings):
     """`--format github`: also prints workflow commands, which GitHub shows as annotations of the lines that failed.
 
@@ -164,16 +176,8 @@ class Annotations(Findings):
     def show(self, found: Checked) -> None:
         """Implement `View.show`."""
         super().show(found)
-        verdict, target = found.outcome.verdict, found.outcome.target
-        failure = None if verdict is None else verdict.failure
-        if verdict is None or failure is None:
-            return
-        results = [each for each in verdict.results if not (each.matched or each.skipped) and each.example.want]
-        told = {
-            each.example.line: report.want_and_got(each, None) for each in results if found.outcome.status in _FAILED
-        }
-        told[_own_line(target, failure) if failure.example is None else failure.example.line] = failure.message
-        for line, message in sorted(told.items()):
+        target = found.outcome.target
+        for line, message in failures(found):
             self._annotate(target.module.path, f",line={line + 1},title={_escaped(_name(target))}", message)
 
     def leave_out(self, left: NotChecked) -> None:

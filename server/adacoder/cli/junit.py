@@ -6,17 +6,14 @@ reported as a skipped case with the reason, or as a failure if the user named th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 from xml.etree import ElementTree as ET
 
 from adacoder import report
 from adacoder.cli.findings import Checked, NotChecked, module_and_name, told
 from adacoder.cli.output import shown_path
-from adacoder.domain import AdaCoderError, Outcome, Status
+from adacoder.domain import Outcome, Status
 from adacoder.visible import visible
 
 _NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
@@ -33,54 +30,20 @@ _KINDS = {
 _COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
-class JUnit:
-    """A report file that is written as a whole or not at all: first as a draft, which then replaces the file."""
-
-    def __init__(self, path: Path) -> None:
-        """Create a draft next to `path`.
-
-        Raises:
-            AdaCoderError: the file cannot be written there.
-        """
-        self._path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow the links
-        self._draft = self._path.with_name(f".{self._path.name[:100]}.{token_hex(8)}")
-        if self._path.is_dir():
-            raise AdaCoderError(f"The report cannot be written to {path}, which is a folder: name a file.")
-        try:
-            self._draft.touch(exist_ok=False)
-        except OSError as error:
-            raise self._refusal(error) from None
-
-    def write(self, all_found: Sequence[Checked], left: Sequence[NotChecked], seconds: float) -> None:
-        """Write the report on the checked docstrings, and on the files and folders that were not checked (`left`).
-
-        Raises:
-            AdaCoderError: the report cannot be written.
-        """
-        suites: dict[Path, list[ET.Element]] = {}
-        for found in all_found:
-            suites.setdefault(found.outcome.target.module.path, []).append(_case(found))
-        root = ET.Element("testsuites", name="adacoder check", time=f"{seconds:.3f}")
-        for path, cases in suites.items():
-            root.append(_suite(str(shown_path(path)), cases))
-        if left:
-            root.append(_suite("adacoder check", [_not_checked(each) for each in left]))
-        _count(root, [case for suite in root for case in suite])
-        ET.indent(root)
-        try:
-            self._draft.write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
-            self._draft.replace(self._path)
-        except OSError as error:
-            raise self._refusal(error) from None
-
-    def close(self) -> None:
-        """Remove the draft if `write` has not turned it into the report."""
-        with suppress(OSError):
-            self._draft.unlink(missing_ok=True)
-
-    def _refusal(self, error: OSError) -> AdaCoderError:
-        why = error.strerror or "the system refuses"
-        return AdaCoderError(f"The report cannot be written to {self._path} ({why}): name another file.")
+def as_junit(all_found: Sequence[Checked], left: Sequence[NotChecked], seconds: float) -> bytes:
+    """Return the report on the checked docstrings, and on the files and folders that were not checked (`left`)."""
+    suites: dict[Path, list[ET.Element]] = {}
+    for found in all_found:
+        suites.setdefault(found.outcome.target.module.path, []).append(_case(found))
+    root = ET.Element("testsuites", name="adacoder check", time=f"{seconds:.3f}")
+    for path, cases in suites.items():
+        root.append(_suite(str(shown_path(path)), cases))
+    if left:
+        root.append(_suite("adacoder check", [_not_checked(each) for each in left]))
+    _count(root, [case for suite in root for case in suite])
+    ET.indent(root)
+    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
 
 
 def _suite(name: str, cases: Sequence[ET.Element]) -> ET.Element:
