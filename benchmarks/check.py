@@ -101,21 +101,29 @@ for _ in others:
 has no isolation."""
 
 
-def install(folder: Path) -> Path:
-    """Install the packages. Return the Python of a new environment that has AdaCoder, pytest and `NEEDED`.
-
-    Remove the packages' tests, which `pytest` would run, and files that configure `pytest`.
-    """
+def prepare(folder: Path) -> Path:
+    """Return the Python of a new environment in `folder` that has AdaCoder, pytest and `NEEDED`."""
     venv.create(folder / "environment", with_pip=True)
     python = folder / "environment/bin/python"
     quietly(str(python), "-m", "pip", "install", "-q", str(Path(__file__).parents[1]), "pytest", *NEEDED)
-    packages = folder / "packages"
-    quietly(str(python), "-m", "pip", "install", "-q", "--no-deps", "--target", str(packages), *PACKAGES.values())
-    for path in sorted(packages.rglob("tests"), reverse=True):
-        quietly("rm", "-r", str(path))
-    for path in packages.rglob("conftest.py"):
-        path.unlink()
     return python
+
+
+def install(name: str, folder: Path, python: Path) -> Path:
+    """Install a package of `PACKAGES` in a folder of its own, and return the path to check.
+
+    Remove the package's tests, which `pytest` would run, and files that configure `pytest`.
+    """
+    if name == ONE:
+        folder.mkdir()
+        (folder / "words.py").write_text(WORDS, encoding="utf-8")
+        return folder / "words.py"
+    quietly(str(python), "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), PACKAGES[name])
+    for path in sorted(folder.rglob("tests"), reverse=True):
+        quietly("rm", "-r", str(path))
+    for path in folder.rglob("conftest.py"):
+        path.unlink()
+    return folder / name
 
 
 def quietly(*command: str) -> None:
@@ -225,11 +233,11 @@ async def measure(name: str, path: Path, folder: Path, python: Path, rounds: int
 
 def main(only: list[str], rounds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as temporary:
-        python = install(Path(temporary).resolve())
-        folder = Path(temporary).resolve() / "packages"
-        (folder / "words.py").write_text(WORDS, encoding="utf-8")
-        for name, path in {**{name: folder / name for name in PACKAGES}, ONE: folder / "words.py"}.items():
+        python = prepare(Path(temporary).resolve())
+        for number, name in enumerate((*PACKAGES, ONE)):
             if not only or name in only:
+                folder = Path(temporary).resolve() / str(number)
+                path = install(name, folder, python)
                 print(json.dumps(asyncio.run(measure(name, path, folder, python, rounds))), flush=True)
 
 

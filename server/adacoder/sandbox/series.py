@@ -29,7 +29,7 @@ T = TypeVar("T")
 _FOR_ANOTHER = 8
 """If more docstrings of a module wait for each of its processes, the module gets another process."""
 _CHANGES_SECONDS = 5.0
-"""Timeout for the answer what a docstring's examples changed. The answer may run finalizers."""
+"""Seconds in which a process must report the changes of a docstring. Finalizers may run meanwhile."""
 _MOST_NAMED = 3
 _ENDED = "The sandbox was ended meanwhile."
 
@@ -226,6 +226,6 @@ def _fails(judge: Judge) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = [f"'{name}'" for name in names[:_MOST_NAMED]]
+    shown = [name if " " in name else f"'{name}'" for name in names[:_MOST_NAMED]]
     more = len(names) - len(shown)
     return f"{', '.join(shown)} and {more} more" if more else ", ".join(shown)

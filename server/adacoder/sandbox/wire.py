@@ -292,13 +292,13 @@ class WorkerLine:
         raise ProtocolError("its answer to 'load' has an unknown form")
 
     async def ask_ahead(
-        self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]], *, is_only: bool = True
+        self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]], *, is_only: bool
     ) -> None:
         """Send the questions of later calls of `load`, `run` and `end` without waiting for answers.
 
         This works even before the process is ready. `sources` has the source of each example, and True if the example
-        is compared by value. If `is_only` is True, no other docstring runs in the process, so it is not
-        asked what the examples changed.
+        is compared by value. If `is_only` is True, no other docstring runs in the process, so the question about
+        changes is left out.
 
         Code that runs in the process can read the waiting questions. For an unchanged module, this is harmless, because
         its docstrings contain the same examples. Each answer still repeats the nonce of its question, and the answers

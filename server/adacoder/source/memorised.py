@@ -61,7 +61,8 @@ def _has_constants(placed: Splice, results: Sequence[ExampleResult]) -> bool:
         for node in ast.walk(tree) if tree is not None else ():
             for child in ast.iter_child_nodes(node) if not isinstance(node, ast.Expr) else ():
                 if isinstance(child, ast.Constant):
-                    found.update(_words(str(child.value)), str(child.value).lower())
+                    text = str(child.value).lower()
+                    found.update(_words(text), text)  # a string can be a table of characters
     answers = [_answer(result.example.want) for result in results]
     return 3 * sum(answer in _TRUTHS or found.issuperset(answer) for answer in answers) > len(results)
 

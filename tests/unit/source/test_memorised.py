@@ -252,6 +252,10 @@ ACCUSED = {
         target("def f(light):", ">>> f('red')\n'stop'\n>>> f('green')\n'go'\n>>> f('amber')\n'wait'"),
         "def f(light):\n    return {'red': 'stop', 'green': 'go', 'amber': 'wait'}[light]",
     ),
+    "a string that is a table of characters": (
+        target("def f(n):", ">>> f(0)\n'x'\n>>> f(1)\n'q'\n>>> f(2)\n'z'"),
+        "def f(n):\n    return 'xqz'[n]",
+    ),
     "a table padded with base cases": (
         NUMBERS,
         "def f(n):\n    return {0: 1, 1: 1, 2: 2, 3: 6, 4: 24, 6: 720}[n]",

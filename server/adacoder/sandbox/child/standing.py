@@ -44,7 +44,7 @@ else:
 _MODULE = type(sys)
 _SIGNALS = range(1, 65)
 _MOST_CHANGES = 20
-"""Maximum number of changes that are told."""
+"""Maximum number of changes to report."""
 
 
 class Standing:

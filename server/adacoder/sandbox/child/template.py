@@ -197,8 +197,7 @@ class Parent:
 
         If an import changes any of them, such as threads or open files, evaluations cannot share the change.
         """
-        most = min(MOST_DESCRIPTORS, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-        descriptors = [number for number in range(worker.CHANNEL, most) if _is_open(number)]
+        descriptors = [number for number in range(worker.CHANNEL, MOST_DESCRIPTORS) if _is_open(number)]
         threads = _thread._count()  # noqa: SLF001  # `threading` calls it as well, but may not be imported.
         return threads, descriptors, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
 
