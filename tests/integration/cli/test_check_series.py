@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -224,6 +225,12 @@ RESTORED = {
     ),
     "the last value": ("import builtins", "7 and None", "hasattr(builtins, '_')", False),
     "the arguments": ("import sys", "sys.argv.append('more')", "len(sys.argv)", 1),
+    "a cache in the home folder": (
+        "import os",
+        "os.makedirs(os.path.expanduser('~/.cache/fonts'))",
+        "os.path.exists(os.path.expanduser('~/.cache'))",
+        False,
+    ),
     "the limit of recursion": ("import sys", "sys.setrecursionlimit(4321)", "sys.getrecursionlimit() == 4321", False),
 }
 """Changes that do not end the process, so no note tells of them. They are undone, or the second docstring runs again.
@@ -295,7 +302,11 @@ def test_the_changes_are_real(folder: Path) -> None:
         name
         for number, name in enumerate([*LEAKS, *RESTORED])
         if not subprocess.run(
-            [sys.executable, "-m", "doctest", f"pair_{number}.py"], cwd=folder, capture_output=True, timeout=PATIENCE
+            [sys.executable, "-m", "doctest", f"pair_{number}.py"],
+            cwd=folder,
+            env={**os.environ, "HOME": str(folder)},
+            capture_output=True,
+            timeout=PATIENCE,
         ).returncode
     ]
     assert passed == []

@@ -29,7 +29,7 @@ import re
 import sys
 from importlib import import_module
 from importlib.util import decode_source
-from os.path import dirname
+from os.path import dirname, isdir, islink, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ else:
 
 _MODULE = type(sys)
 _SIGNALS = range(1, 65)
+_CACHES = ".cache", ".config"
+"""Folders in the home folder in which libraries, such as Matplotlib, store files that may vanish at any time."""
 _MOST_CHANGES = 20
 """Maximum number of changes to report."""
 
@@ -135,6 +137,12 @@ def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
     }
 
 
+def _remove_caches(home: str) -> None:
+    for place in [join(home, name) for name in _CACHES]:
+        if isdir(place) and not islink(place) and worker.empty(place):
+            os.rmdir(place)
+
+
 class StandingModule(worker.ModuleUnderTest):
     """The module under test in a process that runs the examples of its docstrings."""
 
@@ -178,6 +186,7 @@ class StandingModule(worker.ModuleUnderTest):
         state.collect()
         before, changed = self._standing.before or {}, []
         try:
+            _remove_caches(os.environ.get("HOME", ""))
             now = self._standing.look()
             changed += [what for what in before if before[what] != now[what]]
             changed += dict.fromkeys(self._standing.state.changes(modules))
