@@ -43,8 +43,17 @@ from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
 from adacoder.source.accepting import outputs
+from adacoder.source.dunder_test import NAME as DUNDER_TEST
 from adacoder.source.examples import UnreadableExample
-from adacoder.source.locate import Documented, documented, functions, locate, may_have_examples, must_run
+from adacoder.source.locate import (
+    Documented,
+    documented,
+    functions,
+    locate,
+    may_have_examples,
+    must_run,
+    out_of_reach,
+)
 from adacoder.source.pages import page
 from adacoder.source.text import SourceFile, apply_edits, read, write
 from adacoder.task import Task
@@ -367,6 +376,9 @@ class Checking:
                     raise
                 return []
             return [_Unit(named, folder, settings, is_named=True)]
+        for why in await aside(_unread, file.text):
+            self._left.append(NotChecked(why, path, is_skipped=True))
+            self._tell(f"{shown_path(path)}: {why}")
         found = await aside(_with_examples, file, folder, self._tested)
         return [_Unit(one, folder, settings, is_named=False) for one in found]
 
@@ -454,6 +466,11 @@ def _with_examples(file: SourceFile, folder: Path, every_function: bool) -> list
     starts = {one.target.docstring_span.start for one in found}
     others = (one for one in functions(file.text, file.path, folder) if not one.target.is_stub)
     return [*found, *(one for one in others if one.target.docstring_span.start not in starts)]
+
+
+def _unread(text: str) -> list[str]:
+    """Return the reasons why examples in `__test__` cannot be read."""
+    return [reason for name, _, _, reason in out_of_reach(text) if name == DUNDER_TEST]
 
 
 def _named(place: Place, file: SourceFile, folder: Path) -> Documented:

@@ -194,7 +194,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
         item: dict[str, JSON] = {
             "id": each.id,
             "qualifiedName": target.qualname,
-            "kind": "function" if target.is_function else "module" if target.qualname == "__doc__" else "class",
+            "kind": "function" if target.is_function else "class" if target.signature else "module",
             "range": range_of_span(target.definition, snapshot.text, encoding),
             "isStub": target.is_stub,
             "examples": [
@@ -210,17 +210,17 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
             "reason": None if each.one.unreadable is None else str(each.one.unreadable),
         }
         found.append((target.definition.start, item))
-    for definition, reason in out_of_reach(snapshot.text):
+    for name, kind, place, reason in out_of_reach(snapshot.text):
         item = {
             "id": None,
-            "qualifiedName": definition.qualname,
-            "kind": "class" if definition.is_class else "function",
-            "range": range_of_span(definition.span, snapshot.text, encoding),
+            "qualifiedName": name,
+            "kind": kind,
+            "range": range_of_span(place, snapshot.text, encoding),
             "isStub": False,
             "examples": [],
             "reason": reason,
         }
-        found.append((definition.span.start, item))
+        found.append((place.start, item))
     return [item for _, item in sorted(found, key=lambda pair: pair[0])]
 
 
@@ -250,7 +250,7 @@ def _listed(snapshot: Snapshot) -> list[Listed]:
     count: Counter[str] = Counter()
     found: list[Listed] = []
     for one in documented(snapshot.text, snapshot.path, snapshot.folder):
-        name = one.target.qualname
+        name = one.target.qualname.replace("#", "%23")
         count[name] += 1
         number = f"~{count[name]}" if count[name] > 1 else ""
         found.append(Listed(f"{snapshot.uri}#{name}{number}", one))

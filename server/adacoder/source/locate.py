@@ -28,6 +28,8 @@ from adacoder.pytext import (
 )
 from adacoder.source.calls import Calls
 from adacoder.source.class_examples import class_examples
+from adacoder.source.dunder_test import NAME as DUNDER_TEST
+from adacoder.source.dunder_test import dunder_test
 from adacoder.source.examples import UnreadableExample, examples
 from adacoder.source.literal import read_literal
 from adacoder.source.skips import skips
@@ -142,10 +144,13 @@ def counterpart(target: Target, text: str, workspace: Path) -> Target | None:
 
 @dataclass(frozen=True, slots=True)
 class Documented:
-    """A documented function, class or module whose examples can be run."""
+    """A docstring whose examples can be run."""
 
     target: Target
-    """The function, class or module. A module gets the name `__doc__`, because every module defines this name."""
+    """The function, class or module, or a string in `__test__`.
+
+    A module gets the name `__doc__`, because every module defines this name. A string gets the name `__test__.KEY`.
+    """
     unreadable: UnreadableExample | None = None
     """The error if doctest cannot read the examples. The target then has no examples."""
 
@@ -167,35 +172,41 @@ def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
 
 
 def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
-    """Yield the targets whose docstrings doctest would read: the module, then classes and functions in file order.
+    """Yield the targets whose docstrings doctest would read.
 
-    `__test__` is not included, because its value is only known when the module runs.
+    These are the module, then classes and functions in file order, then the strings in `__test__`.
     """
     must_run(path)
     module = module_of(path, text, workspace)
     lines = Lines(text)
-    whole = _module_target(text, module)
-    found = [Documented(whole)] if whole is not None else []
+    first = next(logical_lines(text), None)
+    whole = None if first is None else docstring_at(text, first.start, first.code_end)
+    found = [] if whole is None else [_string_target(text, module, "__doc__", whole)]
     found += [
-        Documented(_without_examples(each, each.docstring, module))
+        _without_examples(each, each.docstring, module)
         for each in definitions(text)
         if each.docstring is not None and _can_be_found(each)
     ]
-    for one in found:
-        yield _read(one, lines)
+    found += [_string_target(text, module, f"{DUNDER_TEST}.{key}", place) for key, place in dunder_test(text).strings]
+    for target in found:
+        yield _read(Documented(target), lines)
 
 
-def out_of_reach(text: str) -> Iterator[tuple[Definition, str]]:
-    """Yield the functions and classes with docstrings that `documented` leaves out, each with the reason."""
+def out_of_reach(text: str) -> Iterator[tuple[str, str, Span, str]]:
+    """Yield the docstrings that `documented` leaves out: name, kind, place and the reason."""
     for each in definitions(text):
         obstacle = _obstacle(each)
         if each.docstring is not None and obstacle is not None:
-            yield each, obstacle
+            yield each.qualname, "class" if each.is_class else "function", each.span, obstacle
+    for place in dunder_test(text).unread:
+        line = line_number(text, place.start) + 1
+        reason = f"Line {line} puts something into `{DUNDER_TEST}` that is not read: write it as a string literal."
+        yield DUNDER_TEST, "module", place, reason
 
 
 def may_have_examples(text: str) -> bool:
     """Return whether a docstring may contain an example. This check is cheaper than reading the examples."""
-    if ">>>" in text:
+    if ">>>" in text or DUNDER_TEST in text:
         return True
     tree = parsed(text)
     if tree is None:
@@ -316,16 +327,12 @@ def _without_examples(definition: Definition, docstring: Span, module: Module) -
     )
 
 
-def _module_target(text: str, module: Module) -> Target | None:
-    """Return the module itself as a target; None if it has no docstring."""
-    first = next(logical_lines(text), None)
-    docstring = None if first is None else docstring_at(text, first.start, first.code_end)
-    if docstring is None:
-        return None
+def _string_target(text: str, module: Module, name: str, docstring: Span) -> Target:
+    """Return the module, or a string in its `__test__`, as a target."""
     return Target(
         module=module,
         text=text,
-        qualname="__doc__",
+        qualname=name,
         definition=docstring,
         header=Span(docstring.start, docstring.start),
         docstring_span=docstring,

@@ -88,6 +88,19 @@ async def checked(editor: Client, **params: Any) -> Any:
     return answer
 
 
+async def test_strings_of_dunder_test_are_docstrings(editor: Client) -> None:
+    text = 'X = 1\n__test__ = {"a#b": """\n>>> X\n2\n""", "c": str(X)}\n'
+    uri = await editor.write("dunder.py", text)
+    string, unread = await listed(editor, uri)
+    assert (string["qualifiedName"], string["kind"], string["reason"]) == ("__test__.a#b", "module", None)
+    assert (unread["qualifiedName"], unread["id"]) == ("__test__", None)
+    assert unread["reason"].startswith("Line 5 puts something into `__test__` that is not read")
+    answer = await checked(editor, ids=[string["id"]])
+    assert [result["status"] for result in answer["results"]] == ["failed"]
+    (string, _) = await listed(editor, uri)
+    assert [example["state"] for example in string["examples"]] == ["failed"]
+
+
 async def test_all_docstrings_are_listed_with_their_places(editor: Client) -> None:
     uri = await editor.write("shapes.py", SHAPES)
     items = await listed(editor, uri)

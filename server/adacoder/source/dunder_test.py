@@ -1,0 +1,111 @@
+"""Read the strings in a module's `__test__`, where doctest finds more examples.
+
+Nothing is run to find them. A module may assign a dictionary, or single items. A value is read if it is a string
+literal, or a name to which the module has assigned a string literal.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from adacoder.domain import Span
+from adacoder.pytext import Lines, definitions, parsed
+from adacoder.source.scopes import bound_beyond_names
+from adacoder.source.text import offset_at
+
+NAME = "__test__"
+
+
+@dataclass(frozen=True, slots=True)
+class DunderTest:
+    """The values in `__test__`. Functions and classes of the module are left out."""
+
+    strings: tuple[tuple[str, Span], ...] = ()
+    """Pairs of a key and the place of its string literal."""
+    unread: tuple[Span, ...] = ()
+    """The places of values and statements that only a run of the module would show."""
+
+
+@lru_cache(maxsize=8)
+def dunder_test(text: str) -> DunderTest:
+    """Read `__test__` from the text of a module."""
+    if NAME not in text:
+        return DunderTest()
+    tree = parsed(text)
+    if tree is None:
+        start = text.index(NAME)
+        return DunderTest(unread=(Span(start, start + len(NAME)),))
+    reader = _ItemReader(text)
+    for statement in tree.body:
+        reader.read(statement)
+    strings = tuple((key, reader.span(node)) for key, node in reader.items.items())
+    return DunderTest(strings, tuple(map(reader.span, reader.unread)))
+
+
+class _ItemReader:
+    """Reads the top-level statements of a module in their order."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = Lines(text)
+        self._defined = {each.qualname for each in definitions(text) if not each.in_function}
+        self._strings: dict[str, ast.expr] = {}
+        """The string literals of the module, by the names to which they are assigned."""
+        self.items: dict[str, ast.expr] = {}
+        self.unread: list[ast.expr | ast.stmt] = []
+
+    def read(self, statement: ast.stmt) -> None:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if name == NAME:
+                self.items, self.unread = {}, []
+                self._read_dictionary(value)
+            case ast.Assign(targets=[ast.Subscript(ast.Name(id=name), ast.Constant(str(key)))]) if name == NAME:
+                self._read_item(key, statement.value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(str()) as value):
+                self._strings[name] = value
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+                pass  # an imported module does not run these statements
+            case _:
+                names = set(_names(statement))
+                self._strings = {name: value for name, value in self._strings.items() if name not in names}
+                self.unread += [statement] if NAME in names else []
+
+    def _read_dictionary(self, value: ast.expr) -> None:
+        match value:
+            case ast.Dict(keys, values):
+                for key, item in zip(keys, values, strict=True):
+                    self._read_item(key.value if isinstance(key, ast.Constant) else None, item)
+            case ast.Call(ast.Name("dict"), [], keywords):
+                for keyword in keywords:
+                    self._read_item(keyword.arg, keyword.value)
+            case ast.Constant():
+                pass  # for other tools, `__test__ = False` means that the module has no tests
+            case _:
+                self.unread.append(value)
+
+    def _read_item(self, key: object, value: ast.expr) -> None:
+        literal = self._strings.get(value.id) if isinstance(value, ast.Name) else value
+        if isinstance(key, str) and isinstance(literal, ast.Constant) and isinstance(literal.value, str):
+            self.items[key] = literal
+        elif self.span(value).of(self._lines.text).removesuffix(".__doc__") not in self._defined:
+            self.unread.append(value)
+
+    def span(self, node: ast.expr | ast.stmt) -> Span:
+        """Return the place of `node` in the text."""
+        start = offset_at(self._lines, node.lineno - 1, node.col_offset, "utf-8")
+        return Span(start, offset_at(self._lines, (node.end_lineno or 1) - 1, node.end_col_offset or 0, "utf-8"))
+
+
+def _names(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement uses or binds, without the contents of functions and classes."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        yield from [node.id] if isinstance(node, ast.Name) else bound_beyond_names(node)
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
