@@ -35,7 +35,7 @@ _WORKFLOWS_HEAD = (
 OWN = ("adacoder.path", "adacoder.agentTools")
 """The client's own settings: how it finds the server, and whether agents in the editor may use it."""
 _FAMILIES = {name: STRATEGIES[name] for name in FAMILIES}
-_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object"}
 
 
 def definitions(settings: Definitions = SETTINGS, families: Mapping[str, Strategy] = _FAMILIES) -> Definitions:
@@ -66,13 +66,13 @@ def manifest(text: str, settings: Definitions) -> str:
 def _property(name: str, setting: Setting) -> dict[str, Any]:
     values, default = setting.values, getattr(Settings(), name)
     kind: str | list[str] = _TYPES[values.type]
-    if values.is_list:
+    if values.is_list and values.type is str:
         kind = ["string", "array"] if setting.unset else "array"
     if default is None and values.type is not str:
         kind = [str(kind), "null"]
     described: dict[str, Any] = {"type": kind}
     if values.is_list:
-        described["items"] = {"type": "string"}
+        described["additionalProperties" if values.type is dict else "items"] = {"type": "string"}
     if values.words:
         described |= {"enum": [*values.words], "markdownEnumDescriptions": [*values.words.values()]}
     if values.bounds:
@@ -91,6 +91,8 @@ def _json(default: object, setting: Setting) -> object:
     """Return a default in an editor's form, which is empty if it means nothing."""
     if setting.values.type is str and setting.unset:
         return ""
+    if setting.values.type is dict:
+        return {}
     if isinstance(default, float) and default.is_integer():
         return int(default)
     return list(default) if isinstance(default, tuple) else default

@@ -64,7 +64,7 @@ class Checks:
     """Runs checks. Warm processes of a check stay open for later checks; `close` ends them."""
 
     def __init__(self) -> None:
-        self._hosts: dict[tuple[Interpreter, Path, object, Wishes], Host] = {}
+        self._hosts: dict[tuple[object, ...], Host] = {}
         self._tests: dict[Host, ProjectTests] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
@@ -220,10 +220,10 @@ class Checks:
         return TestsOfRequest(project, overlays, task.access(), seconds, task.goal, told, once=once)
 
     def _host(self, interpreter: Interpreter, settings: Settings, project: Project) -> Host:
-        folder, least, wishes = project.folder, settings.isolation, settings.wishes
-        key = (interpreter, folder, least, wishes)
+        folder, least, wishes, env = project.folder, settings.isolation, settings.wishes, settings.env
+        key = (interpreter, folder, least, wishes, env)
         if key not in self._hosts:
-            self._hosts[key] = Host(interpreter, folder, least=least, turns=self._turns, wishes=wishes)
+            self._hosts[key] = Host(interpreter, folder, least=least, turns=self._turns, wishes=wishes, env=env)
         return self._hosts[key]
 
     async def _interpreter(self, task: Task) -> Interpreter:

@@ -44,6 +44,9 @@ def merged(values: dict[str, object]) -> tuple[Settings, list[str]]:
         ({"model": None}, "models", ()),
         ({"model": ""}, "models", ()),
         ({"model": []}, "models", ()),
+        ({"env": {"A": "1", "B_2": "x=y\n"}}, "env", ("A=1", "B_2=x=y\n")),
+        ({"env": ["A=1", "A="]}, "env", ("A=1", "A=")),
+        ({"env": {}}, "env", ()),
     ],
 )
 def test_a_value_is_taken(values: dict[str, object], name: str, expected: object) -> None:
@@ -56,6 +59,15 @@ def test_a_value_is_taken(values: dict[str, object], name: str, expected: object
     ("values", "says"),
     [
         ({"maxIterations": -1}, "whole number from 0 to 50"),
+        ({"env": {"A": 1}}, "adacoder.env = {A} is ignored: the value of a variable must be a string."),
+        ({"env": {"PYTHONHASHSEED": "0"}}, "PYTHONHASHSEED would have no effect"),
+        ({"env": {"TMPDIR": "0"}}, "TMPDIR would have no effect, because the sandbox sets it"),
+        ({"env": {"1A": "0"}}, "each must be a NAME=VALUE"),
+        ({"env": {"A": "\0"}}, "a value must be text"),
+        ({"env": {"A": "\ud800"}}, "a value must be text"),
+        ({"env": {"A": "x" * 10_001}}, "a value must be text"),
+        ({"env": "A"}, "each must be a NAME=VALUE"),
+        ({"env": ["A=1"] * 101}, "at most 100 variables"),
         ({"maxIterations": 2.5}, "whole number"),
         ({"maxIterations": True}, "whole number"),
         ({"timeout": "soon"}, "number from 0.1 to 600"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,10 +35,11 @@ class Observed:
 
 
 class Observations:
-    """The stored observations of one workspace."""
+    """The stored observations of one workspace, with the given environment variables."""
 
-    def __init__(self, workspace: Path) -> None:
-        key = hashlib.sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:32]
+    def __init__(self, workspace: Path, env: Sequence[str] = ()) -> None:
+        place = "\0".join([os.path.realpath(workspace), *env])
+        key = hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         self._folder = cache_folder("tests", key)
 
     def load(self, path: Path, root: Path) -> Observed | None:

@@ -75,7 +75,7 @@ class ProjectTests:
         self._most_seconds = most_seconds
         self._host = host
         self.folder = folder
-        self._stored = Observations(folder)
+        self._stored = Observations(folder, host.env)
         self._known: dict[tuple[Path, Path], tuple[Observed, float]] = {}
         """Results by the test file and the folder of its imports, each with the time until which it is valid."""
         self._digests: dict[Path, tuple[tuple[int, int, int], str]] = {}

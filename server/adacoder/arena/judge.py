@@ -216,7 +216,14 @@ class HiddenJudge:
             interpreter = await asyncio.to_thread(find, settings.interpreter, task.target.module.path.parent, folder)
             if key not in self._hosts:  # another call may have created the host in the meantime
                 wishes = replace(settings, hide=(*settings.hide, *task.hide)).wishes
-                self._hosts[key] = Host(interpreter, folder, least=settings.isolation, turns=self._turns, wishes=wishes)
+                self._hosts[key] = Host(
+                    interpreter,
+                    folder,
+                    least=settings.isolation,
+                    turns=self._turns,
+                    wishes=wishes,
+                    env=settings.env,
+                )
         return self._hosts[key]
 
 

@@ -130,7 +130,7 @@ async def _tests(
         return []
     first = targets[0]
     interpreter = await asyncio.to_thread(find, settings.interpreter, first.module.path.parent, folder)
-    host = Host(interpreter, folder, least=settings.isolation, wishes=settings.wishes)
+    host = Host(interpreter, folder, least=settings.isolation, wishes=settings.wishes, env=settings.env)
     project, access = ProjectTests(host, folder), Access((folder,), settings.wishes)
     try:
         observed = [await project.observe(path, {}, access, first.module) for path in filter(is_test_file, files)]

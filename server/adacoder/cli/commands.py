@@ -139,7 +139,7 @@ def _option(name: str, unset: str = "") -> Callable[[F], F]:
     return click.option(
         f"{name_of}/--no-{name_of.removeprefix('--')}" if can_be_off else name_of,
         cls=_StrategyOption if name == "strategy" else click.Option,
-        type=click.Choice(list(values.words)) if values.words else values.type,
+        type=click.Choice(list(values.words)) if values.words else str if values.type is dict else values.type,
         multiple=values.is_list,
         is_flag=values.type is bool,
         default=None,
@@ -179,7 +179,7 @@ _record = click.option(
 )
 _all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
 _examination = _settings("interpreter", "isolation", "hide", "show")
-_evaluation = _options(_settings("timeout", "doctest_options", "doctest_setup"), _examination)
+_evaluation = _options(_settings("timeout", "doctest_options", "doctest_setup", "env"), _examination)
 
 
 @click.group(

@@ -116,6 +116,7 @@ class Host:
         templates: TemplatePool | None = None,
         turns: asyncio.Semaphore | None = None,
         wishes: Wishes = NO_WISHES,
+        env: tuple[str, ...] = (),
         prober: Prober = PROBER,
     ) -> None:
         """Create a host. It starts no process yet.
@@ -128,11 +129,13 @@ class Host:
             templates: the pool of warm interpreters. The host closes it.
             turns: limit of concurrent evaluations, which run in order of arrival. Several hosts may share it.
             wishes: patterns for more private files of the workspace, and for exceptions from the built-in list.
+            env: environment variables of the code, as `NAME=VALUE`.
             prober: finds the isolation that works here.
         """
         self._interpreter = interpreter
         self._workspace = workspace
         self._wishes = wishes
+        self.env = env
         self._least = least
         self._best = best
         self._turns = turns or turns_for_all()
@@ -319,7 +322,7 @@ class Host:
             files = dict.fromkeys(self._workspace / name.partition("::")[0] for name in program.tests)
             ahead = replace(ahead, statements=(*ahead.statements, PYTEST), files=(*ahead.files, *files))
         group = self._importers.group if is_standing else 1
-        return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, group)
+        return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, self.env, group)
 
     def _visible(self, program: Program, *, age: float = RECHECK_SECONDS) -> VisiblePaths:
         """Return the files that the program may see. `age` is the same as in `find_visible`."""

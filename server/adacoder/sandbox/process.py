@@ -78,6 +78,8 @@ class Recipe:
     ahead: Ahead = field(default_factory=Ahead)
     permitted: Permit | None = field(default=None, compare=False)
     """A future that is True once isolation is proven. None if isolation is already proven."""
+    env: tuple[str, ...] = ()
+    """Environment variables that the template sets after its start, as `NAME=VALUE`."""
     group: int = 1
     """Number of slots that each forked process and its descendants share. More than 1 only for importers.
 
@@ -86,7 +88,7 @@ class Recipe:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.mechanism, self.visible, self.workspace, self.root, self.ahead, self.group))
+        return hash((self.mechanism, self.visible, self.workspace, self.root, self.ahead, self.env, self.group))
 
     def __hash__(self) -> int:
         """Return the hash, which is computed only once. It covers many paths, and every evaluation needs it."""
@@ -476,7 +478,7 @@ class TemplateProcess:
             "setup",
             *(str(_STATM), str(_RULESETS), str(_RULESETS + self._slots_in_all), str(recipe.group), stage.scratch),
             *(str(stage.most_files), str(SCRATCH_SIZE), stage.program.hex(), stage.importing.hex(), str(OWN_PID)),
-            *(str(recipe.root), str(recipe.workspace), " ".join(recipe.ahead.own)),
+            *(str(recipe.root), str(recipe.workspace), " ".join(recipe.ahead.own), "\0".join(recipe.env)),
             *map(str, recipe.visible.interpreter.installed),
         )
         match await self._channel.receive():

@@ -171,6 +171,14 @@ class Settings:
         "Statements to run before the examples of each docstring, one on each line, such as `import numpy as np`.",
         option="CODE",
     )
+    env: tuple[str, ...] = setting(
+        (),
+        of.VARIABLES,
+        "Environment variables for the examples and the tests, and for the import of their modules, such as"
+        " `DJANGO_SETTINGS_MODULE`. They are set after Python has started.",
+        option="NAME=VALUE",
+        adds_up=True,
+    )
     exclude: tuple[str, ...] = setting(
         (),
         of.PATTERNS,

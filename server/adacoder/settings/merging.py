@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,8 +24,12 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
     The keys are spelled as in section `adacoder`, and may be nested, as in `ollama: {host: …}`. `notice` receives a
     message for each unusable value, which is ignored.
     """
+    return _merge(base, _flatten(values), notice)
+
+
+def _merge(base: Settings, values: Sequence[tuple[str, object]], notice: Callable[[str], None]) -> Settings:
     settings = base
-    for key, value in _flatten(values):
+    for key, value in values:
         name = field_name(key)
         if name is None:
             notice(f"adacoder.{_brief(key)} is not a setting of AdaCoder; it is ignored.")
@@ -36,7 +40,8 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
         try:
             read = setting.values.read(value)
             if setting.adds_up:
-                read = tuple(dict.fromkeys((*getattr(settings, name), *read)))  # type: ignore[misc]  # a tuple of names
+                new = tuple(dict.fromkeys(read))  # type: ignore[call-overload]  # a tuple of names
+                read = (*(each for each in getattr(settings, name) if each not in new), *new)
             settings = replace(settings, **{name: read})  # type: ignore[arg-type]  # `read` returns the field's type
         except (TypeError, ValueError, RuntimeError) as error:
             notice(f"adacoder.{key} = {_shown(value)} is ignored: {error}.")
@@ -69,14 +74,14 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
     if len(values) > _MOST_KEYS:
         notice(f"[tool.adacoder] in {path} has more than {_MOST_KEYS} keys; it is ignored.")
         return base
-    allowed: dict[str, object] = {}
+    allowed: list[tuple[str, object]] = []
     for key, value in values:
         name = field_name(key)
         if name is not None and not SETTINGS[name].is_for_project(value):
             notice(f"adacoder.{_brief(key)} in {path} is ignored: a project may not set it; set it in your editor.")
         else:
-            allowed[key] = value
-    return merge(base, allowed, notice)
+            allowed.append((key, value))
+    return _merge(base, allowed, notice)
 
 
 def _with_options_of_pytest(base: Settings, tools: Mapping[str, object]) -> Settings:
@@ -97,7 +102,12 @@ def _with_options_of_pytest(base: Settings, tools: Mapping[str, object]) -> Sett
 
 
 def _shown(value: object) -> str:
-    """Format a value for a notice. Python refuses to print very long integers, so these are only described."""
+    """Format a value for a notice, but only the names of a table, because its values may be secret.
+
+    Python refuses to print very long integers, so these are only described.
+    """
+    if isinstance(value, Mapping):
+        return _brief(f"{{{', '.join(value)}}}")
     try:
         return _brief(repr(value))
     except ValueError:
@@ -109,10 +119,16 @@ def _brief(text: str) -> str:
 
 
 def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
-    """Return pairs of a key and its value. Nested keys are joined with a dot."""
+    """Return pairs of a key and its value. Nested keys are joined with a dot.
+
+    If the value of a setting is a table, each of its items becomes a table of its own.
+    """
     flat: list[tuple[str, object]] = []
     for key, value in values.items():
-        if isinstance(value, Mapping):
+        name = field_name(key)
+        if isinstance(value, Mapping) and name is not None and SETTINGS[name].values.type is dict:
+            flat.extend((key, {inner: inner_value}) for inner, inner_value in value.items())
+        elif isinstance(value, Mapping):
             flat.extend((f"{key}.{inner}", inner_value) for inner, inner_value in value.items())
         else:
             flat.append((key, value))

@@ -15,6 +15,14 @@ _DURATION = re.compile(r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+|[+-]?\d+(
 _MOST_MODELS = 20
 _MOST_PATTERNS = 500
 _LONGEST_PATTERN = 255
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_TOO_LATE = ("PYTHON", "LD_", "DYLD_", "GLIBC_", "MALLOC_")
+"""Beginnings of the names of variables that a program reads only when it starts. Python starts before `env` is set."""
+_OF_SANDBOX = frozenset({"HOME", "TMPDIR"})
+"""Variables that the sandbox sets for each run."""
+_MOST_VARIABLES = 100
+_LONGEST_VALUE = 10_000
+_NO_VALUE = re.compile(r"[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +33,7 @@ class Values:
     """Converts a written value to the value of the field of Settings. If the value is unusable, it raises TypeError,
     ValueError or RuntimeError with a clause such as "it must be a string" as message.
     """
-    type: type[bool | int | float | str] = str
+    type: type[bool | int | float | str | dict[str, str]] = str
     """Type of the value as it is written in JSON or TOML, or of each item of a list."""
     bounds: tuple[float, float] | None = None
     words: Mapping[str, str] = field(default_factory=dict)
@@ -151,6 +159,28 @@ def _options(value: object) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _variables(value: object) -> tuple[str, ...]:
+    if isinstance(value, Mapping):
+        if not all(isinstance(text, str) for text in value.values()):
+            raise TypeError("the value of a variable must be a string")
+        value = [f"{name}={text}" for name, text in value.items()]
+    if len(given := _listed(value)) > _MOST_VARIABLES:
+        raise ValueError(f"it must be at most {_MOST_VARIABLES} variables")
+    return tuple(map(_variable, given))
+
+
+def _variable(value: object) -> str:
+    name, _, text = value.partition("=") if isinstance(value, str) and "=" in value else ("", "", "")
+    if not _VARIABLE.fullmatch(name):
+        raise ValueError("each must be a NAME=VALUE; a name has only letters, digits and underscores")
+    if name.startswith(_TOO_LATE) or name in _OF_SANDBOX:
+        why = "the sandbox sets it" if name in _OF_SANDBOX else "a program reads it only when it starts"
+        raise ValueError(f"{name} would have no effect, because {why}; remove it")
+    if len(text) > _LONGEST_VALUE or _NO_VALUE.search(text):
+        raise ValueError(f"a value must be text of at most {_LONGEST_VALUE:,} characters")
+    return f"{name}={text}"
+
+
 def _listed(value: object) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else [value]
 
@@ -165,5 +195,7 @@ DURATION = Values(_duration)
 MODELS = Values(_models, is_list=True)
 OPTIONS = Values(_options, is_list=True)
 """Names of doctest's options."""
+VARIABLES = Values(_variables, dict, is_list=True)
+"""Environment variables: a table, or a list of `NAME=VALUE`."""
 PATTERNS = Values(_patterns, is_list=True)
 """File names, or paths in the workspace if they contain a slash."""

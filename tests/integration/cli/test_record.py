@@ -71,6 +71,12 @@ def test_each_function_of_a_file_is_a_conversation(desk: Desk) -> None:
     assert path.read_text("utf-8") == THREE.replace('    2\n    """\n', '    2\n    """\n    return 2\n')
 
 
+def test_a_conversation_has_no_environment_variables(desk: Desk) -> None:
+    desk.write(STUB.replace("    5.0\n", "    5.0\n    >>> import os; os.environ['ITEM'][:6]\n    'canary'\n"))
+    assert generate(desk, HYPOTENUSE, "--record", "talk.txt", "--env", "ITEM=canary-7d3f").code == 0
+    assert "7d3f" not in (desk.folder / "talk.txt").read_text("utf-8")
+
+
 def test_a_second_run_gets_a_file_of_its_own(desk: Desk) -> None:
     desk.write(STUB)
     first = generate(desk, HYPOTENUSE, "--record", "talk.txt", "--max-iterations", 0, replies=[WRONG_REPLY])

@@ -49,6 +49,7 @@ def test_what_is_saved_is_loaded(observed: Observed) -> None:
     assert Observations(Path("/project")).load(FILE, ROOT) == observed
     assert Observations(Path("/project")).load(FILE, ROOT / "src") is None
     assert Observations(Path("/another")).load(FILE, ROOT) is None
+    assert Observations(Path("/project"), ("A=1",)).load(FILE, ROOT) is None
     assert Observations(Path("/project")).load(FILE.with_name("test_b.py"), ROOT) is None
 
 

@@ -7,7 +7,7 @@ evaluation, it forks a process. This process locks itself down further, and cont
 Commands are messages in the format of `worker.py`. They arrive on descriptor 0, which this file moves to CHANNEL:
 
     setup STATM SLOTS GROUPS GROUP SCRATCH MOST_FILES MOST_BYTES FILTER IMPORTING OWN_PID ROOT WORKSPACE OWN
-          [INSTALLED]…
+          ENV [INSTALLED]…
       → ready                                    once; the fields are explained below
       → unable MESSAGE
     warm STATEMENT                               an import to run
@@ -37,6 +37,7 @@ The fields of `setup` are:
   IMPORTING is the same for an importer.
 * ROOT is the folder from which the project's modules are imported, and WORKSPACE is the project's folder.
 * OWN has the names of the project's top-level modules and packages, separated by spaces.
+* ENV has the environment variables to set, as `NAME=VALUE` and separated by NUL characters.
 * Each INSTALLED is a folder. The template imports only modules in these folders.
 
 KIND is the kind of the forked process:
@@ -94,7 +95,9 @@ class Parent:
         statm, slots, groups, group, self._scratch, most_files, most_bytes, program, importing, own_pid, *fields = (
             fields
         )
-        root, workspace, own, *installed = fields
+        root, workspace, own, env, *installed = fields
+        for each in filter(None, env.split("\0")):
+            name, _, os.environ[name] = each.partition("=")
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
