@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -50,6 +50,7 @@ from adacoder.source.locate import (
     documented,
     functions,
     locate,
+    loose_texts,
     may_have_examples,
     must_run,
     out_of_reach,
@@ -146,6 +147,8 @@ class Checking:
         self._left: list[NotChecked] = []
         self._skipped: list[Skipped] = []
         self._excluded: list[Path] = []
+        self._loose: dict[Path, list[int]] = {}
+        """Lines of texts with examples that are not docstrings, by file."""
         self._silent: dict[Path, dict[Path, str]] = {}
         """Texts of files in which no example runs, by workspace and path. They are only tested for syntax errors."""
 
@@ -376,10 +379,12 @@ class Checking:
                     raise
                 return []
             return [_Unit(named, folder, settings, is_named=True)]
-        for why in await aside(_unread, file.text):
+        found, unread, loose = await aside(_with_examples, file, folder, self._tested)
+        for why in unread:
             self._left.append(NotChecked(why, path, is_skipped=True))
             self._tell(f"{shown_path(path)}: {why}")
-        found = await aside(_with_examples, file, folder, self._tested)
+        if loose:
+            self._loose[path] = loose
         return [_Unit(one, folder, settings, is_named=False) for one in found]
 
     async def _must_parse(self, texts: Mapping[Path, str], folder: Path) -> bool:
@@ -406,8 +411,15 @@ class Checking:
             reason = f"Skipped ({each.why}): name it to check it."
             self._left.append(NotChecked(reason, each.path, is_skipped=True))
         self._left += [NotChecked("Excluded, as `exclude` says.", path, is_skipped=True) for path in self._excluded]
+        for path, lines in self._loose.items():
+            numbers = ", ".join(map(str, lines[:_MOST_NAMED])) + (", …" if len(lines) > _MOST_NAMED else "")
+            reason = f"{counted(len(lines), 'text')} with examples, but no docstring: line {numbers}."
+            self._left.append(NotChecked(reason, path, is_skipped=True))
         for left in self._left:
             self._view.leave_out(left)
+        if self._loose:
+            texts = counted(sum(map(len, self._loose.values())), "text")
+            self._tell(f"Not checked: {texts} with examples that are not docstrings, in {_named_files(self._loose)}.")
         if self._excluded:
             self._tell(f"Excluded: {counted(len(self._excluded), 'file')}.")
         if skipped:
@@ -436,6 +448,12 @@ def _path_of(outdated: tuple[_Unit, Outcome]) -> Path:
     return outdated[0].documented.target.module.path
 
 
+def _named_files(paths: Iterable[Path]) -> str:
+    names = sorted(map(shown_path, paths))
+    more = f" and {counted(len(names) - _MOST_NAMED, 'more file')}" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(map(str, names[:_MOST_NAMED]))}{more}"
+
+
 def _is_folder(place: Place) -> bool:
     return place.is_whole_file and os.path.isdir(place.path)  # noqa: PTH112  # is_dir() may raise
 
@@ -456,21 +474,23 @@ def _runs(one: Documented) -> bool:
     return one.unreadable is None and any(not example.skipped for example in one.target.examples)
 
 
-def _with_examples(file: SourceFile, folder: Path, every_function: bool) -> list[Documented]:
-    """Return the docstrings with examples, and with `every_function` also functions without examples."""
+def _with_examples(
+    file: SourceFile, folder: Path, every_function: bool
+) -> tuple[list[Documented], list[str], list[int]]:
+    """Return the docstrings with examples, and with `every_function` also functions without examples.
+
+    The second item has the reasons why examples in `__test__` cannot be read. The third item has the lines of other
+    texts with examples.
+    """
     found = [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
-    if not every_function:
-        return found
+    unread = [reason for name, _, _, reason in out_of_reach(file.text) if name == DUNDER_TEST]
     if is_test_file(file.path):
-        return found
-    starts = {one.target.docstring_span.start for one in found}
-    others = (one for one in functions(file.text, file.path, folder) if not one.target.is_stub)
-    return [*found, *(one for one in others if one.target.docstring_span.start not in starts)]
-
-
-def _unread(text: str) -> list[str]:
-    """Return the reasons why examples in `__test__` cannot be read."""
-    return [reason for name, _, _, reason in out_of_reach(text) if name == DUNDER_TEST]
+        return found, unread, []
+    if every_function:
+        starts = {one.target.docstring_span.start for one in found}
+        others = (one for one in functions(file.text, file.path, folder) if not one.target.is_stub)
+        found += [one for one in others if one.target.docstring_span.start not in starts]
+    return found, unread, loose_texts(file.text)
 
 
 def _named(place: Place, file: SourceFile, folder: Path) -> Documented:

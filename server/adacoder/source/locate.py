@@ -38,6 +38,7 @@ from adacoder.source.stubs import is_stub
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
 _FIXTURE = re.compile(r"@[ \t]*(?:\w+\.)*fixture\b")
 _CONTENT = re.compile(r"[^\r\n]*")
+_PROMPT = re.compile(r"(?m)^[ \t]*>>> \S")
 _PROSE = re.compile(r"[(=]")
 """A bracket or equals sign. An example in prose needs it to call the function or to give the arguments."""
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
@@ -202,6 +203,37 @@ def out_of_reach(text: str) -> Iterator[tuple[str, str, Span, str]]:
         line = line_number(text, place.start) + 1
         reason = f"Line {line} puts something into `{DUNDER_TEST}` that is not read: write it as a string literal."
         yield DUNDER_TEST, "module", place, reason
+
+
+def loose_texts(text: str) -> list[int]:
+    """Return the 1-based lines of the strings that have examples, but are neither docstrings nor in `__test__`.
+
+    Such a string may become a docstring when the module runs.
+    """
+    tree = parsed(text) if _PROMPT.search(text) else None
+    if tree is None:
+        return []
+    read = {line_number(text, place.start) + 1 for _, place in dunder_test(text).strings}
+    found: set[int] = set()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            found |= {node.lineno} if any(map(_PROMPT.search, _strings(node))) else set()
+            continue
+        children = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
+            node
+        ):
+            children.remove(node.body[0])
+        waiting += children
+    return sorted(found - read)
+
+
+def _strings(node: ast.Constant | ast.JoinedStr) -> list[str]:
+    """Return the text of a string literal, or the fixed parts of an f-string."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
 
 
 def may_have_examples(text: str) -> bool:

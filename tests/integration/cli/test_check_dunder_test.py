@@ -73,3 +73,17 @@ def test_values_that_are_not_read_are_told(text: str, desk: Desk) -> None:
     assert ran.error_lines[0] == f"a.py: {why}"
     assert [each["reason"] for each in ran.objects if each["status"] == "skipped"] == [why]
     assert "puts something" not in desk.run("check", "a.py::__test__.right").err
+
+
+def test_other_texts_with_examples_are_told(desk: Desk) -> None:
+    """They may become docstrings when the module runs, so a green result must not hide them."""
+    loose = 'double.__doc__ = """\n>>> double(4)\n9\n"""\nHELP = f"""\n>>> double({1})\n"""\n'
+    desk.write(MODULE.replace("7", "6"), "a.py")
+    desk.write(f"{MODULE.replace('7', '6')}{loose}", "b.py")
+    desk.write(f"def double(x):\n    return x\n\n\n{loose}", "test_b.py")
+    ran = desk.run("check", "--json")
+    assert ran.code == 0
+    assert ran.error_lines == ["Not checked: 2 texts with examples that are not docstrings, in b.py."]
+    (told,) = [each for each in ran.objects if each["status"] == "skipped"]
+    assert (told["target"], told["reason"]) == ("b.py", "2 texts with examples, but no docstring: line 16, 20.")
+    assert desk.run("check", "a.py").error_lines == []
