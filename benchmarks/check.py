@@ -1,12 +1,15 @@
 """Compare `adacoder check` with `pytest --doctest-modules`, by their times and verdicts on the same files.
 
     check.py [--rounds N] [--only CASE]…
+    check.py --verdicts [REQUIREMENT]…
 
 The cases are packages, parts of large packages, and one file with one docstring. The output is one JSON line for each.
-Both programs run as commands, in turns, in a new virtual environment with AdaCoder and pytest. Then each docstring's
-verdict is compared with the verdict of `doctest`'s runner in a separate process. Each difference is listed with its
-reason. `check_to_pytest_limit` is the same ratio for a program that only forks a process for each docstring, without
-isolation or observation. The packages come from PyPI, in the versions of `PACKAGES`.
+Both programs run as commands, in turns, in a new virtual environment with AdaCoder and pytest. `check_to_pytest` is the
+ratio of their times if pytest finds bytecode files, and `check_to_first` if it finds none, as in a fresh clone.
+`check_mib` and `pytest_mib` are the most memory that all processes of a command used together.
+
+Each docstring's verdict is compared with pytest's, and each difference is listed with its reason. `--verdicts` measures
+no times, and compares whole packages, by default those of `VERDICTS`. The packages come from PyPI.
 """
 
 from __future__ import annotations
@@ -16,20 +19,25 @@ import asyncio
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import venv
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from evaluations import WORDS
 from measuring import Figure, Report, interleave, milliseconds, ratio
+
+from adacoder.sandbox.child.launcher import children
 
 if TYPE_CHECKING:
     from adacoder.domain import JSON
@@ -43,62 +51,56 @@ PACKAGES = {
     "sklearn/metrics": "scikit-learn==1.9.1",
 }
 """Folders to check, each with the requirement to install."""
-NEEDED = ("numpy==2.4.6", "scipy==1.17.1", "mpmath==1.3.0", "python-dateutil", "joblib", "threadpoolctl", "narwhals")
+NEEDED = (
+    "numpy==2.4.6",
+    "matplotlib",
+    "scipy==1.17.1",
+    "mpmath==1.3.0",
+    "python-dateutil",
+    "joblib",
+    "threadpoolctl",
+    "narwhals",
+)
 """Packages that `PACKAGES` need."""
+VERDICTS = (
+    *(
+        "anytree==2.13.0",
+        "astropy==8.0.1",
+        "boltons==26.2.0",
+        "cachetools==8.0.2",
+        "dask==2026.1.2",
+        "humanize==4.17.0",
+    ),
+    *("inflect==7.6.0", "more-itertools==11.2.1", "mpmath==1.3.0", "natsort==8.4.0", "networkx==3.6.1"),
+    *("pandas==3.1.1", "parse==1.22.4", "pyrsistent==0.20.0", "python-slugify==9.2.0", "returns", "scikit-image"),
+    *(
+        "scikit-learn==1.9.1",
+        "sortedcontainers==2.4.0",
+        "statsmodels",
+        "sympy==1.14.0",
+        "toolz==1.2.0",
+        "ubelt",
+        "xdoctest",
+    ),
+)
+"""Packages whose verdicts are compared."""
+OPTIONS = """[tool.pytest.ini_options]
+doctest_optionflags = ["ELLIPSIS", "NORMALIZE_WHITESPACE", "NUMBER"]
+"""
+NAMES = """import pytest
+
+
+@pytest.fixture(autouse=True)
+def names(doctest_namespace):
+    import numpy, pandas
+
+    doctest_namespace.update(np=numpy, pd=pandas)
+"""
+"""A `conftest.py` with the names that the examples of pandas use. Its own one needs the source tree."""
 ONE = "one docstring"
 SECONDS = 600
-_FAILED = ("partial", "failed")
-
-RUNNER = """
-import contextlib, doctest, importlib, inspect, io, json, os, sys
-root, *paths = json.load(sys.stdin)
-sys.path.insert(0, root)
-said, seen = {}, {}
-for path in paths:
-    name = path[len(root) + 1 : -len(".py")].replace(os.sep, ".").removesuffix(".__init__")
-    try:
-        module = importlib.import_module(name)
-    except BaseException:
-        continue
-    for test in doctest.DocTestFinder().find(module, name):
-        if test.examples:
-            runner = doctest.DocTestRunner()
-            with contextlib.redirect_stdout(io.StringIO()):
-                runner.run(test, out=lambda text: None)
-            said[test.name] = "failed" if runner.failures else "passed"
-    seen[name] = {key: getattr(value, "__module__", None) for key, value in vars(module).items()}
-json.dump([said, seen], sys.stdout)
-"""
-"""A program that runs docstrings as `doctest.testmod` does. It also reports which module each name is from."""
-
-FORKED = """
-import doctest, importlib, os, sys
-root, *paths = sys.argv[1:]
-sys.path.insert(0, root)
-tests = []
-for path in paths:
-    name = path[len(root) + 1 : -len(".py")].replace(os.sep, ".").removesuffix(".__init__")
-    try:
-        module = importlib.import_module(name)
-    except BaseException:
-        continue
-    tests += [test for test in doctest.DocTestFinder().find(module, name) if test.examples]
-os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-os.dup2(1, 2)
-others = range(1, os.cpu_count())
-first = next((number for number in others if not os.fork()), 0)
-for test in tests[first :: os.cpu_count()]:
-    if not os.fork():
-        doctest.DocTestRunner().run(test)
-        os._exit(0)
-    os.wait()
-if first:
-    os._exit(0)
-for _ in others:
-    os.wait()
-"""
-"""A program that runs each docstring in a fork of a process that has imported all modules. It uses all processors, and
-has no isolation."""
+_SAME = {"verified": "passed", "unverified": "passed", "partial": "failed"}
+"""Verdicts of AdaCoder that have another name in pytest."""
 
 
 def prepare(folder: Path) -> Path:
@@ -110,20 +112,25 @@ def prepare(folder: Path) -> Path:
 
 
 def install(name: str, folder: Path, python: Path) -> Path:
-    """Install a package of `PACKAGES` in a folder of its own, and return the path to check.
-
-    Remove the package's tests, which `pytest` would run, and files that configure `pytest`.
-    """
+    """Install a case in a folder of its own, and return the path to check."""
     if name == ONE:
         folder.mkdir()
         (folder / "words.py").write_text(WORDS, encoding="utf-8")
-        return folder / "words.py"
-    quietly(str(python), "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), PACKAGES[name])
+    else:
+        quietly(str(python), "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), PACKAGES[name])
+    configure(folder)
+    return folder / ("words.py" if name == ONE else name)
+
+
+def configure(folder: Path) -> None:
+    """Remove the packages' tests, which pytest would run, and their settings. Write settings for both programs."""
     for path in sorted(folder.rglob("tests"), reverse=True):
         quietly("rm", "-r", str(path))
-    for path in folder.rglob("conftest.py"):
+    for path in [*folder.rglob("conftest.py"), *folder.glob("*/pyproject.toml")]:
         path.unlink()
-    return folder / name
+    (folder / "pyproject.toml").write_text(OPTIONS, encoding="utf-8")
+    if (folder / "pandas").is_dir():
+        (folder / "conftest.py").write_text(NAMES, encoding="utf-8")
 
 
 def quietly(*command: str) -> None:
@@ -140,8 +147,13 @@ def ran(*command: str) -> subprocess.CompletedProcess[str]:
         )
 
 
-async def timed(*command: str) -> float:
-    """Return the seconds that a command takes. It must end with exit code 0 or 1."""
+async def timed(*command: str, cold: Path | None = None) -> float:
+    """Return the seconds that a command takes. Before that, remove the bytecode files in the folder `cold`.
+
+    The command must end with exit code 0 or 1.
+    """
+    if cold is not None:
+        await asyncio.to_thread(remove_bytecode, cold)
     began = time.perf_counter()
     done = await asyncio.to_thread(ran, *command)
     seconds = time.perf_counter() - began
@@ -150,47 +162,78 @@ async def timed(*command: str) -> float:
     return seconds
 
 
+def remove_bytecode(folder: Path) -> None:
+    for path in sorted(folder.rglob("__pycache__")):
+        shutil.rmtree(path)
+
+
+def peak(*command: str) -> float:
+    """Return the most memory in MiB that the processes of a command use together. Shared memory counts once."""
+    with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
+        process = subprocess.Popen(command, cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        most = 0
+        while process.poll() is None:
+            sizes = [size for pid in family(process.pid) if (size := resident(pid)) is not None]
+            most = max(
+                most, sum(own - shared for own, shared in sizes) + max((shared for _, shared in sizes), default=0)
+            )
+            time.sleep(0.05)
+    return most * os.sysconf("SC_PAGESIZE") / (1 << 20)
+
+
+def family(pid: int) -> Iterator[int]:
+    """Yield the number of a process and those of its descendants."""
+    yield pid
+    for child in children(pid):
+        yield from family(child)
+
+
+def resident(pid: int) -> tuple[int, int] | None:
+    """Return the pages in memory of a process, and how many of them it may share. None if it has ended."""
+    try:
+        _, own, shared, *_ = map(int, Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split())
+    except OSError:
+        return None
+    return own, shared
+
+
 def check_command(python: Path, path: Path) -> tuple[str, ...]:
     return (str(python), "-m", "adacoder", "check", "--interpreter", str(python), "--timeout", "60", str(path))
 
 
-def forked_command(python: Path, folder: Path, path: Path) -> tuple[str, ...]:
-    return (str(python), "-c", FORKED, str(folder), *files(path))
-
-
-def files(path: Path) -> list[str]:
-    return sorted(map(str, [path] if path.is_file() else path.rglob("*.py")))
-
-
 def pytest_command(python: Path, folder: Path, path: Path) -> tuple[str, ...]:
-    options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={folder}", "--import-mode=prepend")
-    return (str(python), "-m", "pytest", "--doctest-modules", *options, str(path))
+    options = ("-q", "-p", "no:cacheprovider", "-c", f"{folder}/pyproject.toml", f"--rootdir={folder}")
+    return (str(python), "-m", "pytest", "--doctest-modules", *options, "--import-mode=prepend", str(path))
 
 
-def compared(python: Path, folder: Path, path: Path) -> tuple[int, list[dict[str, JSON]]]:
+def compared(python: Path, folder: Path, path: Path) -> dict[str, JSON]:
     """Return the number of docstrings with equal verdicts, and a description of each with different verdicts."""
     found = [json.loads(line) for line in ran(*check_command(python, path), "--json").stdout.splitlines()]
-    ours = {docstring(each["target"]): each for each in found}
-    told = subprocess.run(
-        (str(python), "-c", RUNNER),
-        input=json.dumps([str(folder), *files(path)]),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=SECONDS,
-        cwd=tempfile.gettempdir(),
-    )
-    theirs, names = json.loads(told.stdout)
-    same, differences = 0, []
+    ours = {docstring(each["target"]): each for each in found if "::" in (each["target"] or "")}
+    theirs = verdicts_of_pytest(pytest_command(python, folder, path))
+    differences: list[JSON] = []
     for name in sorted({*ours, *theirs}):
-        own = ours.get(name)
-        verdict = None if own is None else "failed" if own["status"] in _FAILED else "passed"
-        if verdict == theirs.get(name):
-            same += 1
-            continue
-        reason = own["reason"] if own and theirs.get(name) else why_not_found(name, names, own)
-        differences.append({"docstring": name, "adacoder": verdict, "doctest": theirs.get(name), "reason": reason})
-    return same, differences
+        own, pytest = ours.get(name), theirs.get(name)
+        verdict = _SAME.get(own["status"], own["status"]) if own else None
+        if verdict != pytest and {verdict, pytest} != {"passed", "skipped"}:
+            reason = own["reason"] if own else "the file's text has no such docstring"
+            differences.append({"docstring": name, "adacoder": verdict, "pytest": pytest, "reason": reason})
+    classes = Counter(f"{each['pytest']} in pytest, {each['adacoder']} here" for each in differences)  # type: ignore[index,call-overload]
+    same = len({*ours, *theirs}) - len(differences)
+    return {"same_verdicts": same, "classes": {**classes}, "differences": differences}
+
+
+def verdicts_of_pytest(command: tuple[str, ...]) -> dict[str, str]:
+    """Return pytest's verdict on each docstring. Modules that it cannot import are left out."""
+    with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
+        report = Path(here) / "report.xml"
+        ran(*command, "--doctest-continue-on-failure", "--doctest-ignore-import-errors", f"--junitxml={report}")
+        cases = ElementTree.parse(report).getroot().iter("testcase")
+        found = {case.attrib["name"]: {child.tag for child in case} for case in cases}
+    return {
+        name: "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
+        for name, kinds in found.items()
+    }
 
 
 def docstring(target: str) -> str:
@@ -200,43 +243,46 @@ def docstring(target: str) -> str:
     return module if qualname == "__doc__" else f"{module}.{qualname}"
 
 
-def why_not_found(name: str, names: dict[str, dict[str, str | None]], own: dict[str, JSON] | None) -> str:
-    """Return the reason why only AdaCoder or only doctest found a docstring."""
-    module = max((each for each in names if f"{name}.".startswith(f"{each}.")), key=len, default=None)
-    if module is None:
-        return "the module cannot be imported; doctest stops there"
-    if own is None:
-        return "the file's text has no such docstring"
-    first = name[len(module) + 1 :].partition(".")[0]
-    if first not in names[module]:
-        return "the module does not define it after its import"
-    if names[module][first] != module:
-        return f"after the import the name belongs to '{names[module][first]}'"
-    return "doctest does not search this object"
-
-
 async def measure(name: str, path: Path, folder: Path, python: Path, rounds: int) -> dict[str, JSON]:
     """Return the output line of one case."""
+    check, pytest = check_command(python, path), pytest_command(python, folder, path)
     cases: dict[str, Callable[[], object]] = {
-        "check": partial(timed, *check_command(python, path)),
-        "pytest": partial(timed, *pytest_command(python, folder, path)),
-        "forked": partial(timed, *forked_command(python, folder, path)),
+        "check": partial(timed, *check),
+        "first": partial(timed, *pytest, cold=folder),
+        "pytest": partial(timed, *pytest),
     }
     samples = await interleave(cases, rounds, warm=1)  # type: ignore[arg-type]
-    same, differences = await asyncio.to_thread(compared, python, folder, path)
-    figures = {"check_to_pytest": Figure(ratio(samples, "check", "pytest"), at_most=1.0)}
-    limit = round(ratio(samples, "forked", "pytest"), 4)
-    remarks: dict[str, JSON] = {"check_to_pytest_limit": limit, "same_verdicts": same, "differences": [*differences]}
-    line = Report(rounds, figures, milliseconds(samples), remarks).json()
-    return {"case": name, "python": platform.python_version(), "cores": os.cpu_count() or 1, **line}
+    figures = {
+        "check_to_pytest": Figure(ratio(samples, "check", "pytest"), at_most=1.0),
+        "check_to_first": Figure(ratio(samples, "check", "first"), at_most=1.0),
+    }
+    remarks = await asyncio.to_thread(compared, python, folder, path)
+    memory: dict[str, JSON] = {
+        f"{each}_mib": round(peak(*command)) for each, command in (("check", check), ("pytest", pytest))
+    }
+    return line(name, Report(rounds, figures, milliseconds(samples), remarks | memory).json())
 
 
-def main(only: list[str], rounds: int) -> None:
+def line(name: str, members: dict[str, JSON]) -> dict[str, JSON]:
+    return {"case": name, "python": platform.python_version(), "cores": os.cpu_count() or 1, **members}
+
+
+def compare(requirement: str, folder: Path, python: Path) -> dict[str, JSON]:
+    """Return the output line of a package whose verdicts are compared."""
+    quietly(str(python), "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), requirement)
+    quietly(str(python), "-m", "pip", "install", "-q", requirement)  # for the packages that it needs
+    configure(folder)
+    return line(requirement, compared(python, folder, folder))
+
+
+def main(only: list[str], rounds: int, requirements: list[str] | None) -> None:
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as temporary:
         python = prepare(Path(temporary).resolve())
-        for number, name in enumerate((*PACKAGES, ONE)):
-            if not only or name in only:
-                folder = Path(temporary).resolve() / str(number)
+        for number, name in enumerate((*PACKAGES, ONE) if requirements is None else requirements or VERDICTS):
+            folder = Path(temporary).resolve() / str(number)
+            if requirements is not None:
+                print(json.dumps(compare(name, folder, python)), flush=True)
+            elif not only or name in only:
                 path = install(name, folder, python)
                 print(json.dumps(asyncio.run(measure(name, path, folder, python, rounds))), flush=True)
 
@@ -245,5 +291,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="of each command (default: %(default)s)")
     parser.add_argument("--only", action="append", default=[], choices=[*PACKAGES, ONE], metavar="CASE")
+    parser.add_argument("--verdicts", nargs="*", metavar="REQUIREMENT")
     arguments = parser.parse_args()
-    main(arguments.only, arguments.rounds)
+    main(arguments.only, arguments.rounds, arguments.verdicts)
