@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 """A value of JSON, as in `--json`, the Journal and `adacoder/run`."""
 
+PAGE = "__doc__"
+"""Qualified name of a page. The docstring of a module has the same name."""
+
 
 class TargetError(AdaCoderError):
     """The requested function cannot be found, or it has no docstring, or its file is not Python."""
@@ -141,8 +144,8 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The last part of the qualified name."""
-        return self.qualname.rpartition(".")[2]
+        """The last part of the qualified name. A page or a module's docstring has the name of its file."""
+        return self.module.path.name if self.qualname == PAGE else self.qualname.rpartition(".")[2]
 
     @property
     def source(self) -> str:

@@ -17,18 +17,20 @@ from lsprotocol import types
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Span, TargetError
+from adacoder.domain import JSON, PAGE, AdaCoderError, Example, Outcome, Target, TargetError
 from adacoder.lsp.from_proto import CheckParams, DocumentParams, reads
 from adacoder.lsp.showing.evidence import states
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
-from adacoder.lsp.to_proto import range_of_span
+from adacoder.lsp.to_proto import range_of_lines, range_of_span
+from adacoder.project import is_page
 from adacoder.pytext import Lines, error_line
-from adacoder.source.locate import Documented, documented, out_of_reach
+from adacoder.source.locate import Documented, out_of_reach
 from adacoder.task import Task
 
 if TYPE_CHECKING:
     from adacoder.lsp.language_server import AdaCoderServer
     from adacoder.lsp.showing.evidence import Evidence
+    from adacoder.source.text import PositionEncoding
 
 _AT_A_TIME = 16
 """Maximum number of docstrings in progress for one request. The evaluator may run fewer of them at a time."""
@@ -51,6 +53,9 @@ async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, A
     answer = await _about(ls, params.uri, lambda snapshot: _items(snapshot, ls))
     if answer["reason"] is None:
         snapshot = take(ls.workspace, params.uri)
+        if is_page(snapshot.path):
+            answer["reason"] = next((item["reason"] for item in answer["items"]), None)
+            return answer
         # Clients send this request at each keystroke, so start the user's interpreter only if our own parser fails.
         if await aside(error_line, snapshot.text) is not None:
             answer["reason"] = await _unparsed(ls, snapshot)
@@ -125,7 +130,12 @@ async def _check_document(
 
 
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
-    """Return the reason why the user's interpreter cannot parse a document; None if it can, or if it may not run."""
+    """Return the reason why the user's interpreter cannot parse a document.
+
+    The result is None if it can, if it may not run, or if the document is a page.
+    """
+    if is_page(snapshot.path):
+        return None
     service, settings = await ls.service_for(snapshot)
     try:
         found = await service.unparsed({snapshot.path: snapshot.text}, settings, snapshot.project)
@@ -194,13 +204,13 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
         item: dict[str, JSON] = {
             "id": each.id,
             "qualifiedName": target.qualname,
-            "kind": "function" if target.is_function else "class" if target.signature else "module",
+            "kind": _kind(target),
             "range": range_of_span(target.definition, snapshot.text, encoding),
             "isStub": target.is_stub,
             "examples": [
                 {
                     "id": name,
-                    "range": range_of_span(_span(example, lines), snapshot.text, encoding),
+                    "range": _range(example, lines, encoding),
                     "source": example.source,
                     "want": example.want,
                     "state": known[index] if index < len(known) else "unknown",
@@ -210,7 +220,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
             "reason": None if each.one.unreadable is None else str(each.one.unreadable),
         }
         found.append((target.definition.start, item))
-    for name, kind, place, reason in out_of_reach(snapshot.text):
+    for name, kind, place, reason in () if is_page(snapshot.path) else out_of_reach(snapshot.text):
         item = {
             "id": None,
             "qualifiedName": name,
@@ -222,6 +232,12 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
         }
         found.append((place.start, item))
     return [item for _, item in sorted(found, key=lambda pair: pair[0])]
+
+
+def _kind(target: Target) -> str:
+    if is_page(target.module.path):
+        return "page"
+    return "function" if target.is_function else "class" if target.signature else "module"
 
 
 def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
@@ -249,7 +265,7 @@ def _listed(snapshot: Snapshot) -> list[Listed]:
     """Return the docstrings of a document. If a name repeats, the later ids end in a number, such as `~2`."""
     count: Counter[str] = Counter()
     found: list[Listed] = []
-    for one in documented(snapshot.text, snapshot.path, snapshot.folder):
+    for one in snapshot.documented():
         name = one.target.qualname.replace("#", "%23")
         count[name] += 1
         number = f"~{count[name]}" if count[name] > 1 else ""
@@ -280,9 +296,11 @@ def _uri_of(name: str) -> Uri:
     return Uri(name.rpartition("#")[0])
 
 
-def _span(example: Example, lines: Lines) -> Span:
-    """Return the span of an example's statement, without leading white space."""
+def _range(example: Example, lines: Lines, encoding: PositionEncoding) -> JSON:
+    """Return the range of an example's statement, without leading white space, as JSON."""
     count = 1 if example.informal else example.source.count("\n")
-    last = min(example.line + count, len(lines)) - 1
-    first = lines[example.line]
-    return Span(lines.starts[example.line] + len(first) - len(first.lstrip(" \t")), lines.end(last))
+    found = range_of_lines(lines, example.line, min(example.line + count, len(lines)) - 1, encoding)
+    return {
+        "start": {"line": found.start.line, "character": found.start.character},
+        "end": {"line": found.end.line, "character": found.end.character},
+    }

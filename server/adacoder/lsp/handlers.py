@@ -34,6 +34,7 @@ from adacoder.lsp.from_proto import (
 )
 from adacoder.lsp.jobs.job import Activity, Job, NotInsertedError, refusal
 from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.project import is_page
 from adacoder.task import Mode, Task
 
 if TYPE_CHECKING:
@@ -129,11 +130,14 @@ on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_
 
 
 async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: Any) -> Job:
-    """Start a job on the function at `place` in the current text. A thread looks up the function."""
+    """Start a job on the function at `place` in the current text, or check a page. A thread looks up the target."""
     snapshot = take(ls.workspace, place.uri)
     ls.state.restore()
     async with ls.state.looking_up:
-        target = await asyncio.to_thread(_function_at, place, snapshot)
+        is_whole = mode is Mode.CHECK and is_page(snapshot.path)
+        target = await (
+            asyncio.to_thread(snapshot.page) if is_whole else asyncio.to_thread(_function_at, place, snapshot)
+        )
         return ls.state.jobs.start(Job(mode, snapshot, target, **how))
 
 
@@ -218,8 +222,9 @@ def _test_at(place: FailingTestPlace, snapshot: Snapshot) -> str:
     Raises:
         TargetError: the line is outside of all tests, or the text has changed.
     """
-    from adacoder.source.locate import test_at
+    from adacoder.source.locate import must_run, test_at
 
+    must_run(snapshot.path)
     if place.line is None or place.version not in (None, snapshot.version):
         raise TargetError("The text has changed since you asked: ask again.")
     test = test_at(snapshot.text, place.line)
@@ -274,9 +279,7 @@ def _example_at(snapshot: Snapshot, line: int) -> tuple[Documented, Example]:
     Raises:
         TargetError: the line is outside of all examples.
     """
-    from adacoder.source.locate import documented
-
-    for one in documented(snapshot.text, snapshot.path, snapshot.folder):
+    for one in snapshot.documented():
         for example in one.target.examples:
             if example.line <= line < example.line + example.source.count("\n") + example.want.count("\n"):
                 return one, example
@@ -307,7 +310,7 @@ def _why_kept(outcome: Outcome, new: NewOutputs, example: Example) -> str:
     if new.changing:
         return "has an actual output that changes when it runs again"
     if new.refused:
-        return "has an actual output that the docstring cannot hold: change it by hand"
+        return "has an actual output that the text cannot hold: change it by hand"
     results = () if outcome.verdict is None else outcome.verdict.results
     result = next((each for each in results if each.example == example), None)
     if result is None:

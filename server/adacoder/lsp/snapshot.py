@@ -6,10 +6,11 @@ the result still holds, the job takes a new snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -20,6 +21,9 @@ from adacoder.domain import Target, TargetError
 from adacoder.project import Project, folder_of
 from adacoder.pytext import Lines
 from adacoder.source.text import PositionEncoding, must_be_short, offset_at, read
+
+if TYPE_CHECKING:
+    from adacoder.source.locate import Documented
 
 
 class Uri(str):
@@ -108,7 +112,7 @@ def _lines(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The text of a Python file at one moment, with the texts of all other open Python files."""
+    """The text of a Python file or page at one moment, with the texts of all other open Python files."""
 
     uri: Uri
     path: Path
@@ -138,6 +142,29 @@ class Snapshot:
         from adacoder.source.locate import locate
 
         return locate(self.text, self.path, self.folder, line=line, qualname=qualname)
+
+    def documented(self) -> Iterator[Documented]:
+        """Yield the docstrings of the file that doctest would read. A page with examples is one docstring.
+
+        Raises:
+            TargetError: the code in the file never runs.
+        """
+        from adacoder.source.pages import docstrings
+
+        return docstrings(self.text, self.path, self.folder)
+
+    def page(self) -> Target:
+        """Return the page.
+
+        Raises:
+            TargetError: it has no examples, or doctest cannot read them.
+        """
+        found = next(self.documented(), None)
+        if found is None:
+            raise TargetError(f"{self.path} has no example: write one, such as `>>> f(2)` above its output.")
+        if found.unreadable is not None:
+            raise found.unreadable
+        return found.target
 
 
 def take(workspace: Workspace, uri: Uri) -> Snapshot:

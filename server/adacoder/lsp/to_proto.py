@@ -8,17 +8,18 @@ from lsprotocol import types
 
 from adacoder.domain import JSON, Edit, Span
 from adacoder.lsp.snapshot import Snapshot
+from adacoder.pytext import Lines
 from adacoder.source.text import PositionEncoding, position_at, range_of
 
 
-def range_of_lines(lines: Sequence[str], first: int, last: int, encoding: PositionEncoding) -> types.Range:
+def range_of_lines(lines: Sequence[str] | Lines, first: int, last: int, encoding: PositionEncoding) -> types.Range:
     """Return the range from the first non-blank character of line `first` to the end of line `last`."""
     content = lines[first].rstrip("\r\n")
     start = len(content) - len(content.lstrip())
     return types.Range(types.Position(first, _character(content, start, encoding)), end_of(lines, last, encoding))
 
 
-def end_of(lines: Sequence[str], line: int, encoding: PositionEncoding) -> types.Position:
+def end_of(lines: Sequence[str] | Lines, line: int, encoding: PositionEncoding) -> types.Position:
     """Return the end of a line, before its terminator."""
     content = lines[line].rstrip("\r\n")
     return types.Position(line, _character(content, len(content), encoding))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from adacoder.domain import Outcome, Status, Target, Tokens
+from adacoder.domain import PAGE, Outcome, Status, Target, Tokens
 from adacoder.messages import Text, counted, joined
 from adacoder.project import below
 from adacoder.report.differences import since_before
@@ -40,7 +40,8 @@ def notes(outcome: Outcome) -> list[str]:
 
 
 def _ending(outcome: Outcome) -> str:
-    name = f"'{outcome.target.qualname}'"
+    target = outcome.target
+    name = f"'{target.name if target.qualname == PAGE else target.qualname}'"
     match outcome.status:
         case Status.VERIFIED:
             unchanged = ", nothing to fix" if outcome.strategy and outcome.stands else ""

@@ -63,8 +63,6 @@ def examples_of_page(text: str) -> tuple[Example, ...]:
     Raises:
         UnreadableExample: doctest cannot read an example.
     """
-    if ">>>" not in text:
-        return ()
     lines = tuple(range(text.count("\n") + 1))
     return tuple(_examples(_without_closed_fences(Literal(text, lines)), 0))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder.domain import Module, Span, Target, TargetError
-from adacoder.project import module_of
+from adacoder.project import is_page, module_of
 from adacoder.pytext import (
     Definition,
     Lines,
@@ -78,8 +78,10 @@ def must_run(path: Path) -> None:
     """Check that the code in the file can run.
 
     Raises:
-        TargetError: `path` is a stub file, which only declares types.
+        TargetError: `path` is a page, or a stub file, which only declares types.
     """
+    if is_page(path):
+        raise TargetError(f"{path.name} is a page, of which only the examples run: go to a function in a .py file.")
     if path.suffix == ".pyi":
         raise TargetError(f"{path.name} only declares types, and its code never runs: go to {path.stem}.py.")
 

@@ -5,31 +5,38 @@ All examples of a page share their names, as in `python -m doctest README.md`. T
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from adacoder.domain import Module, Span, Target
-from adacoder.project import importable
-from adacoder.pytext import normalize
+from adacoder.domain import PAGE, Module, Span, Target
+from adacoder.project import importable, is_page, project_around
+from adacoder.pytext import Lines, normalize
 from adacoder.source.examples import UnreadableExample, examples_of_page
-from adacoder.source.locate import Documented
+from adacoder.source.locate import Documented, documented
 
 
 def page(text: str, path: Path, workspace: Path) -> Documented | None:
     """Return the page as something to check, or None if it has no examples. Its code can import the project's modules.
 
-    A project with a folder `src` has its modules there.
+    A project with a folder `src` has its modules there. The page's project may be a folder of the workspace.
+
+    The target extends from the first example to the last, so that evidence outlives changes of the prose around it.
     """
-    root = workspace / "src"
-    root = root if root.is_dir() else workspace
+    if ">>>" not in text:
+        return None
+    project = project_around(path.parent)
+    project = workspace if project is None or not project.is_relative_to(workspace) else project
+    root = project / "src"
+    root = root if root.is_dir() else project
     name = importable(f"{path.stem}_{path.suffix.removeprefix('.')}", root)
-    whole, start = Span(0, len(text)), Span(0, 0)
+    whole = Span(0, len(text))
     target = Target(
         module=Module(path, name, root, workspace),
         text=text,
-        qualname="__doc__",
+        qualname=PAGE,
         definition=whole,
-        header=start,
+        header=whole,
         docstring_span=whole,
         docstring=text,
         body=Span(whole.end, whole.end),
@@ -41,5 +48,27 @@ def page(text: str, path: Path, workspace: Path) -> Documented | None:
     try:
         found = examples_of_page(normalize(text))
     except UnreadableExample as unreadable:
-        return Documented(target, unreadable)
-    return None if not found else Documented(replace(target, examples=found))
+        return Documented(_between(target, unreadable.line, unreadable.line), unreadable)
+    if not found:
+        return None
+    last = found[-1].line + found[-1].source.count("\n") + found[-1].want.count("\n") - 1
+    return Documented(replace(_between(target, found[0].line, last), examples=found))
+
+
+def _between(target: Target, first: int, last: int) -> Target:
+    """Limit the definition of a page to the lines `first` to `last`."""
+    lines = Lines(target.text)
+    span = Span(lines.starts[first], lines.end(last))
+    return replace(target, definition=span, header=Span(span.start, span.start))
+
+
+def docstrings(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
+    """Yield the docstrings of a file that doctest would read. A page with examples is one docstring.
+
+    Raises:
+        TargetError: the code in the file never runs.
+    """
+    if not is_page(path):
+        yield from documented(text, path, workspace)
+    elif (found := page(text, path, workspace)) is not None:
+        yield found

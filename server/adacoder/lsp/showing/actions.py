@@ -1,4 +1,4 @@
-"""Code actions for the function under the cursor.
+"""Code actions for the function under the cursor, and for pages.
 
 Editors ask for actions at every movement of the cursor, so this module only reads the text, and starts nothing. An
 action has a command and never an edit. An editor could get an edit through `codeAction/resolve`, but no editor waits
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from adacoder.domain import JSON, Candidate, FailureKind, Target, TargetError
+from adacoder.domain import JSON, PAGE, Candidate, FailureKind, Target, TargetError
 from adacoder.lsp.features import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
 from adacoder.lsp.jobs.results import KeptResult
 from adacoder.lsp.showing.diagnostics import DIFFERS, SOURCE, UNREACHED
 from adacoder.lsp.showing.evidence import Evidence
 from adacoder.lsp.snapshot import Snapshot
-from adacoder.project import is_test_file
+from adacoder.project import is_page, is_test_file
 from adacoder.report.differences import answers
 
 _LOOKED_THROUGH = 20_000
@@ -70,7 +70,9 @@ def code_actions(
     client: types.ClientCapabilities,
     state: FileState | None = None,
 ) -> list[types.CodeAction | types.Command]:
-    """Return the actions for the function around `line`. The action that the user most likely needs is the first.
+    """Return the actions for the function around `line`, or for a page.
+
+    The action that the user most likely needs is the first.
 
     If the editor asks without a request from the user, only urgent actions are returned, because the editor shows a
     light bulb for them. Urgent actions generate a stub, fix a function that is known to fail, answer a question, or
@@ -78,12 +80,14 @@ def code_actions(
     can show the reason.
     """
     state = state or FileState()
-    target, obstacle = _function_around(snapshot, line)
+    target, obstacle = (None, None) if is_page(snapshot.path) else _function_around(snapshot, line)
     own = [each for each in context.diagnostics if each.source == SOURCE]
     failed = tuple(each for each in own if each.code not in (UNREACHED, DIFFERS))
     asked = tuple(each for each in own if each.code == DIFFERS)
     is_asked = context.trigger_kind is not types.CodeActionTriggerKind.Automatic
-    if target is None:
+    if is_page(snapshot.path):
+        offers = _of_page(snapshot, failed, state)
+    elif target is None:
         offers = [*_documenting(snapshot, line), *_impossible(obstacle)]
     elif target.qualname in state.running:
         offers = [*_of_state(target, state), *_journal(target, state)]  # no second job may start on this function
@@ -96,6 +100,18 @@ def code_actions(
         offers = [offer for offer in offers if offer.obstacle is None]
     here = _argument(snapshot, line, target)
     return [_in_terms_of(client, offer, [offer.arguments or here]) for offer in offers]
+
+
+def _of_page(snapshot: Snapshot, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
+    """Return the actions for a page. They only concern its examples, even if a fence has a function."""
+    name = snapshot.path.name
+    if (job_id := state.running.get(PAGE)) is not None:
+        return [_about_job(f"AdaCoder: cancel '{name}'", "cancel", job_id)]
+    if ">>>" not in snapshot.text:
+        return []
+    check = Offer(GENERATE_KIND, f"AdaCoder: check the examples of '{name}'", COMMAND + "check")
+    shown = failed if PAGE in state.failing else ()
+    return [*_accepting(snapshot, shown), *_clearing(name, failed), check]
 
 
 def _of_state(target: Target, state: FileState) -> list[Offer]:
@@ -146,21 +162,20 @@ def _needed(snapshot: Snapshot, target: Target, failed: tuple[types.Diagnostic, 
         fix = Offer(FIX_KIND, "Fix with AdaCoder", command, diagnostics=failed, is_urgent=True)
         # Only evidence on the current text shows its outputs. Otherwise a candidate has failed.
         shown = failed if target.qualname in state.failing else ()
-        title = f"AdaCoder: clear what failed in '{target.name}'"
-        return [
-            fix,
-            generate,
-            *_accepting(snapshot, shown),
-            Offer(FIX_KIND, title, COMMAND + "clear", diagnostics=failed, is_urgent=True),
-        ]
+        return [fix, generate, *_accepting(snapshot, shown), *_clearing(target.name, failed)]
     unwritten = f"'{target.name}' has no body yet: generate it." if target.is_stub else None
     fails = target.qualname in state.failing and not target.is_stub
     fix = Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", unwritten, is_urgent=fails)
     return [fix, generate] if fails else [generate, fix]
 
 
+def _clearing(name: str, failed: tuple[types.Diagnostic, ...]) -> list[Offer]:
+    title = f"AdaCoder: clear what failed in '{name}'"
+    return [Offer(FIX_KIND, title, COMMAND + "clear", diagnostics=failed, is_urgent=True)] if failed else []
+
+
 def _accepting(snapshot: Snapshot, failed: Sequence[types.Diagnostic]) -> list[Offer]:
-    """Return an action for each output that differs, which writes the actual output into the docstring."""
+    """Return an action for each output that differs, which writes the actual output into the text."""
     return [
         Offer(
             FIX_KIND,

@@ -22,6 +22,7 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.domain import (
     JSON,
+    PAGE,
     BehaviourDiff,
     Coverage,
     CrossCheck,
@@ -383,10 +384,15 @@ class EvidenceRoom:
 def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
     """Return the evidence of functions whose text may be different after a change of the lines `start` to `end`.
 
-    A function right below may have a decorator now. The body of the nearest function above may have become longer.
+    A function right below may have a decorator now. The body of the nearest function above may have become longer. A
+    page or a module's docstring has neither.
     """
     nearest = max((each.first for each in placed if each.first < start), default=0)
-    return [each for each in placed if each.first <= end + 1 and (each.last >= start or each.first >= nearest)]
+    return [
+        each
+        for each in placed
+        if each.first <= end + 1 and (each.last >= start or (each.first >= nearest and each.evidence.qualname != PAGE))
+    ]
 
 
 def _moved(placed: Placed, start: types.Position, end: types.Position, added: int) -> Placed:
@@ -397,18 +403,29 @@ def _moved(placed: Placed, start: types.Position, end: types.Position, added: in
     return replace(placed, first=start.line) if start.line < placed.first else placed
 
 
-def _compared(placed: Placed, lines: Sequence[str], fresh: Iterable[range]) -> Placed:
+def _compared(placed: Placed, lines: Sequence[str], fresh: Sequence[range]) -> Placed:
     """Find out whether the function still has the text of its evidence, and where the function is.
 
     A change may replace more text than it alters, so the function may begin in the `fresh` lines. If the editor reports
     an edit of AdaCoder only now, the function is at the place where the edit has put it.
     """
     evidence = placed.evidence
-    places = chain((placed.first, evidence.first), *fresh)
-    first = next((line for line in places if _stands_at(evidence, line, lines)), None)
+    places = dict.fromkeys(chain((placed.first, evidence.first), *fresh))
+    same = (line for line in places if not _differs(evidence, line, lines, fresh))
+    first = next((line for line in same if _stands_at(evidence, line, lines)), None)
     if first is None:
         return replace(placed, holds=False) if placed.holds else placed
     return placed if placed.holds and first == placed.first else replace(placed, first=first, holds=True)
+
+
+def _differs(evidence: Evidence, first: int, lines: Sequence[str], fresh: Sequence[range]) -> bool:
+    """Return whether the function cannot begin at line `first`, because one of the `fresh` lines differs from its own.
+
+    After a keystroke, this saves comparing all lines of a long page.
+    """
+    own = evidence.lines
+    inside = (number for each in fresh for number in each if first <= number < min(first + len(own), len(lines)))
+    return any(lines[number].rstrip(_LINE_END) != own[number - first] for number in inside)
 
 
 def _found_again(placed: Placed, lines: Sequence[str], index: dict[str, list[int]]) -> Placed:
@@ -435,6 +452,8 @@ def _stands_at(evidence: Evidence, first: int, lines: Sequence[str]) -> bool:
         return False
     if any(line.rstrip(_LINE_END) != mine for line, mine in zip(_between(lines, first, end), own, strict=True)):
         return False
+    if evidence.qualname == PAGE:
+        return True  # a page or a module's docstring has neither decorators nor a body
     if first and lines[first - 1].lstrip().startswith("@"):
         return False  # the function has a decorator now
     depth = indent_width(indent_of(own[0]))

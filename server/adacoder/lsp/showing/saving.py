@@ -12,6 +12,7 @@ from adacoder.aside import aside
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.connection.client import new_token, progress
 from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.project import is_page
 from adacoder.task import Task
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ class Saving:
 def _functions(snapshot: Snapshot) -> tuple[Documented, ...]:
     from adacoder.source.locate import functions
 
+    if is_page(snapshot.path):
+        return tuple(snapshot.documented())
     return functions(snapshot.text, snapshot.path, snapshot.folder)
 
 

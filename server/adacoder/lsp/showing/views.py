@@ -16,7 +16,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from adacoder import report
-from adacoder.domain import JSON, Target, TargetError
+from adacoder.domain import JSON, PAGE, Target, TargetError
 from adacoder.lsp.features import COMMAND
 from adacoder.lsp.from_proto import ClearParams, Handler, JournalParams, reads
 from adacoder.lsp.language_server import MOMENT
@@ -24,6 +24,7 @@ from adacoder.lsp.showing.actions import FileState, code_actions
 from adacoder.lsp.showing.diagnostics import place_of
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
+from adacoder.project import PAGES, is_page
 from adacoder.pytext import Lines
 from adacoder.report.differences import brief, compared, outputs
 
@@ -118,7 +119,11 @@ async def on_code_action(
 
 async def _has_lenses(ls: AdaCoderServer, uri: Uri) -> bool:
     settings = await ls.state.shown.settings(uri)
-    return settings.code_lens and uri.endswith(".py") and ls.state.shown.document(uri) is not None
+    if not settings.code_lens or ls.state.shown.document(uri) is None:
+        return False
+    if uri.endswith(tuple(PAGES)):
+        return bool(ls.state.shown.evidence.of(uri) or ls.state.jobs.of(uri))
+    return uri.endswith(".py")
 
 
 @on_document(restored=True, wanted=_has_lenses)
@@ -129,10 +134,19 @@ async def on_code_lens(
     document, uri = ls.state.shown.document(snapshot.uri), snapshot.uri
     if document is None:  # the document was closed meanwhile
         return None
-    functions = await ls.state.read(_skimmed, snapshot.text)
+    functions = () if is_page(snapshot.path) else await ls.state.read(_skimmed, snapshot.text)
     kept = await ls.state.read(_fitting, snapshot, ls.state.results.of_file(snapshot.path))
     evidence, jobs = ls.state.shown.evidence.of(uri), ls.state.jobs.of(uri)
+    if is_page(snapshot.path):
+        functions = _of_page(evidence)
     return list(code_lenses(functions, evidence, jobs, kept, uri, document.lines, encoding_of(ls.workspace)))
+
+
+def _of_page(evidence: Sequence[Placed]) -> tuple[Skimmed, ...]:
+    """Return the place of a page's lenses: its first example, or its first line if nothing is known about it."""
+    from adacoder.source.skim import Skimmed
+
+    return (Skimmed(PAGE, evidence[0].first if evidence else 0, is_stub=False),)
 
 
 def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]:
@@ -157,9 +171,14 @@ async def _has_evidence(ls: AdaCoderServer, uri: Uri) -> bool:
 
 @on_document(wanted=_has_evidence)
 async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snapshot) -> types.Hover | None:
-    """`textDocument/hover`: return the evidence if the position is in a function's header or docstring."""
-    target = await ls.state.read(_described_at, snapshot, params.position.line)
-    placed = None if target is None else ls.state.shown.evidence.at(snapshot.uri, target.qualname)
+    """`textDocument/hover`: return the evidence at a function's header or docstring, or at an example of a page."""
+    line, known = params.position.line, ls.state.shown.evidence
+    if is_page(snapshot.path):
+        placed = known.at(snapshot.uri, PAGE)
+        placed = placed if placed is not None and await ls.state.read(_has_example_at, placed, line) else None
+    else:
+        target = await ls.state.read(_described_at, snapshot, line)
+        placed = None if target is None else known.at(snapshot.uri, target.qualname)
     return None if placed is None else hover(placed, snapshot.text, ls.client_capabilities)
 
 
@@ -171,6 +190,14 @@ def _described_at(snapshot: Snapshot, line: int) -> Target | None:
         return None
     lines = Lines(target.text)
     return target if line <= lines.line_at(target.docstring_span.end) else None
+
+
+def _has_example_at(placed: Placed, line: int) -> bool:
+    examples = (result.example for result in placed.evidence.verdict.results)
+    return placed.holds and any(
+        0 <= line - placed.line_of_example(each.line) < each.source.count("\n") + each.want.count("\n")
+        for each in examples
+    )
 
 
 async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> list[types.InlayHint] | None:
@@ -284,7 +311,8 @@ def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[st
     if not evidence.is_of_text:
         return None
     if evidence.failed:
-        return f"✗ {_score(placed)} · Fix", "fix"
+        title, command = ("Check", "check") if function.qualname == PAGE else ("Fix", "fix")
+        return f"✗ {_score(placed)} · {title}", command
     if not (evidence.passed or evidence.tests[0]):
         return None
     unreached = report.brief_unreached(evidence.coverage, placed.first - evidence.first)
