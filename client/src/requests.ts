@@ -16,13 +16,16 @@ const TITLES: Readonly<Record<Mode, string>> = {
   another: "Writing another candidate",
   suggestExamples: "Suggesting examples",
 };
+const PYTHON = "python";
+/** The languages of pages, which have only examples. */
+const PAGES = ["markdown", "restructuredtext"];
 const STATUS_BAR_MS = 5000;
 /** Separates the parts of a name that pytest gives a test: the path, the classes, the function. */
 const SEPARATOR = "::";
 
-/** Runs `adacoder/run` on the function under the cursor. Returns how the job ended, unless it was cancelled. */
+/** Runs `adacoder/run` on the function under the cursor, or checks a page. Returns how the job ended, unless it was cancelled. */
 export async function runOnFunction(client: Client, mode: Mode): Promise<Ended | undefined> {
-  const editor = pythonEditor();
+  const editor = editorIn(mode === "check" ? [PYTHON, ...PAGES] : [PYTHON]);
   if (editor === undefined) return undefined;
   const { document, selection } = editor;
   const target = {
@@ -45,7 +48,7 @@ export async function runOnFunction(client: Client, mode: Mode): Promise<Ended |
 
 /** Has the server write all stubs of the file. */
 export async function generateAll(client: Client): Promise<void> {
-  const editor = pythonEditor();
+  const editor = editorIn([PYTHON]);
   if (editor === undefined) return;
   const { uri } = client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document);
   await execute(client, "adacoder.server.generateAll", { uri });
@@ -72,7 +75,7 @@ export async function fixTest(client: Client, item: TestItem): Promise<void> {
 /** The file in the active editor, if it is Python. */
 export function pythonInFront(): TextDocument | undefined {
   const document = window.activeTextEditor?.document;
-  return document?.languageId === "python" ? document : undefined;
+  return document?.languageId === PYTHON ? document : undefined;
 }
 
 /** The doctor's findings for the folder of a document, else for the first folder. With `probe` it measures models. */
@@ -82,9 +85,9 @@ export async function examine(client: Client, about: TextDocument | undefined, p
   return findings;
 }
 
-function pythonEditor(): typeof window.activeTextEditor {
+function editorIn(languages: readonly string[]): typeof window.activeTextEditor {
   const editor = window.activeTextEditor;
-  if (editor?.document.languageId === "python" && editor.document.uri.scheme === "file") return editor;
+  if (editor !== undefined && languages.includes(editor.document.languageId) && editor.document.uri.scheme === "file") return editor;
   void tell("Put the cursor in a function of a Python file on disk.", { isGood: false });
   return undefined;
 }

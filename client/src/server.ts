@@ -238,7 +238,7 @@ export class Client extends LanguageClient {
 
 function optionsOf(outputChannel: LogOutputChannel, storage: string | undefined): LanguageClientOptions {
   return {
-    documentSelector: [{ scheme: "file", language: "python" }],
+    documentSelector: ["python", "markdown", "restructuredtext"].map((language) => ({ scheme: "file", language })),
     outputChannel,
     initializationOptions: { trusted: workspace.isTrusted, ...(storage !== undefined && { storage }) },
     initializationFailedHandler: () => false,

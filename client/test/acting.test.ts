@@ -55,7 +55,7 @@ class StandIn {
 }
 
 /** The messages shown to the user, each with its buttons. */
-const shown = (): readonly (readonly string[])[] => window.showErrorMessage.mock.calls;
+const shown = (): readonly (readonly string[])[] => window.showErrorMessage.mock.calls as string[][];
 const answers = (...titles: readonly string[]): void => {
   for (const title of titles) window.showErrorMessage.mockResolvedValueOnce(title);
 };

@@ -6,13 +6,14 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Server } from "../src/server";
 import { registerTests } from "../src/tests/explorer";
 import type { DocstringResult, ExampleResult } from "../src/tests/results";
-import { CancellationTokenSource, Uri, commands, controllers, files, changed, closed, deleted, edited, folders, refoldered, saved, window, workspace, type Request, type TestController, type TestItem } from "./fake/vscode";
+import { CancellationTokenSource, Uri, commands, controllers, debug, files, installed, changed, closed, deleted, edited, folders, refoldered, saved, window, workspace, type Request, type TestController, type TestItem } from "./fake/vscode";
 
 vi.mock("vscode", () => import("./fake/vscode"));
 vi.mock("vscode-languageclient/node", () => import("vscode-languageserver-protocol/node"));
 
 const RUN = 0;
 const COVERAGE = 1;
+const DEBUG = 2;
 const PATH = "/project/shapes.py";
 const URI = Uri.file(PATH).toString();
 const at = (line: number): object => ({ start: { line, character: 4 }, end: { line, character: 9 } });
@@ -77,10 +78,22 @@ class StandIn {
     return { dispose: () => undefined };
   }
 
+  /** The answer to a request for a debugger. */
+  debuggee: object = {
+    interpreter: "/usr/bin/python3", folder: "/project", root: "/project/src", path: PATH, module: "shapes",
+    qualifiedName: "area", setup: "import os", options: ["ELLIPSIS"], reason: null,
+  };
   /** Functions of the file. */
   names: readonly string[] = ["area", "side"];
 
-  async sendRequest(method: string, params: { ids: readonly string[] }, token: CancellationTokenSource["token"]): Promise<object> {
+  async sendRequest(method: string, params: { ids: readonly string[]; textDocument: { uri: string } }, token: CancellationTokenSource["token"]): Promise<object> {
+    if (method === "adacoder/debug") return this.debuggee;
+    if (method === "adacoder/examples" && !params.textDocument.uri.endsWith(".py")) {
+      const uri = params.textDocument.uri;
+      const one = { ...example("page", 1, 3), id: `${uri}#__doc__/1` };
+      const page = { id: `${uri}#__doc__`, qualifiedName: "__doc__", kind: "page", range: at(3), examples: [one] };
+      return { items: [page], reason: null };
+    }
     if (method === "adacoder/examples") return { items: this.names.map((name, index) => documented(name, 3 + 17 * index)), reason: this.reason };
     this.asked.push(params.ids);
     return this.check(params.ids, (...results) => { this.tell({ results }); }, token);
@@ -94,7 +107,7 @@ const passing: Check = (ids, tell) => {
 
 function explorer(check: Check): { readonly server: StandIn; readonly controller: TestController } {
   const server = new StandIn(check);
-  registerTests(server as unknown as Server);
+  registerTests(server as unknown as Server, "/extension/debug_examples.py");
   const controller = controllers.at(-1);
   if (controller === undefined) throw new Error("No test controller was created.");
   return { server, controller };
@@ -116,6 +129,8 @@ beforeEach(() => {
   window.showErrorMessage.mockClear();
   workspace.textDocuments = [];
   workspace.isTrusted = true;
+  debug.startDebugging.mockClear();
+  installed.clear();
   files.clear();
   files.set(PATH, ">>> area(1)").set("/project/plain.py", "x = 1");
 });
@@ -209,7 +224,7 @@ test("a failed request ends the run, with a message that offers the log", async 
 
 test("a continuous run runs only saved files, until it is cancelled", async () => {
   const { server, controller } = explorer(passing);
-  expect(controller.profiles.map(({ supportsContinuousRun }) => supportsContinuousRun)).toEqual([true, true]);
+  expect(controller.profiles.map(({ supportsContinuousRun }) => supportsContinuousRun)).toEqual([true, true, false]);
   await server.running();
   const watching = new CancellationTokenSource();
   const request = { continuous: true };
@@ -386,4 +401,107 @@ test.each(["edited", "opened", "closed"])("a file that was %s during the run has
   const [run] = controller.runs;
   expect(run?.covered).toEqual([]);
   expect(run?.told.at(-1)).toBe("shapes.py changed during the run: run it again for its coverage.");
+});
+
+test("pages with examples are listed, with their examples directly below, and run", async () => {
+  files.set("/project/README.md", ">>> 1").set("/project/docs/a.rst", ">>> 1").set("/project/NEWS.md", "None.");
+  const { server, controller } = explorer((ids, tell) => {
+    tell(...ids.map((id) => ({ ...result("page", []), id, results: [{ id: `${id}/1`, state: "passed" as const, got: "1\n", error: null }] })));
+    return Promise.resolve({ results: [] });
+  });
+  await controller.resolveHandler?.();
+  expect([...controller.items].map(([, { label }]) => label)).toEqual(["shapes.py", "README.md", "docs/a.rst"]);
+  const page = controller.items.get(Uri.file("/project/README.md").toString());
+  if (page === undefined) throw new Error("The page is not listed.");
+  await runs(controller, RUN, { include: [page] });
+  expect([...page.children].map(([, { label, children }]) => [label, children.size])).toEqual([["page(1)", 0]]);
+  expect(server.asked).toEqual([[`${page.id}#__doc__`]]);
+  expect(controller.runs[0]?.told).toEqual(["started page(1)", "passed page(1)"]);
+});
+
+test("an open page without examples is not asked about", async () => {
+  const { server, controller } = await looked();
+  const send = vi.spyOn(server, "sendRequest");
+  for (const [text, asked] of [["> quoted", 0], [">>> 1", 1]] as const) {
+    const uri = Uri.file("/project/notes.md");
+    workspace.textDocuments = [{ uri, languageId: "markdown", version: 1, getText: () => text }];
+    await edited.fire({ document: { uri } });
+    await settle();
+    expect(send).toHaveBeenCalledTimes(asked);
+    expect(controller.items.get(uri.toString()) !== undefined).toBe(asked === 1);
+  }
+});
+
+/** Debugs `area` in an explorer where the debugger is installed, unless `before` changes that. */
+async function debugged(before: (server: StandIn) => void = () => undefined, ...path: string[]): Promise<readonly unknown[]> {
+  installed.add("ms-python.debugpy");
+  const { server, controller } = explorer(passing);
+  await controller.resolveHandler?.();
+  await controller.resolveHandler?.(find(controller));
+  before(server);
+  await runs(controller, DEBUG, { include: [find(controller, ...(path.length === 0 ? ["area"] : path))] });
+  await Promise.resolve();
+  expect(controller.runs).toEqual([]);
+  return debug.startDebugging.mock.calls.map(([, configuration]) => configuration);
+}
+
+const agree = (): unknown => window.showWarningMessage.mockResolvedValueOnce("Debug without Isolation");
+const messages = (): readonly unknown[] => window.showWarningMessage.mock.calls.map(([message]) => message);
+
+test.each([["area"], ["area", "area/2"]])("a docstring is debugged without isolation, once the user agrees: %s %s", async (...path) => {
+  agree();
+  expect(await debugged(undefined, ...path)).toEqual([
+    {
+      type: "debugpy",
+      request: "launch",
+      name: "AdaCoder: examples",
+      python: ["/usr/bin/python3"],
+      program: "/extension/debug_examples.py",
+      args: ["%2Fproject", "%2Fproject%2Fsrc", "%2Fproject%2Fshapes.py", "shapes", "area", "import%20os", "ELLIPSIS"],
+      console: "internalConsole",
+      justMyCode: true,
+    },
+  ]);
+  const [[, options] = []] = window.showWarningMessage.mock.calls;
+  expect(options).toMatchObject({ modal: true });
+  expect((options as { detail: string }).detail).toContain("run without isolation, under /usr/bin/python3");
+});
+
+test("a page has no module, and a launch has no variable for VS Code to replace", async () => {
+  agree();
+  const [launch] = await debugged((server) => {
+    server.debuggee = { ...server.debuggee, path: "/project/${command:x}.md", module: null, qualifiedName: "__doc__" };
+  });
+  expect(launch).toMatchObject({ args: ["%2Fproject", "%2Fproject%2Fsrc", "%2Fproject%2F%24%7Bcommand%3Ax%7D.md", "", "__doc__", "import%20os", "ELLIPSIS"] });
+});
+
+test("nothing is debugged unless the user agrees", async () => {
+  expect(await debugged()).toEqual([]);
+  expect(messages()).toEqual([`Debug examples of ${PATH}?`]);
+});
+
+test("nothing is debugged in an untrusted workspace", async () => {
+  agree();
+  expect(await debugged(() => { workspace.isTrusted = false; })).toEqual([]);
+  expect(messages()).toEqual(["AdaCoder debugs examples only in a trusted workspace: trust it first."]);
+});
+
+test("without the debugger, a message says what to install, and shows it", async () => {
+  commands.executeCommand.mockClear();
+  window.showWarningMessage.mockResolvedValueOnce("Show Extension");
+  expect(await debugged(() => { installed.clear(); })).toEqual([]);
+  expect(messages()).toEqual(["AdaCoder debugs examples with the extension Python Debugger: install ms-python.debugpy."]);
+  expect(commands.executeCommand).toHaveBeenCalledWith("workbench.extensions.search", "ms-python.debugpy");
+});
+
+test("several docstrings, and a reason of the server, are answered with a message", async () => {
+  const { controller } = explorer(passing);
+  await controller.resolveHandler?.();
+  await runs(controller, DEBUG, { include: [find(controller)] });
+  await runs(controller, DEBUG);
+  const choose = "A debugger runs the examples of one docstring: choose one.";
+  expect(messages()).toEqual([choose, choose]);
+  window.showWarningMessage.mockClear();
+  expect(await debugged((server) => { server.debuggee = { reason: "It is gone." }; })).toEqual([]);
+  expect(messages()).toEqual(["It is gone."]);
 });

@@ -182,6 +182,14 @@ class Checks:
             interpreter = await self._interpreter_for(module, settings, project)
             await self._host(interpreter, settings, project).begin(module)
 
+    async def interpreter(self, task: Task) -> Interpreter:
+        """Find the user's interpreter for a task.
+
+        Raises:
+            AdaCoderError: the workspace is not trusted, or there is no interpreter.
+        """
+        return await self._interpreter_for(task.target.module, task.settings, task.project)
+
     async def close(self) -> None:
         """End all warm processes."""
         hosts = list(self._hosts.values())
@@ -192,7 +200,7 @@ class Checks:
     async def _evaluator(
         self, task: Task, *, covers: bool = False, tested: bool = False, once: bool = False
     ) -> CodeEvaluator:
-        interpreter = await self._interpreter(task)
+        interpreter = await self.interpreter(task)
         overlays = await asyncio.to_thread(task.overlays, *interpreter.added) if task.project.overlays else {}
         host = self._host(interpreter, task.settings, task.project)
         tests = self._tests_of(task, host, overlays, once=once) if tested and task.settings.tests else None
@@ -225,9 +233,6 @@ class Checks:
         if key not in self._hosts:
             self._hosts[key] = Host(interpreter, folder, least=least, turns=self._turns, wishes=wishes, env=env)
         return self._hosts[key]
-
-    async def _interpreter(self, task: Task) -> Interpreter:
-        return await self._interpreter_for(task.target.module, task.settings, task.project)
 
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
         """Find the interpreter in a thread, because `find` examines many files. Reuse a recent result."""

@@ -203,7 +203,7 @@ class Service(Checks):
         """Add notes on imports that the project does not declare."""
         if not outcome.edits:
             return outcome
-        folders = (await self._interpreter(task)).folders
+        folders = (await self.interpreter(task)).folders
         project, wishes = task.project.folder, task.settings.wishes
         notes = await aside(undeclared, outcome.target, outcome.edits, project, folders, wishes)
         return replace(outcome, notes=(*outcome.notes, *notes))
@@ -247,7 +247,7 @@ class Service(Checks):
 
     async def _model(self, name: str | None, number: int, task: Task) -> LeasedModel:
         """Return the model `name`. `number` is its 1-based position in the ladder."""
-        python = (await self._interpreter(task)).path
+        python = (await self.interpreter(task)).path
         about = partial(About, task.target, task.start, task.settings, task.project.folder, python, shareable, number)
         return LeasedModel(name, task.settings, self.session, task.journal, about, self._open_model)
 
@@ -314,7 +314,7 @@ class Service(Checks):
         return Outcome(Status.UNVERIFIED, target, reason, edits=(await aside(add_examples, target, suggested),))
 
     async def _index(self, task: Task) -> ImportIndex:
-        interpreter = await self._interpreter(task)
+        interpreter = await self.interpreter(task)
         return ImportIndex(task.target, task.project.folder, interpreter.folders, task.settings.wishes)
 
 

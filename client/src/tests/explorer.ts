@@ -25,8 +25,10 @@ import {
 } from "vscode";
 import { ProgressType } from "vscode-languageclient/node";
 
+import { tell } from "../messages";
 import { isCancelled } from "../requests";
 import type { Server } from "../server";
+import { debugExamples } from "./debug";
 import { CHECK, fileOf, lines, told, type CheckAnswer, type Coverage, type DocstringResult, type Failed } from "./results";
 import { EXAMPLES, tree, type ExamplesAnswer, type Node } from "./tree";
 
@@ -34,14 +36,20 @@ import { EXAMPLES, tree, type ExamplesAnswer, type Node } from "./tree";
 const EXCLUDED = "{**/.*/**,**/node_modules/**,**/site-packages/**,**/__pycache__/**,**/venv/**}";
 /** Folders of built files, unless they are packages. */
 const OUTPUT = /\/(?:build|dist)(?=\/)/g;
+/** Files with examples. Each search has its own limit, so that pages do not displace Python files. */
+const SEARCHES = ["**/*.py", "**/*.{md,rst}"];
 const MOST_FILES = 5000;
 const PAUSE_MS = 500;
 const PROMPT = Buffer.from(">>> ");
 const PARTS = new ProgressType<CheckAnswer>();
 
-/** Shows the examples of all Python files of the workspace as tests. */
-export function registerTests(server: Server): { dispose(): unknown }[] {
-  return [new Explorer(server)];
+/**
+ * Shows the examples of all Python files and pages of the workspace as tests.
+ *
+ * @param debugged - the program that runs examples under a debugger
+ */
+export function registerTests(server: Server, debugged: string): { dispose(): unknown }[] {
+  return [new Explorer(server, debugged)];
 }
 
 class Explorer {
@@ -52,7 +60,10 @@ class Explorer {
   private readonly waiting = new Map<string, NodeJS.Timeout>();
   private readonly disposables: { dispose(): unknown }[];
 
-  constructor(private readonly server: Server) {
+  constructor(
+    private readonly server: Server,
+    private readonly debugged: string,
+  ) {
     this.controller.resolveHandler = (item) => (item === undefined ? this.discover() : this.look(item));
     this.controller.refreshHandler = () => this.discover();
     this.controller.createRunProfile("Run", TestRunProfileKind.Run, this.handler(false), true, undefined, true);
@@ -64,8 +75,9 @@ class Explorer {
       undefined,
       true,
     );
+    this.controller.createRunProfile("Debug", TestRunProfileKind.Debug, (request) => this.debug(request));
     coverage.loadDetailedCoverage = (_run, file) => Promise.resolve(this.details.get(file) ?? []);
-    const watcher = workspace.createFileSystemWatcher("**/*.py");
+    const watcher = workspace.createFileSystemWatcher("**/*.{py,md,rst}");
     // When a folder is deleted, VS Code reports only the folder.
     const gone = workspace.createFileSystemWatcher("**", true, true);
     const follow = (uri: Uri): void => {
@@ -110,11 +122,12 @@ class Explorer {
     this.forget((uri) => !isOurs(uri));
     this.followAll();
     for (const [id, { uri }] of [...this.controller.items]) {
-      if (uri !== undefined && openAt(uri) === undefined && !(await hasPrompt(uri))) this.controller.items.delete(id);
+      if (uri !== undefined && !(await mayHaveExamples(uri))) this.controller.items.delete(id);
     }
     if (!workspace.isTrusted) return;
     for (const folder of workspace.workspaceFolders ?? []) {
-      for (const uri of await workspace.findFiles(new RelativePattern(folder, "**/*.py"), EXCLUDED, MOST_FILES)) {
+      const found = SEARCHES.map((files) => workspace.findFiles(new RelativePattern(folder, files), EXCLUDED, MOST_FILES));
+      for (const uri of (await Promise.all(found)).flat()) {
         const isNew = isOurs(uri) && this.controller.items.get(uri.toString()) === undefined;
         if (isNew && (await isOwn(uri, folder.uri)) && (await hasPrompt(uri))) this.file(uri);
       }
@@ -155,7 +168,7 @@ class Explorer {
     clearTimeout(this.waiting.get(name));
     const again = async (): Promise<void> => {
       this.waiting.delete(name);
-      if (openAt(uri) !== undefined || (await hasPrompt(uri))) await this.resolve(this.file(uri));
+      if (await mayHaveExamples(uri)) await this.resolve(this.file(uri));
       else this.controller.items.delete(name);
     };
     this.waiting.set(
@@ -217,7 +230,7 @@ class Explorer {
         return;
       }
       const saving = workspace.onDidSaveTextDocument(async ({ uri }) => {
-        if (!isOurs(uri)) return;
+        if (!isOurs(uri) || !(await mayHaveExamples(uri))) return;
         await this.resolve(this.file(uri));
         await this.run(request, covers, uri);
       });
@@ -269,6 +282,19 @@ class Explorer {
       parts.dispose();
       run.end();
     }
+  }
+
+  /** Debugs the one docstring that a request is about. */
+  private async debug({ include = [] }: TestRunRequest): Promise<void> {
+    const client = await this.server.running();
+    if (client === undefined) return;
+    await Promise.all([...new Set(include.map(rootOf))].map((item) => this.resolve(item)));
+    const wanted = new Map<string, TestItem>();
+    for (const item of include) if (this.isListed(item)) this.collect(item, new TestRunRequest(include), wanted);
+    const found = new Map([...wanted.values()].map((item) => [this.nodes.get(item)?.runs, item.uri]));
+    const [[id, uri] = []] = found;
+    if (found.size === 1 && id !== undefined && uri !== undefined) await debugExamples(client, id, uri, this.debugged);
+    else void tell("A debugger runs the examples of one docstring: choose one.", { isGood: false });
   }
 
   /** Collects the examples below an item, and their docstrings. */
@@ -352,9 +378,9 @@ function isWithin(uri: Uri, folder: Uri): boolean {
   return uri.toString() === folder.toString() || uri.toString().startsWith(`${folder.toString()}/`);
 }
 
-/** True for a Python file of the workspace. Always false in an untrusted workspace, where no example can run. */
+/** True for a Python file or a page of the workspace. Always false in an untrusted workspace, where no example can run. */
 function isOurs(uri: Uri): boolean {
-  return workspace.isTrusted && uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
+  return workspace.isTrusted && uri.scheme === "file" && /\.(?:py|md|rst)$/.test(uri.path) && workspace.getWorkspaceFolder(uri) !== undefined;
 }
 
 /** False for a file below `folder` in a folder of built files. */
@@ -368,6 +394,13 @@ async function isOwn(uri: Uri, folder: Uri): Promise<boolean> {
     }
   }
   return true;
+}
+
+/** True if the server should look for examples. An open Python file may have examples in prose. */
+async function mayHaveExamples(uri: Uri): Promise<boolean> {
+  const open = openAt(uri);
+  if (open === undefined) return hasPrompt(uri);
+  return uri.path.endsWith(".py") || open.getText().includes(PROMPT.toString());
 }
 
 async function hasPrompt(uri: Uri): Promise<boolean> {

@@ -13,12 +13,12 @@ export interface Example {
   readonly want: string;
 }
 
-/** A module, class or function with a docstring. */
+/** A page, or a module, class or function with a docstring. */
 export interface Documented {
   /** null: its examples cannot be run. */
   readonly id: string | null;
   readonly qualifiedName: string;
-  readonly kind: "function" | "class" | "module";
+  readonly kind: "function" | "class" | "module" | "page";
   readonly range: Range;
   readonly examples: readonly Example[];
 }
@@ -40,7 +40,10 @@ export interface Node {
   readonly children: Node[];
 }
 
-/** The nodes below a file: classes with their methods, functions and the module's docstring, if they have examples. */
+/**
+ * The nodes below a file: classes with their methods, functions and the module's docstring, if they have examples. Of a
+ * page, the examples themselves.
+ */
 export function tree(uri: string, items: readonly Documented[]): Node[] {
   const top: Node[] = [];
   const classes = new Map<string, Node>();
@@ -48,7 +51,8 @@ export function tree(uri: string, items: readonly Documented[]): Node[] {
     if (item.id === null || item.examples.length === 0) continue;
     const path = item.qualifiedName.split(".");
     const siblings = within(uri, path.slice(0, item.kind === "class" ? path.length : -1), item.range, top, classes);
-    siblings.push(docstring(item, item.id));
+    const node = docstring(item, item.id);
+    siblings.push(...(item.kind === "page" ? node.children : [node]));
   }
   return top;
 }

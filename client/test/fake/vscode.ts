@@ -123,7 +123,7 @@ export class LanguageModelToolResult {
   constructor(readonly content: readonly LanguageModelTextPart[]) {}
 }
 
-export const TestRunProfileKind = { Run: 1, Coverage: 3 };
+export const TestRunProfileKind = { Run: 1, Debug: 2, Coverage: 3 };
 export const LanguageStatusSeverity = { Information: 0, Warning: 1, Error: 2 };
 export const StatusBarAlignment = { Left: 1, Right: 2 };
 export const ConfigurationTarget = { Global: 1, Workspace: 2, WorkspaceFolder: 3 };
@@ -256,7 +256,7 @@ export class TestController {
   resolveHandler: ((item?: TestItem) => Promise<void>) | undefined;
   refreshHandler: (() => Promise<void>) | undefined;
 
-  createRunProfile(_label: string, kind: number, handler: Handler, _isDefault: boolean, _tag: unknown, continuous: boolean): Profile {
+  createRunProfile(_label: string, kind: number, handler: Handler, _isDefault: boolean, _tag: unknown, continuous = false): Profile {
     const asked: Handler = (request, token) => {
       this.tokens.set(request, token);
       return handler(request, token);
@@ -308,12 +308,15 @@ const silent = new EventEmitter<never>().event;
 export const folders = ["/project", "/second"].map((path) => ({ uri: Uri.file(path) }));
 const inside = (uri: Uri): (typeof folders)[0] | undefined => folders.find((each) => uri.path.startsWith(`${each.uri.path}/`));
 
-export const extensions = { getExtension: (): undefined => undefined };
+/** The installed extensions. */
+export const installed = new Set<string>();
+export const extensions = { getExtension: (id: string): object | undefined => (installed.has(id) ? {} : undefined) };
+export const debug = { startDebugging: vi.fn<(folder: unknown, configuration: object) => Promise<boolean>>(() => Promise.resolve(true)) };
 
 export const workspace = {
   isTrusted: true,
   workspaceFolders: folders,
-  textDocuments: [] as { uri: Uri; languageId: string; version?: number }[],
+  textDocuments: [] as { uri: Uri; languageId: string; version?: number; getText?: () => string }[],
   findFiles: (): Promise<Uri[]> => Promise.resolve([...files.keys()].map((path) => Uri.file(path))),
   fs: {
     readFile: (uri: Uri): Promise<Buffer> => {
@@ -341,7 +344,7 @@ export const workspace = {
 };
 
 /** The user's answer to a message with buttons: none, unless a test sets one. */
-const answer = vi.fn<(...shown: string[]) => Promise<string | undefined>>(() => Promise.resolve(undefined));
+const answer = vi.fn<(...shown: unknown[]) => Promise<string | undefined>>(() => Promise.resolve(undefined));
 export const window = {
   activeTextEditor: undefined as { document: { uri: Uri; languageId: string } } | undefined,
   tabGroups: { all: [], close: vi.fn(() => Promise.resolve()) },

@@ -18,7 +18,7 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, PAGE, AdaCoderError, Example, Outcome, Target, TargetError
-from adacoder.lsp.from_proto import CheckParams, DocumentParams, reads
+from adacoder.lsp.from_proto import CheckParams, DebugParams, DocumentParams, reads
 from adacoder.lsp.showing.evidence import states
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import range_of_lines, range_of_span
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _AT_A_TIME = 16
 """Maximum number of docstrings in progress for one request. The evaluator may run fewer of them at a time."""
+
+_GONE = "There is no such example any more: ask for the document's examples again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,44 @@ async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
         except TargetError as error:
             reasons.append(str(error))
     return {"results": results, "reason": " ".join(reasons) or None}
+
+
+@reads(DebugParams)
+async def on_debug(ls: AdaCoderServer, params: DebugParams) -> dict[str, Any]:
+    """`adacoder/debug` `{id}`: return what a debugger needs to run a docstring's examples by itself. Nothing runs."""
+    try:
+        snapshot = take(ls.workspace, _uri_of(params.id))
+        target = await asyncio.to_thread(_target_of, params.id, snapshot)
+        service, settings = await ls.service_for(snapshot)
+        interpreter = await service.interpreter(Task(target, settings, snapshot.project))
+    except AdaCoderError as error:
+        return {"reason": str(error)}
+    module = target.module
+    return {
+        "interpreter": str(interpreter.path),
+        "folder": str(snapshot.folder),
+        "root": str(module.root),
+        "path": str(module.path),
+        "module": None if is_page(module.path) else module.name,
+        "qualifiedName": target.qualname,
+        "setup": settings.doctest_setup,
+        "options": list(settings.doctest_options),
+        "reason": None,
+    }
+
+
+def _target_of(name: str, snapshot: Snapshot) -> Target:
+    """Return the docstring with an id.
+
+    Raises:
+        TargetError: the docstring does not exist, or doctest cannot read its examples.
+    """
+    one = next((each.one for each in _listed(snapshot) if each.id == name), None)
+    if one is None:
+        raise TargetError(_GONE)
+    if one.unreadable is not None:
+        raise one.unreadable
+    return one.target
 
 
 async def _check_document(
@@ -164,7 +204,7 @@ def _results(each: Listed, outcome: Outcome) -> list[JSON]:
 
 
 def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
-    reason = unparsed or "There is no such example any more: ask for the document's examples again."
+    reason = unparsed or _GONE
     return {
         "id": name,
         "version": report.VERSION,

@@ -34,6 +34,7 @@ REQUESTS = {
     "examples": "example_requests:on_examples",
     "check": "example_requests:on_check",
     "evidence": "example_requests:on_evidence",
+    "debug": "example_requests:on_debug",
     "kept": "handlers:on_kept",
 }
 COMMANDS = {

@@ -124,6 +124,13 @@ class CheckParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DebugParams:
+    """Parameters of `adacoder/debug`: the id of a docstring."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobParams:
     """Parameters of a request that may name a job."""
 

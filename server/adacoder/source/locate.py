@@ -81,7 +81,7 @@ def must_run(path: Path) -> None:
         TargetError: `path` is a page, or a stub file, which only declares types.
     """
     if is_page(path):
-        raise TargetError(f"{path.name} is a page, of which only the examples run: go to a function in a .py file.")
+        raise TargetError(f"{path.name} is a page, and only its examples run: go to a function in a .py file.")
     if path.suffix == ".pyi":
         raise TargetError(f"{path.name} only declares types, and its code never runs: go to {path.stem}.py.")
 

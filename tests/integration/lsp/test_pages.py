@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -215,3 +216,43 @@ async def test_a_page_is_checked_when_it_is_saved(editor: Client) -> None:
     await editor.until(lambda: shown(editor, uri))
     assert shown(editor, plain) == []
     assert editor.messages == []
+
+
+async def debuggee(editor: Client, name: str) -> dict[str, Any]:
+    answer: dict[str, Any] = await editor.request("adacoder/debug", {"id": name})
+    return answer
+
+
+async def test_a_debugger_gets_what_it_needs(editor: Client) -> None:
+    editor.settings = {"doctestSetup": "import math", "doctestOptions": ["ELLIPSIS"]}
+    uri = await write(editor, "README.md", MARKDOWN)
+    page = await debuggee(editor, f"{uri}#__doc__")
+    folder = editor.folder
+    assert Path(page.pop("interpreter")).is_absolute()
+    assert page == {
+        "version": 1,
+        "folder": str(folder.parent),
+        "root": str(folder),
+        "path": str(folder / "README.md"),
+        "module": None,
+        "qualifiedName": "__doc__",
+        "setup": "import math",
+        "options": ["ELLIPSIS"],
+        "reason": None,
+    }
+    module = await editor.write("shapes.py", 'class Shape:\n    """\n    >>> Shape()\n    """\n')
+    found = await debuggee(editor, f"{module}#Shape")
+    assert (found["module"], found["root"], found["qualifiedName"]) == ("shapes", str(folder), "Shape")
+
+
+async def test_a_debugger_gets_a_reason(editor: Client) -> None:
+    uri = await write(editor, "README.md", MARKDOWN.replace(">>> plus(2)", ">>>plus(2)"))
+    assert "cannot be read" in (await debuggee(editor, f"{uri}#__doc__"))["reason"]
+    assert "no such example" in (await debuggee(editor, f"{uri}#f"))["reason"]
+    assert "not a file" in (await debuggee(editor, "untitled:1#f"))["reason"]
+    editor.settings = {"trusted": False}
+    good = await write(editor, "NEWS.md", MARKDOWN)
+    assert "not trusted" in (await debuggee(editor, f"{good}#__doc__"))["reason"]
+    editor.settings = {}
+    await editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    assert (await debuggee(editor, f"{good}#__doc__"))["reason"] is None, "the control"

@@ -419,7 +419,7 @@ def _compared(placed: Placed, lines: Sequence[str], fresh: Sequence[range]) -> P
 
 
 def _differs(evidence: Evidence, first: int, lines: Sequence[str], fresh: Sequence[range]) -> bool:
-    """Return whether the function cannot begin at line `first`, because one of the `fresh` lines differs from its own.
+    """Return whether the function cannot begin at line `first`, because a `fresh` line differs.
 
     After a keystroke, this saves comparing all lines of a long page.
     """

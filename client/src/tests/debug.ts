@@ -1,0 +1,74 @@
+/** Debugging the examples of one docstring, without isolation. */
+
+import { commands, debug, extensions, window, workspace, type DebugConfiguration, type Uri } from "vscode";
+
+import { tell } from "../messages";
+import type { Client } from "../server";
+
+/** The request; its answer is {@link Debuggee}. */
+export const DEBUG = "adacoder/debug";
+const DEBUGGER = "ms-python.debugpy";
+
+/** All that a debugger needs, or the reason why there is nothing to debug. */
+interface Debuggee {
+  readonly interpreter: string;
+  readonly folder: string;
+  readonly root: string;
+  readonly path: string;
+  /** null for a page. */
+  readonly module: string | null;
+  readonly qualifiedName: string;
+  readonly setup: string;
+  readonly options: readonly string[];
+}
+
+/**
+ * Runs the examples of a docstring under the Python Debugger, if the workspace is trusted and the user agrees.
+ *
+ * @param id - the docstring, from the server's list
+ * @param program - the program that runs the examples
+ */
+export async function debugExamples(client: Client, id: string, uri: Uri, program: string): Promise<void> {
+  if (!workspace.isTrusted) {
+    void tell("AdaCoder debugs examples only in a trusted workspace: trust it first.", { isGood: false });
+    return;
+  }
+  if (extensions.getExtension(DEBUGGER) === undefined) {
+    void proposeDebugger();
+    return;
+  }
+  const answer = await client.sendRequest<Debuggee | { readonly reason: string }>(DEBUG, { id });
+  if (!("path" in answer)) void tell(answer.reason, { isGood: false });
+  else if (await isConfirmed(answer)) await debug.startDebugging(workspace.getWorkspaceFolder(uri), launch(answer, program));
+}
+
+async function proposeDebugger(): Promise<void> {
+  const show = "Show Extension";
+  const message = `AdaCoder debugs examples with the extension Python Debugger: install ${DEBUGGER}.`;
+  if ((await window.showWarningMessage(message, show)) === show) await commands.executeCommand("workbench.extensions.search", DEBUGGER);
+}
+
+async function isConfirmed({ path, interpreter }: Debuggee): Promise<boolean> {
+  const agree = "Debug without Isolation";
+  const detail =
+    `The examples and the code that they call run without isolation, under ${interpreter}. ` +
+    "They can read and change all your files and use the network. Continue only if you trust this code.";
+  return (await window.showWarningMessage(`Debug examples of ${path}?`, { modal: true, detail }, agree)) === agree;
+}
+
+/**
+ * A launch that no name of a file can change: it starts no shell, and VS Code finds no variable in its arguments, such
+ * as `${command:…}`.
+ */
+function launch({ interpreter, folder, root, path, module, qualifiedName, setup, options }: Debuggee, program: string): DebugConfiguration {
+  return {
+    type: "debugpy",
+    request: "launch",
+    name: "AdaCoder: examples",
+    python: [interpreter],
+    program,
+    args: [folder, root, path, module ?? "", qualifiedName, setup, ...options].map(encodeURIComponent),
+    console: "internalConsole",
+    justMyCode: true,
+  };
+}
