@@ -475,6 +475,15 @@ test("a page has no module, and a launch has no variable for VS Code to replace"
   expect(launch).toMatchObject({ args: ["%2Fproject", "%2Fproject%2Fsrc", "%2Fproject%2F%24%7Bcommand%3Ax%7D.md", "", "__doc__", "import%20os", "ELLIPSIS"] });
 });
 
+test("a path cannot change the text of the dialog", async () => {
+  await debugged((server) => {
+    server.debuggee = { ...server.debuggee, path: "/project/a?\n\u202eb.md", interpreter: "/x\u2028y" };
+  });
+  expect(messages()).toEqual(["Debug examples of /project/a?\ufffd\ufffdb.md?"]);
+  const [[, options] = []] = window.showWarningMessage.mock.calls;
+  expect((options as { detail: string }).detail).toContain("under /x\ufffdy.");
+});
+
 test("nothing is debugged unless the user agrees", async () => {
   expect(await debugged()).toEqual([]);
   expect(messages()).toEqual([`Debug examples of ${PATH}?`]);

@@ -51,9 +51,14 @@ async function proposeDebugger(): Promise<void> {
 async function isConfirmed({ path, interpreter }: Debuggee): Promise<boolean> {
   const agree = "Debug without Isolation";
   const detail =
-    `The examples and the code that they call run without isolation, under ${interpreter}. ` +
+    `The examples and the code that they call run without isolation, under ${visible(interpreter)}. ` +
     "They can read and change all your files and use the network. Continue only if you trust this code.";
-  return (await window.showWarningMessage(`Debug examples of ${path}?`, { modal: true, detail }, agree)) === agree;
+  return (await window.showWarningMessage(`Debug examples of ${visible(path)}?`, { modal: true, detail }, agree)) === agree;
+}
+
+/** A path without characters that could make the dialog's text look different. */
+function visible(path: string): string {
+  return path.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd");
 }
 
 /**

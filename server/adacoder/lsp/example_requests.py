@@ -97,7 +97,7 @@ async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
 
 @reads(DebugParams)
 async def on_debug(ls: AdaCoderServer, params: DebugParams) -> dict[str, Any]:
-    """`adacoder/debug` `{id}`: return what a debugger needs to run a docstring's examples by itself. Nothing runs."""
+    """`adacoder/debug` `{id}`: return the data with which a debugger runs a docstring. Nothing runs."""
     try:
         snapshot = take(ls.workspace, _uri_of(params.id))
         target = await asyncio.to_thread(_target_of, params.id, snapshot)

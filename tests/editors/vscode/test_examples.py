@@ -52,3 +52,50 @@ def test_coverage_in_the_gutter(bench: Workbench) -> None:
     expect(bench.editor.locator(".coverage-deco-gutter.coverage-deco-miss").first).to_be_visible()
     expect(bench.editor.locator(".coverage-deco-gutter.coverage-deco-hit").first).to_be_visible()
     bench.picture("coverage")
+
+
+PAGE = """\
+# Doubling
+
+```python
+def written():
+    \"\"\"Text of a fence.
+
+    And more.
+    \"\"\"
+```
+
+```pycon
+>>> 2 * 21
+41
+```
+"""
+
+
+def test_a_page_is_checked_and_updated(bench: Workbench) -> None:
+    """A Markdown page has tests, a lens and an action for its example, and none for the function in a fence."""
+    page = bench.folder / "doubling.md"
+    page.write_text(PAGE, encoding="utf-8")
+    bench.open(page)
+    expect(bench.editor.locator(".testing-run-glyph").first).to_be_visible()
+    bench.put_cursor("def written")
+    assert [each for each in bench.actions() if "AdaCoder" in each] == ["AdaCoder: check the examples of 'doubling.md'"]
+    bench.page.keyboard.press("Escape")
+    bench.command("AdaCoder: Check Examples")
+    expect(bench.lens("✗ 0/1 · Check")).to_be_visible()
+    bench.picture("page")
+    bench.put_cursor("2 * 21")
+    bench.offered("AdaCoder: insert the actual output")
+    expect(bench.line("42")).to_be_visible()
+    bench.command("Test: Run Tests in Current File")
+    expect(bench.editor.locator('[class*="testing-passed"]').first).to_be_visible()
+    expect(bench.lens("✓ 1/1 example")).to_be_visible()
+
+
+def test_without_a_debugger_a_message_says_what_to_install(bench: Workbench) -> None:
+    failing = file(bench.folder, "debugged", TRUNCATED)
+    bench.open(failing)
+    expect(bench.editor.locator(".testing-run-glyph").first).to_be_visible()
+    bench.put_cursor(">>> debugged(0)")
+    bench.command("Test: Debug Test at Cursor")
+    expect(bench.notification("install ms-python.debugpy")).to_be_visible()
