@@ -76,6 +76,7 @@ def test_a_page_is_checked_and_updated(bench: Workbench) -> None:
     """A Markdown page has tests, a lens and an action for its example, and none for the function in a fence."""
     page = bench.folder / "doubling.md"
     page.write_text(PAGE, encoding="utf-8")
+    bench.open(file(bench.folder, "beside", TRUNCATED))  # AdaCoder waits for a Python file
     bench.open(page)
     expect(bench.editor.locator(".testing-run-glyph").first).to_be_visible()
     bench.put_cursor("def written")
@@ -96,6 +97,6 @@ def test_without_a_debugger_a_message_says_what_to_install(bench: Workbench) -> 
     failing = file(bench.folder, "debugged", TRUNCATED)
     bench.open(failing)
     expect(bench.editor.locator(".testing-run-glyph").first).to_be_visible()
-    bench.put_cursor(">>> debugged(0)")
+    bench.put_cursor("debugged(83.5)")
     bench.command("Test: Debug Test at Cursor")
     expect(bench.notification("install ms-python.debugpy")).to_be_visible()
