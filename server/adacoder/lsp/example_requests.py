@@ -17,7 +17,7 @@ from lsprotocol import types
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.domain import JSON, PAGE, AdaCoderError, Example, Outcome, Target, TargetError
+from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Target, TargetError
 from adacoder.lsp.from_proto import CheckParams, DebugParams, DocumentParams, reads
 from adacoder.lsp.showing.evidence import states
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
