@@ -22,7 +22,7 @@ FOREIGN = ("ALLOW_BYTES", "ALLOW_UNICODE", "FLOAT_CMP", "IGNORE_OUTPUT", "IGNORE
 """Options of other runners. They have no effect here, but must not be errors."""
 
 
-def main(folder: str, root: str, path: str, module: str, qualname: str, setup: str, *options: str) -> int:
+def main(folder: str, root: str, path: str, module: str, qualname: str, setup: str, env: str, *options: str) -> int:
     """Run the examples in `folder`, and return the exit code.
 
     Args:
@@ -32,10 +32,12 @@ def main(folder: str, root: str, path: str, module: str, qualname: str, setup: s
         module: the name of the module; empty for a page.
         qualname: the qualified name of the function or class; `__doc__` for a page or a module.
         setup: statements to run before the examples.
+        env: environment variables, as `NAME=VALUE` and separated by NUL characters.
         options: the names of doctest's options that are on for all examples.
     """
     os.chdir(folder)
     sys.path[:] = [root, *(each for each in sys.path if each != os.path.dirname(os.path.abspath(__file__)))]
+    os.environ.update(each.split("=", 1) for each in env.split("\0") if each)
     for name in FOREIGN:
         doctest.register_optionflag(name)
     test = docstring(loaded(path, module), qualname) if module else page(path)

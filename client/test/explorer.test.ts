@@ -81,7 +81,7 @@ class StandIn {
   /** The answer to a request for a debugger. */
   debuggee: object = {
     interpreter: "/usr/bin/python3", folder: "/project", root: "/project/src", path: PATH, module: "shapes",
-    qualifiedName: "area", setup: "import os", options: ["ELLIPSIS"], reason: null,
+    qualifiedName: "area", setup: "import os", env: ["A=${command:x}", "B=2"], options: ["ELLIPSIS"], reason: null,
   };
   /** Functions of the file. */
   names: readonly string[] = ["area", "side"];
@@ -457,7 +457,7 @@ test.each([["area"], ["area", "area/2"]])("a docstring is debugged without isola
       name: "AdaCoder: examples",
       python: ["/usr/bin/python3"],
       program: "/extension/debug_examples.py",
-      args: ["%2Fproject", "%2Fproject%2Fsrc", "%2Fproject%2Fshapes.py", "shapes", "area", "import%20os", "ELLIPSIS"],
+      args: ["%2Fproject", "%2Fproject%2Fsrc", "%2Fproject%2Fshapes.py", "shapes", "area", "import%20os", "A%3D%24%7Bcommand%3Ax%7D%00B%3D2", "ELLIPSIS"],
       console: "internalConsole",
       justMyCode: true,
     },
@@ -472,7 +472,7 @@ test("a page has no module, and a launch has no variable for VS Code to replace"
   const [launch] = await debugged((server) => {
     server.debuggee = { ...server.debuggee, path: "/project/${command:x}.md", module: null, qualifiedName: "__doc__" };
   });
-  expect(launch).toMatchObject({ args: ["%2Fproject", "%2Fproject%2Fsrc", "%2Fproject%2F%24%7Bcommand%3Ax%7D.md", "", "__doc__", "import%20os", "ELLIPSIS"] });
+  expect(launch).toMatchObject({ args: ["%2Fproject", "%2Fproject%2Fsrc", "%2Fproject%2F%24%7Bcommand%3Ax%7D.md", "", "__doc__", "import%20os", "A%3D%24%7Bcommand%3Ax%7D%00B%3D2", "ELLIPSIS"] });
 });
 
 test("a path cannot change the text of the dialog", async () => {

@@ -19,6 +19,8 @@ interface Debuggee {
   readonly module: string | null;
   readonly qualifiedName: string;
   readonly setup: string;
+  /** Environment variables, each as `NAME=VALUE`. */
+  readonly env: readonly string[];
   readonly options: readonly string[];
 }
 
@@ -65,14 +67,14 @@ function visible(path: string): string {
  * A launch that no name of a file can change: it starts no shell, and VS Code finds no variable in its arguments, such
  * as `${command:…}`.
  */
-function launch({ interpreter, folder, root, path, module, qualifiedName, setup, options }: Debuggee, program: string): DebugConfiguration {
+function launch({ interpreter, folder, root, path, module, qualifiedName, setup, env, options }: Debuggee, program: string): DebugConfiguration {
   return {
     type: "debugpy",
     request: "launch",
     name: "AdaCoder: examples",
     python: [interpreter],
     program,
-    args: [folder, root, path, module ?? "", qualifiedName, setup, ...options].map(encodeURIComponent),
+    args: [folder, root, path, module ?? "", qualifiedName, setup, env.join("\0"), ...options].map(encodeURIComponent),
     console: "internalConsole",
     justMyCode: true,
   };

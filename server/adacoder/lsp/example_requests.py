@@ -114,6 +114,7 @@ async def on_debug(ls: AdaCoderServer, params: DebugParams) -> dict[str, Any]:
         "module": None if is_page(module.path) else module.name,
         "qualifiedName": target.qualname,
         "setup": settings.doctest_setup,
+        "env": list(settings.env),
         "options": list(settings.doctest_options),
         "reason": None,
     }

@@ -64,7 +64,8 @@ class Stack:
 
 def debug(folder: Path, path: str, qualname: str, *more: str, module: str = "", python: Path = PYTHONS[0]) -> str:
     """Run the program. Return its exit code and its output."""
-    arguments = map(quote, (str(folder), str(folder), str(folder / path), module, qualname, *(more or ("",))))
+    more = (*more, "", "")[: max(len(more), 2)]  # no statements and no variables
+    arguments = map(quote, (str(folder), str(folder), str(folder / path), module, qualname, *more))
     ran = subprocess.run([python, str(PROGRAM), *arguments], capture_output=True, text=True, check=False)
     return f"{ran.returncode} {ran.stdout}{ran.stderr}"
 
@@ -102,8 +103,11 @@ def test_statements_and_options_of_the_settings_hold(shop: Path) -> None:
     assert debug(shop, *place, setup, module="shop.prices")[0] == "0"
     assert debug(shop, *place, module="shop.prices")[0] == "1"
     (shop / "dots.py").write_text('"""\n>>> 12\n1...\n"""\n')
-    assert debug(shop, "dots.py", "__doc__", "", "ELLIPSIS", module="dots")[0] == "0"
+    assert debug(shop, "dots.py", "__doc__", "", "", "ELLIPSIS", module="dots")[0] == "0"
     assert debug(shop, "dots.py", "__doc__", module="dots")[0] == "1"
+    (shop / "variables.py").write_text('"""\n>>> SHOP\n\'a=b\'\n"""\nimport os\nSHOP = os.environ.get("SHOP")\n')
+    assert debug(shop, "variables.py", "__doc__", "", "SHOP=a=b\0B=", module="variables")[0] == "0"
+    assert debug(shop, "variables.py", "__doc__", module="variables")[0] == "1"
 
 
 @pytest.mark.parametrize(

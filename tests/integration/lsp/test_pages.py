@@ -224,7 +224,7 @@ async def debuggee(editor: Client, name: str) -> dict[str, Any]:
 
 
 async def test_a_debugger_gets_what_it_needs(editor: Client) -> None:
-    editor.settings = {"doctestSetup": "import math", "doctestOptions": ["ELLIPSIS"]}
+    editor.settings = {"doctestSetup": "import math", "doctestOptions": ["ELLIPSIS"], "env": {"SHOP": "1"}}
     uri = await write(editor, "README.md", MARKDOWN)
     page = await debuggee(editor, f"{uri}#__doc__")
     folder = editor.folder
@@ -237,6 +237,7 @@ async def test_a_debugger_gets_what_it_needs(editor: Client) -> None:
         "module": None,
         "qualifiedName": "__doc__",
         "setup": "import math",
+        "env": ["SHOP=1"],
         "options": ["ELLIPSIS"],
         "reason": None,
     }
