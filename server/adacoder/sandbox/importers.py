@@ -140,6 +140,11 @@ class Lent(Taken):
         """Names of the docstrings whose examples have run in the present process."""
         self.notes = desk.notes
 
+    @property
+    def has_lost_caches(self) -> bool:
+        """True if files that the import stored in the home folder were removed."""
+        return self._desk.has_lost_caches
+
     def serves(self, program: Program) -> bool:
         """Return whether the docstrings of a program can run here, because its module has the same text."""
         return self._is_usable and self._program.text == program.text
@@ -186,6 +191,8 @@ class _Process:
     def __init__(self, evaluation: Evaluation, template: TemplateProcess) -> None:
         self.evaluation = evaluation
         self.turn = asyncio.Lock()
+        self.has_lost_caches = False
+        """True if files that an import stored in the home folder were removed."""
         self._watching = asyncio.create_task(self._watch(template.scratch_on_disk))
 
     async def fork(self, slot: int, *kind: str, begin: Begin | None = None) -> Evaluation:
@@ -203,6 +210,8 @@ class _Process:
             how, changes = await self.evaluation.line.import_(name, path, text)
         if how == "there":
             return how, changes
+        if "caches" in changes:
+            self.has_lost_caches, changes = True, tuple(each for each in changes if each != "caches")
         pid = self.evaluation.line.channel.sender
         if pid is None or children(pid):
             raise Apart  # An evaluation in a process of its own reports what isolation denies.
@@ -499,6 +508,7 @@ class _Desk(_Process):
         self.there: dict[str, str] = {}
         """Texts of modules that the import of `package` has already imported, by module name."""
         self.notes = importer.notes
+        self.has_lost_caches = importer.has_lost_caches
         self._importer = importer
         self._has_forked = False
         """True if this desk must still reap a process that it forked."""

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from adacoder.sandbox.importers import Apart, Importers, Lent
 from adacoder.sandbox.unavailable import SandboxError
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
-    from adacoder.sandbox.importers import Importers, Lent
     from adacoder.sandbox.process import Begin, Recipe
     from adacoder.sandbox.program import Program
     from adacoder.sandbox.verdict import Judge
@@ -184,13 +184,19 @@ async def _unless_cancelled(docstring: WaitingDocstring, step: Coroutine[object,
 
 
 async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_last: bool) -> RanDocstring:
-    """Run the examples of a docstring. If they fail after others, run them again in a new process."""
+    """Run the examples of a docstring. If they fail after others, run them again in a new process.
+
+    Raises:
+        Apart: the docstring must be evaluated in a process of its own.
+    """
     others, name, notes = [*lent.ran], docstring.program.qualname, []
     if not is_begun:
         await lent.next(docstring.begin(is_last and not others))
     lent.ran.append(name)
     judge = await docstring.follow(lent)
     await _ask_changes(lent, judge)
+    if lent.has_lost_caches and _fails(judge):
+        raise Apart  # the docstring may need these files
     if others and (_fails(judge) or lent.evaluation.line.leans):
         before = judge
         lent.end_process()

@@ -35,10 +35,13 @@ MESSAGE_LIMIT = 16 << 20
 CHANGES = frozenset(
     {
         *("threads", "open files", "files in its folder", "the current folder"),
-        *("the environment", "sys.path", "signal handlers"),
+        *("the environment", "sys.path", "signal handlers", "caches"),
     }
 )
-"""Parts of a process's state that an import may change. `standing.py` uses the same names."""
+"""Parts of a process's state that an import may change. `standing.py` uses the same names.
+
+`caches` are files that libraries store in the home folder. They were removed after the import.
+"""
 _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_CHANGE = 100

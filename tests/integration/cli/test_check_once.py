@@ -69,6 +69,16 @@ def statuses(ran: Ran) -> dict[str, str]:
     return {result["target"]: result["status"] for result in ran.objects}
 
 
+def test_an_import_may_lose_its_caches(desk: Desk) -> None:
+    """Docstrings that fail without them run with an import of their own."""
+    header = "import os\n\nPLACE = os.path.expanduser('~/.cache/fonts')\nos.makedirs(PLACE)\n\n\n"
+    needs = 'def needs():\n    """\n    >>> needs()\n    True\n    """\n    return os.path.isdir(PLACE)\n\n\n'
+    desk.write(header + GOOD.format("f", 1) + needs + GOOD.format("g", 2), "a.py")
+    ran = desk.run("check", "--json")
+    assert statuses(ran) == {"a.py::f": "verified", "a.py::needs": "verified", "a.py::g": "verified"}
+    assert [result["notes"] for result in ran.objects] == [[], [], []], "no note on another import"
+
+
 def test_a_module_is_imported_once(desk: Desk) -> None:
     desk.write(TOLD.format(header=""), "told.py")
     one, other = gave(desk.run("check", "--json"))

@@ -284,6 +284,18 @@ async def test_an_import_that_breaks_a_template_is_left_to_the_evaluations(how: 
         assert (await venv.evaluate("import json, installed\n" + GOOD)).passed
 
 
+async def test_a_package_that_needs_a_writable_home_folder_can_be_imported(venv: Workspace) -> None:
+    """It fails in the template, after its modules. Python then forgets the package, but not the modules."""
+    package = "import os, p.one\nos.makedirs(os.path.expanduser('~/.cache/p'))\nNAME = p.two.__name__\n"
+    modules = {"__init__": package, "one": "import p.two\n", "two": ""}
+    venv.write({f"{PACKAGES}/p/{name}.py": text for name, text in modules.items()})
+    text = "import installed, p\n" + GOOD
+    await warm(venv, text.replace("x + 1", "installed.MARK"))
+    for _ in range(3):
+        verdict = await venv.evaluate(text)
+        assert verdict.passed, verdict.failure
+
+
 @pytest.mark.parametrize(
     "state",
     [

@@ -137,10 +137,14 @@ def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
     }
 
 
-def _remove_caches(home: str) -> None:
-    for place in [join(home, name) for name in _CACHES]:
-        if isdir(place) and not islink(place) and worker.empty(place):
+def remove_caches() -> bool:
+    """Empty the folders for caches in the home folder. Return True if there were any."""
+    places = [join(os.environ.get("HOME", ""), name) for name in _CACHES]
+    found = [place for place in places if isdir(place) and not islink(place)]
+    for place in found:
+        if worker.empty(place):
             os.rmdir(place)
+    return bool(found)
 
 
 class StandingModule(worker.ModuleUnderTest):
@@ -186,7 +190,7 @@ class StandingModule(worker.ModuleUnderTest):
         state.collect()
         before, changed = self._standing.before or {}, []
         try:
-            _remove_caches(os.environ.get("HOME", ""))
+            remove_caches()
             now = self._standing.look()
             changed += [what for what in before if before[what] != now[what]]
             changed += dict.fromkeys(self._standing.state.changes(modules))

@@ -183,9 +183,10 @@ class Parent:
     def _warm(self, statement: str) -> bool:
         """Run an import. Return True if evaluations can share its effects.
 
-        Ignore an error. Each evaluation gets the same error and reports it.
+        Ignore an error, because each evaluation gets the same error and reports it. But if a package fails after its
+        modules, Python forgets only the package. A later import of the package would then give a different one.
         """
-        before = self._surroundings()
+        before, known = self._surroundings(), {*sys.modules}
         sys.meta_path.insert(0, self._barrier)
         try:
             exec(compile(statement, "<ahead>", "exec", 0, True), {})  # noqa: S102  # an import of installed modules
@@ -193,7 +194,8 @@ class Parent:
             pass
         sys.meta_path.remove(self._barrier)
         worker.regain()
-        return not self._barrier.hit and self._surroundings() == before
+        is_whole = all(name.rpartition(".")[0] in sys.modules for name in {*sys.modules} - known if "." in name)
+        return is_whole and not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
         """Return the parts of the process's state that an import may change. `sys.modules` is not included.
@@ -264,9 +266,10 @@ class Parent:
         gc.enable()
         how = modules.import_(*fields)
         worker.regain()
+        caches = ["caches"] if standing.remove_caches() else []
         after = self._look()
         gc.freeze()
-        return [how, nonce, *(what for what in before if before[what] != after[what])]
+        return [how, nonce, *(what for what in before if before[what] != after[what]), *caches]
 
     def _look(self) -> dict[str, object]:
         return standing.surroundings(self._surroundings(), self._folder)
