@@ -37,7 +37,8 @@ def main(folder: str, root: str, path: str, module: str, qualname: str, setup: s
     """
     os.chdir(folder)
     sys.path[:] = [root, *(each for each in sys.path if each != os.path.dirname(os.path.abspath(__file__)))]
-    os.environ.update(each.split("=", 1) for each in env.split("\0") if each)
+    for each in filter(None, env.split("\0")):
+        name, _, os.environ[name] = each.partition("=")
     for name in FOREIGN:
         doctest.register_optionflag(name)
     test = docstring(loaded(path, module), qualname) if module else page(path)

@@ -48,6 +48,8 @@ _NEEDS = {
 """The resource that isolation denied, by the number of the OSError."""
 _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
 """The resource that isolation denied if the error names a file, by the number of the OSError."""
+_UNMOUNTED = re.compile(r"\[Errno 2\] [^:\n]*: '/(?:proc|dev)/")
+"""Matches an error about a file of the kernel that isolation does not show at all."""
 _SHARED_MEMORY = re.compile(r"['\"]/(?:dev/shm/|(?:psm|wnsm)_)")
 """Matches the name of shared memory in an error: a path in `/dev/shm`, or a name of `multiprocessing.shared_memory`."""
 _WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could not bind on any addr": "the network"}
@@ -383,7 +385,7 @@ class Judge:
         need = _NEEDS_OF_FILES.get(number) if found[2] else None
         if need is not None and _SHARED_MEMORY.search(raised.message):
             return "memory that processes share"
-        return need or _NEEDS.get(number)
+        return need or _NEEDS.get(number) or ("files" if _UNMOUNTED.search(raised.message) else None)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
         """Return the failure if no candidate can pass the example, or if an earlier example caused the exception.

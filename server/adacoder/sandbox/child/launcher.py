@@ -82,6 +82,11 @@ _CAPABILITIES = 64
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION_3 = 0x20080522
 
+HIDDEN_PROC = "/.proc"
+"""Path of `/proc` inside bubblewrap. No code can read it there, and with an unreadable `/proc`, some libraries fail.
+
+For example, threadpoolctl uses another way to list libraries only if there is no `/proc`.
+"""
 # linux/landlock.h; the system calls have the same numbers on every machine.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
@@ -294,8 +299,10 @@ def confine(confinement: Sequence[str]) -> None:
         os.chmod(slot, 0o700)
     os.chdir(scratch)
     for descriptor in wishes.get("statm", ()):
-        with suppress(OSError):  # /proc may be missing
-            keep_open(os.open("/proc/self/statm", os.O_RDONLY), int(descriptor))
+        for proc in (HIDDEN_PROC, "/proc"):  # both may be missing
+            with suppress(OSError):
+                keep_open(os.open(f"{proc}/self/statm", os.O_RDONLY), int(descriptor))
+                break
     if LINUX:
         prctl(_PR_SET_NO_NEW_PRIVS, 1)
     if "landlock" in wishes:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Isolation, Level
+from adacoder.sandbox.child.launcher import HIDDEN_PROC
 from adacoder.sandbox.environment.real_paths import follow, real, unmoved
 from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
 from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, SCRATCH_FILES, SCRATCH_SIZE, Stage, limits
@@ -99,7 +100,7 @@ class Bubblewrap:
             yield "--disable-userns"
         yield from _system()
         if self.features.proc:
-            yield from ("--proc", "/proc")
+            yield from ("--proc", HIDDEN_PROC)
         yield from ("--dev", "/dev")
         if not self.locks.landlock:  # No limit would count the memory of a writable mapping of /dev/zero.
             yield from ("--ro-bind", os.devnull, "/dev/zero")
