@@ -60,7 +60,7 @@ class Directives:
     """Flags of the options that are switched on, combined with `|`."""
     off: int = 0
     needs: frozenset[str] = frozenset()
-    """Packages without which the example is skipped."""
+    """Requirements without which the example is skipped, such as `numpy` or `numpy>=2.0`."""
     freed: frozenset[str] = frozenset()
     """Packages that the example no longer needs."""
     problem: str = ""

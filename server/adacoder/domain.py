@@ -67,9 +67,16 @@ class Example:
     off: int = 0
     """The flags of the options that its directives switch off."""
     needs: frozenset[str] = frozenset()
-    """Packages without which it is skipped."""
+    """Requirements without which it is skipped, such as `numpy` or `numpy>=2.0`."""
     problem: str = ""
     """The reason why a directive cannot be followed, as the rest of a sentence about the example; else empty."""
+    is_block: bool = False
+    """True if the source is the content of a directive such as `.. testcode::`. It shows only what it prints."""
+
+    @property
+    def form(self) -> str:
+        """The form of its result, as `worker.py` describes it: empty as in doctest, `value`, or `block`."""
+        return "value" if self.informal else "block" if self.is_block else ""
 
     @property
     def prompted(self) -> str:

@@ -48,7 +48,31 @@ if TYPE_CHECKING:
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
 """Failures at import. Their cause may be outside the candidate."""
-_IS_INSTALLED = "__import__('importlib.util').util.find_spec({name!r}) is not None\n"
+_IS_INSTALLED = """
+def is_installed(name):
+    from importlib import util
+
+    try:
+        if util.find_spec(name):
+            return True
+    except (ImportError, ValueError):
+        pass
+    try:
+        from importlib.metadata import version
+        from packaging.requirements import Requirement
+
+        found = Requirement(name)
+        return found.specifier.contains(version(found.name), prereleases=True)
+    except Exception:
+        return False
+
+
+print(is_installed({name!r}))
+"""
+"""Block that prints if a module or a distribution is there, as doctestplus decides.
+
+Versions are compared by the project's `packaging`, which pytest also needs.
+"""
 _ASKING = "adacoder_asks"
 """Name of the empty module in which `_IS_INSTALLED` runs."""
 _MOST_CUT = 4
@@ -288,7 +312,7 @@ class CodeEvaluator:
         needed = {name for example in (*target.examples, *target.of_class) for name in example.needs}
         if not needed:
             return target
-        asked = {name: Example(_IS_INSTALLED.format(name=name), "", 0) for name in needed}
+        asked = {name: Example(_IS_INSTALLED.format(name=name), "", 0, is_block=True) for name in needed}
         program = Program(_empty(target.module, _ASKING), "", "__doc__", 1, 1, all_count=True)
         verdict = await self._host.evaluate(program, tuple(asked.values()), timeout=self._timeout)
         here = {result.example for result in verdict.results if result.got == "True\n"}

@@ -244,8 +244,8 @@ class Host:
         recipe = await self._known_recipe(finding.mechanism, program)
         standing = replace(program, text="", overlays={})
         asked = [example for example in examples if not example.skipped]
-        sources = [(statement, False) for statement in program.setup]
-        sources += [(example.source, example.informal) for example in asked]
+        sources = [(statement, "") for statement in program.setup]
+        sources += [(example.source, example.form) for example in asked]
 
         def begin(is_only: bool) -> Begin:
             limit = _limit(timeout)
@@ -404,7 +404,7 @@ class Host:
                     judge.begins(example)
                     is_traced = program.traced and example is judge.examples[-1]
                     run = partial(line.trace, tell=judge.traced) if is_traced else line.run
-                    judge.answered(example, await run(example.source, by_value=example.informal))
+                    judge.answered(example, await run(example.source, example.form))
                     if judge.is_over:
                         return
                 if program.tests:

@@ -295,12 +295,12 @@ class WorkerLine:
         raise ProtocolError("its answer to 'load' has an unknown form")
 
     async def ask_ahead(
-        self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]], *, is_only: bool
+        self, program: Program, seconds: int, sources: Iterable[tuple[str, str]], *, is_only: bool
     ) -> None:
         """Send the questions of later calls of `load`, `run` and `end` without waiting for answers.
 
-        This works even before the process is ready. `sources` has the source of each example, and True if the example
-        is compared by value. If `is_only` is True, no other docstring runs in the process, so the question about
+        This works even before the process is ready. `sources` has the source and the form of each
+        example. If `is_only` is True, no other docstring runs in the process, so the question about
         changes is left out.
 
         Code that runs in the process can read the waiting questions. For an unchanged module, this is harmless, because
@@ -310,7 +310,7 @@ class WorkerLine:
         Raises:
             HungUpError: the other end is closed.
         """
-        runs = (_run(source, by_value=by_value) for source, by_value in sources)
+        runs = (("run", source, form) for source, form in sources)
         questions = [_load(program, seconds, ""), *runs, *([] if is_only else [("end",)])]
         self.changes, self.leans, self._tells_changes = None, False, not is_only
         room = _MOST_AHEAD
@@ -337,15 +337,15 @@ class WorkerLine:
                 return how, tuple(change for change in changes if change in CHANGES)
         raise ProtocolError("its answer to 'import' has an unknown form")
 
-    async def run(self, source: str, *, by_value: bool = False) -> Answer:
-        """Run one example. `by_value` is True if its result will be compared by value.
+    async def run(self, source: str, form: str = "") -> Answer:
+        """Run one example. `form` is the form of its result, see `Example.form`.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
-        return _answer(await self._ask(*_run(source, by_value=by_value)))
+        return _answer(await self._ask("run", source, form))
 
-    async def trace(self, source: str, *, by_value: bool = False, tell: Callable[[Trace], None]) -> Answer:
+    async def trace(self, source: str, form: str = "", *, tell: Callable[[Trace], None]) -> Answer:
         """Run one example as `run` does, and call `tell` with its trace.
 
         If the example runs long, the trace ends early, and `tell` is called before the example ends.
@@ -353,7 +353,7 @@ class WorkerLine:
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol, or `tell` raised it.
         """
-        nonce = await self._send("trace", *_run(source, by_value=by_value)[1:])
+        nonce = await self._send("trace", source, form)
         tell(_trace(await self._receive(nonce)))
         return _answer(await self._receive(nonce))
 
@@ -448,10 +448,6 @@ def _load(program: Program, seconds: int, starts: str) -> tuple[str, ...]:
         program.text,
         *(text for path, overlay in program.overlays.items() for text in (str(path), overlay)),
     )
-
-
-def _run(source: str, *, by_value: bool) -> tuple[str, ...]:
-    return "run", source, "value" if by_value else ""
 
 
 def _answer(answer: tuple[str, list[str]]) -> Answer:

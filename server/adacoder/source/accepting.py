@@ -70,7 +70,7 @@ def _gives(target: Target, edits: list[Edit], new: Mapping[Example, str]) -> boo
     grown = len(text) - len(target.text)
     try:
         if is_page(target.module.path):
-            found = examples_of_page(normalize(text))
+            found = examples_of_page(normalize(text), is_markdown=target.module.path.suffix == ".md")
         else:
             found = examples(text[span.start : span.end + grown], 0)
     except (ValueError, UnreadableExample):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from adacoder.directives import Directives, directives, of_xdoctest
 from adacoder.domain import Example, TargetError
 from adacoder.pytext import normalize
+from adacoder.source.blocks import Block, after, blocks
 from adacoder.source.calls import Calls
 from adacoder.source.literal import Literal, read_literal
 
@@ -48,23 +49,43 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     if len(literal) > _LONGEST and ">>>" in literal:
         raise UnreadableExample(first_line, f"is in a docstring of more than {_LONGEST:,} characters")
     docstring = _without_closed_fences(read_literal(literal))
-    found = tuple(_examples(docstring, first_line))
+    found_blocks = blocks(_aligned(docstring.value))
+    found = tuple(_examples(docstring, first_line, found_blocks))
     if calls is None or any(example.has_want for example in found):
         return found
     from adacoder.source.informal import informal  # slow to import and rarely needed
 
-    in_prose = informal(_prose(docstring), first_line, calls)
+    in_prose = informal(_prose(docstring, found_blocks), first_line, calls)
     return tuple(sorted([*found, *in_prose], key=lambda example: example.line))
 
 
-def examples_of_page(text: str) -> tuple[Example, ...]:
-    """Return the examples in the text of a page, in order.
+def examples_of_page(text: str, *, is_markdown: bool) -> tuple[Example, ...]:
+    """Return the examples in the text of a page, in the order in which they run.
 
     Raises:
         UnreadableExample: doctest cannot read an example.
     """
     lines = tuple(range(text.count("\n") + 1))
-    return tuple(_examples(_without_closed_fences(Literal(text, lines)), 0))
+    found = blocks(text, is_markdown=is_markdown)
+    return tuple(_examples(_without_closed_fences(Literal(text, lines)), 0, found))
+
+
+def _aligned(docstring: str) -> str:
+    """Indent the first line as the others. It begins after the quotes."""
+    first, _, rest = docstring.partition("\n")
+    indents = [len(line) - len(line.lstrip()) for line in rest.expandtabs().split("\n") if line.strip()]
+    return f"{' ' * min(indents, default=0)}{first.lstrip()}\n{rest}"
+
+
+def _without_code(docstring: Literal, found: Sequence[Block]) -> Literal:
+    """Blank out the blocks without prompts. What looks like an example there belongs to the code or to the output."""
+    bare = [block for block in found if not block.is_prompted]
+    if not bare:
+        return docstring
+    lines = docstring.value.split("\n")
+    for block in bare:
+        lines[block.first : block.end] = [""] * (block.end - block.first)
+    return replace(docstring, value="\n".join(lines))
 
 
 def _without_closed_fences(docstring: Literal) -> Literal:
@@ -86,13 +107,15 @@ def _without_closed_fences(docstring: Literal) -> Literal:
     return replace(docstring, value="\n".join(lines))
 
 
-def _prose(docstring: Literal) -> Literal:
+def _prose(docstring: Literal, found: Sequence[Block]) -> Literal:
     """Blank out the doctest examples in a docstring. Statements without an output, such as `>>> f(1) == 2`, stay."""
+    docstring, parser = _without_code(docstring, found), _Parser(found)
     lines = docstring.value.split("\n")
-    for example in _parsed(docstring, 0):
+    for example in _parsed(docstring, 0, parser):
         shown = example.want.split("\n")[:-1]
         source = example.source.split("\n")[:-1]
-        is_statement = not shown and not directives(example.source).on & doctest.SKIP
+        effect = parser.effect(example)
+        is_statement = not (shown or effect.on & doctest.SKIP or effect.needs)
         kept = source if is_statement else [""] * (len(source) + len(shown))
         lines[example.lineno : example.lineno + len(source) + len(shown)] = kept
     return replace(docstring, value="\n".join(lines))
@@ -109,36 +132,78 @@ def suggested(reply: str) -> tuple[Example, ...]:
     return tuple(found)
 
 
-def _examples(docstring: Literal, first_line: int) -> Iterator[Example]:
-    parser = _Parser()
+def _examples(docstring: Literal, first_line: int, found: Sequence[Block] = ()) -> list[Example]:
+    """Return the examples in the order in which they run: as in Sphinx, setups run first, and cleanups last."""
+    phased = [(block.phase, each) for block, each in _coded(docstring, first_line, found)]
+    phased += [(0, each) for each in _prompted(_without_code(docstring, found), first_line, found)]
+    return [each for _, each in sorted(phased, key=lambda one: (one[0], one[1].line))]
+
+
+def _coded(docstring: Literal, first_line: int, found: Sequence[Block]) -> Iterator[tuple[Block, Example]]:
+    """Yield each block without prompts with its example. An output belongs to the code above it."""
+    coded = [block for block in found if block.code and not block.is_prompted]
+    for block, above, below in zip(coded, [None, *coded], [*coded[1:], None], strict=False):
+        effect, want = block.directives, ""
+        if block.kind == "testoutput":
+            if above and above.kind == "testcode":
+                continue
+            effect = effect.then(Directives(problem="is an output without a `testcode` above it: add one"))
+        elif block.kind == "testcode" and below and below.kind == "testoutput":
+            effect, want = effect.then(below.directives).then(Directives(on=doctest.DONT_ACCEPT_BLANKLINE)), below.code
+        line = first_line + docstring.lines[block.first]
+        yield block, replace(_example(block.code, want, line, _Parser().raised(want), effect), is_block=True)
+
+
+def _example(source: str, want: str, line: int, exception: str | None, effect: Directives) -> Example:
+    return Example(source, want, line, effect.on, exception, False, effect.off, effect.needs, effect.problem)
+
+
+def _prompted(docstring: Literal, first_line: int, found: Sequence[Block]) -> Iterator[Example]:
+    parser = _Parser(found)
     for lines in _joined(_parsed(docstring, first_line, parser)):
         example, last = lines[0], lines[-1]
-        found = Directives()
-        for line in lines:
-            found = found.then(parser.found[line.lineno])
-        yield Example(
-            source="".join(line.source for line in lines),
-            want=last.want,
-            line=first_line + docstring.lines[example.lineno],
-            flags=found.on,
-            exception=last.exc_msg,
-            off=found.off,
-            needs=found.needs,
-            problem=found.problem,
-        )
+        effect = Directives()
+        for each in lines:
+            effect = effect.then(parser.effect(each))
+        source, line = "".join(each.source for each in lines), first_line + docstring.lines[example.lineno]
+        yield _example(source, last.want, line, last.exc_msg, effect)
 
 
 class _Parser(doctest.DocTestParser):
     """Reads the directives of each example without an error, so that an unknown option concerns only its example."""
 
-    def __init__(self) -> None:
-        self.found: dict[int, Directives] = {}
+    def __init__(self, found: Sequence[Block] = ()) -> None:
+        self._found: dict[int, Directives] = {}
         """The directives of the examples, by line."""
+        self._around: dict[int, Directives] = {}
+        """The effect of the directives around the examples, by line."""
+        self._blocks = found
         self._block = Directives()
         """The options that xdoctest's directives on lines of their own switch, for all examples below."""
 
+    def effect(self, example: doctest.Example) -> Directives:
+        """Return the effect of the directives in an example and around it."""
+        return self._around[example.lineno].then(self._found[example.lineno])
+
+    def raised(self, output: str) -> str | None:
+        """Return the type and message of the exception that an output shows; None if it shows no exception."""
+        found = self._EXCEPTION_RE.match(output)  # type: ignore[attr-defined]  # typeshed leaves out private names
+        return found["msg"] if found else None
+
+    def parse(self, string: str, name: str = "<string>") -> list[str | doctest.Example]:
+        """Parse a text as doctest does, and read the directives around its examples."""
+        parts = super().parse(string, name)
+        above = lasting = Directives()
+        effects = {line: block.directives for block in self._blocks for line in range(block.first, block.end)}
+        for part in parts:
+            if isinstance(part, doctest.Example):
+                self._around[part.lineno] = effects.get(part.lineno, Directives()).then(above)
+            elif part:
+                above, lasting = after(part, lasting)
+        return parts
+
     def _find_options(self, source: str, name: str, lineno: int) -> dict[int, bool]:
-        """Override a method of doctest, and return no options. `_examples` uses `found` instead."""
+        """Override a method of doctest, and return no options. `_examples` uses `effect` instead."""
         if self._IS_BLANK_OR_COMMENT(source):  # type: ignore[attr-defined]  # typeshed leaves out private names
             lines, block = of_xdoctest(source), self._block
             self._block = block.then(lines)
@@ -146,7 +211,7 @@ class _Parser(doctest.DocTestParser):
                 problem = f"has an option directive on a line with no example: {source.strip()!r}"
                 raise ValueError(f"line {lineno + 1} of the doctest for {name} {problem}")
             return {}
-        self.found[lineno] = self._block.then(directives(source))
+        self._found[lineno] = self._block.then(directives(source))
         return {}
 
 
@@ -170,9 +235,9 @@ def _is_decorator(line: doctest.Example) -> bool:
     return line.source.startswith("@") and line.source.count("\n") == 1
 
 
-def _parsed(docstring: Literal, first_line: int, parser: doctest.DocTestParser | None = None) -> list[doctest.Example]:
+def _parsed(docstring: Literal, first_line: int, parser: _Parser) -> list[doctest.Example]:
     try:
-        return (parser or _Parser()).get_examples(docstring.value)
+        return parser.get_examples(docstring.value)
     except ValueError as error:
         found = _PROBLEM.fullmatch(str(error))
         line, problem = (int(found["line"]) - 1, found["problem"]) if found else (0, str(error))

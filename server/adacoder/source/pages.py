@@ -5,11 +5,12 @@ All examples of a page share their names, as in `python -m doctest README.md`. T
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from adacoder.domain import PAGE, Module, Span, Target
+from adacoder.domain import PAGE, Example, Module, Span, Target
 from adacoder.project import importable, is_page, project_around
 from adacoder.pytext import Lines, normalize
 from adacoder.source.examples import UnreadableExample, examples_of_page
@@ -23,7 +24,7 @@ def page(text: str, path: Path, workspace: Path) -> Documented | None:
 
     The target extends from the first example to the last, so that evidence outlives changes of the prose around it.
     """
-    if ">>>" not in text:
+    if ">>>" not in text and "testcode" not in text:
         return None
     project = project_around(path.parent)
     project = workspace if project is None or not project.is_relative_to(workspace) else project
@@ -46,19 +47,26 @@ def page(text: str, path: Path, workspace: Path) -> Documented | None:
         is_function=False,
     )
     try:
-        found = examples_of_page(normalize(text))
+        found = examples_of_page(normalize(text), is_markdown=path.suffix == ".md")
     except UnreadableExample as unreadable:
         return Documented(_between(target, unreadable.line, unreadable.line), unreadable)
     if not found:
         return None
-    last = found[-1].line + found[-1].source.count("\n") + found[-1].want.count("\n") - 1
-    return Documented(replace(_between(target, found[0].line, last), examples=found))
+    first, last = min(each.line for each in found), max(map(_last_line, found))
+    return Documented(replace(_between(target, first, last), examples=found))
 
 
-def _between(target: Target, first: int, last: int) -> Target:
+def _last_line(example: Example) -> float:
+    """Return the last line of an example. The output of a block can be anywhere below it."""
+    if example.is_block:
+        return math.inf
+    return example.line + example.source.count("\n") + example.want.count("\n") - 1
+
+
+def _between(target: Target, first: int, last: float) -> Target:
     """Limit the definition of a page to the lines `first` to `last`."""
     lines = Lines(target.text)
-    span = Span(lines.starts[first], lines.end(last))
+    span = Span(lines.starts[first], lines.end(int(min(last, len(lines) - 1))))
     return replace(target, definition=span, header=Span(span.start, span.start))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import doctest
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -16,8 +15,6 @@ from functools import lru_cache
 from adacoder.domain import Target
 from adacoder.pytext import parsed
 
-_PACKAGE = re.compile(r"\w[\w.]*")
-"""Matches the name in a requirement. A version after it is not compared."""
 _SKIP, _REQUIRES = "__doctest_skip__", "__doctest_requires__"
 
 
@@ -27,14 +24,13 @@ class Skips:
 
     always: tuple[str, ...] = ()
     without: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Pairs of a pattern and the packages that its docstrings need."""
+    """Pairs of a pattern and the packages that its docstrings need, perhaps with versions."""
 
     def on(self, target: Target) -> Target:
         """Return a target with examples that are skipped, or that have the packages that they need."""
         if any(_names(pattern, target) for pattern in self.always):
             return replace(target, examples=tuple(replace(each, flags=doctest.SKIP) for each in target.examples))
-        named = (name for pattern, names in self.without if _names(pattern, target) for name in names)
-        needed = {found[0] for name in named if (found := _PACKAGE.match(name))}
+        needed = {name for pattern, names in self.without if _names(pattern, target) for name in names}
         if not needed:
             return target
         return replace(target, examples=tuple(replace(each, needs=each.needs | needed) for each in target.examples))

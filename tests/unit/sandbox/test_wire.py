@@ -341,7 +341,7 @@ async def test_what_was_asked_ahead_is_not_asked_again(worker: Worker) -> None:
 
 async def test_what_was_too_long_to_be_asked_ahead_is_asked_in_its_turn(worker: Worker) -> None:
     sources = [f"'{number}{'x' * 20_000}'\n" for number in range(4)]
-    await worker.line.ask_ahead(PROGRAM, 3, [(source, False) for source in sources], is_only=True)
+    await worker.line.ask_ahead(PROGRAM, 3, [(source, "") for source in sources], is_only=True)
     _, nonce, *_ = await worker.heard()
     worker.say("loaded", nonce, "", "", "")
     await worker.line.load(PROGRAM, 3)

@@ -175,11 +175,11 @@ class StandingModule(worker.ModuleUnderTest):
         self.observe(codes)
         return self.begin(dict(namespace), [])
 
-    def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
+    def run(self, source: str, form: str, *, tell: Callable[..., None] | None = None) -> list[str]:
         """Run one example as `ModuleUnderTest` does. Then watch the modules that it imported."""
         self._sources.append(source)
         settings = self._standing.state.settings()
-        answer = super().run(source, by_value, tell=tell)
+        answer = super().run(source, form, tell=tell)
         self._standing.state.learn(settings)
         return answer
 

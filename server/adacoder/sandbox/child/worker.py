@@ -14,9 +14,9 @@ A message is a list of texts, each after its length. Commands and answers take t
       → unreadable NONCE LINE MESSAGE                             a syntax error that cannot be left out
       → lacking NONCE MISSING [LINE]…                             imported, but it does not define the target
       → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…    its import raised
-    trace NONCE SOURCE BY_VALUE                                   as `run`, and before its answer
+    trace NONCE SOURCE FORM                                   as `run`, and before its answer
       → traced NONCE ENDED LEFT_OUT KEPT [EXECUTED]…              once; before the example ends, if it runs long
-    run   NONCE SOURCE BY_VALUE
+    run   NONCE SOURCE FORM
       → done NONCE RAN INSTEAD LINES BRANCHES PRINTED SHOWN PLAIN CLASS
       → raised NONCE RAN INSTEAD LINES BRANCHES PRINTED MESSAGE BASES LINE ORIGIN
     test  NONCE FOLDER KIND [NAME]…                               run tests of the project; before its answer, for each
@@ -42,8 +42,10 @@ The fields are:
   else empty.
 * PRINTED is the text written to standard output, including values that statements display.
 * SHOWN is the line that displays the value of an expression. SHOWN is empty for None.
-* CLASS is the name of the value's class, and PLAIN displays the value's `plain` copy. Both are empty if BY_VALUE is
-  empty. PLAIN is also empty if there is no such copy.
+* FORM is `value` if the value will be compared, `block` if SOURCE is a block of statements that shows only what it
+  prints, else empty.
+* CLASS is the name of the value's class, and PLAIN displays the value's `plain` copy. Both are empty unless FORM is
+  `value`. PLAIN is also empty if there is no such copy.
 * RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if this is uncertain.
 * INSTEAD names the function that ran instead of the target, if the names in the example show it.
 * LINES are line numbers of the target's code, separated by spaces. BRANCHES are the jumps from a test's line to another
@@ -394,7 +396,7 @@ class ModuleUnderTest:
         if self._loop is not None:
             self._loop.close()
 
-    def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
+    def run(self, source: str, form: str, *, tell: Callable[..., None] | None = None) -> list[str]:
         """Run one example as `doctest` does. Return the answer to `run` without the nonce.
 
         If `tell` is given, trace the example, and call `tell` with the trace.
@@ -411,10 +413,10 @@ class ModuleUnderTest:
         observer.start()
         tracer = tell and tracing.Tracer(observer.codes, tell)
         try:
-            code, binds = self._compiled(source, name)
+            code, binds = self._compiled(source, name, form)
             if tracer:
                 tracer.start()
-            shown, plain_copy, class_name = self._execute(code, binds, output, by_value)
+            shown, plain_copy, class_name = self._execute(code, binds, output, form)
         except BaseException as error:  # The example may raise anything, even SystemExit. The server judges it.
             raised = error
         if tracer:
@@ -443,21 +445,15 @@ class ModuleUnderTest:
         regain()
         return ["finished", troubles, *_reached(self._observer.lines, self._observer.branches), *files]
 
-    def _compiled(self, source: str, name: str) -> tuple[CodeType, bool]:
-        """Compile an example. Return its code, and True if it is a statement, or False if it is an expression."""
+    def _compiled(self, source: str, name: str, form: str) -> tuple[CodeType, bool]:
+        """Compile an example. Return its code, and False if it is an expression whose value is shown, else True."""
+        mode = "exec" if form == "block" else "single"
         try:
-            return compile(source, name, "eval", self._flags, True), False
-        except SyntaxError:
-            pass
-        try:
-            return compile(source, name, "single", self._flags, True), True
+            return _code(source, name, mode, self._flags)
         except SyntaxError:
             if "await" not in source and "async" not in source:
                 raise
-        try:
-            return compile(source, name, "eval", self._flags | _TOP_LEVEL_AWAIT, True), False
-        except SyntaxError:
-            return compile(source, name, "single", self._flags | _TOP_LEVEL_AWAIT, True), True
+        return _code(source, name, mode, self._flags | _TOP_LEVEL_AWAIT)
 
     def _result(self, code: CodeType) -> object:
         """Run the code of an example and return its value. All coroutines of a docstring run in one event loop."""
@@ -468,9 +464,7 @@ class ModuleUnderTest:
             self._loop = import_module("asyncio").new_event_loop()
         return self._loop.run_until_complete(result)
 
-    def _execute(
-        self, code: CodeType, is_statement: bool, output: CapturedOutput, by_value: str
-    ) -> tuple[str, str, str]:
+    def _execute(self, code: CodeType, is_statement: bool, output: CapturedOutput, form: str) -> tuple[str, str, str]:
         """Run the code of an example. Return SHOWN, PLAIN and CLASS."""
 
         def shown(value: object) -> str:
@@ -491,7 +485,7 @@ class ModuleUnderTest:
             return "", "", ""
         value = self._result(code)
         line = shown(value)
-        if not by_value:
+        if form != "value":
             return line, "", ""
         try:
             copy = repr(plain(value, [PLAIN_LIMIT]))
@@ -545,6 +539,16 @@ class ModuleUnderTest:
                 line = trace.tb_lineno
             trace = trace.tb_next
         return line, file
+
+
+def _code(source: str, name: str, mode: str, flags: int) -> tuple[CodeType, bool]:
+    """Compile an example, in mode `single` as an expression if possible. Return the same as `_compiled`."""
+    if mode == "single":
+        try:
+            return compile(source, name, "eval", flags, True), False
+        except SyntaxError:
+            pass
+    return compile(source, name, mode, flags, True), True
 
 
 def _reached(lines: Collection[int], branches: Collection[tuple[int, int]]) -> list[str]:

@@ -1,0 +1,150 @@
+"""Find Sphinx's directives around examples, and the directives with which doctestplus skips examples.
+
+A block is the content of a directive such as `.. testcode::`, or of a MyST fence such as ```` ```{testcode} ````.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from adacoder.directives import Directives, directives
+
+_KINDS = "doctest|test(?:setup|cleanup|code|output)"
+_BLOCK = re.compile(rf"(?P<indent> *)\.\. +(?P<kind>{_KINDS})::(?:[ ]|$)")
+_FENCE = re.compile(r"(?P<indent> *)(?P<marks>`{3,}|~{3,})(?: ?\{(?P<kind>[\w-]+)\})?(?P<rest>[^`]*)$")
+_LITERAL = re.compile(
+    r" *(?:\.\. +(?:code|code-block|sourcecode|parsed-literal|raw|prompt)::.*"
+    r"|\.\.(?: +(?![ \[_|]|[\w:.+-]+::).*)?"
+    r"|(?!\.\. ).*::)$"
+)
+"""Matches a line above an indented text that holds no directives: a code block, a comment or a paragraph with `::`."""
+_OPTION = re.compile(r" *:(?P<name>[\w-]+):(?: +(?P<value>.*))?$")
+_PLUS = re.compile(
+    r"\.\. +doctest-(?:skip-all|(?P<kind>skip|requires|remote-data)(?P<lasts>-all)?\s*::\s*(?P<names>.*))"
+)
+_MAY_HAVE_BLOCK = re.compile(rf"\.\. +(?:{_KINDS})::|\{{(?:{_KINDS}|eval-rst)\}}")
+_OF_SPHINX = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.DONT_ACCEPT_TRUE_FOR_1
+"""Options that are on in Sphinx by default."""
+_WITHOUT_EFFECT = frozenset({"hide", "trim-doctest-flags", "no-trim-doctest-flags"})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The content of one of Sphinx's directives."""
+
+    kind: str
+    """The name of the directive, such as `testcode`."""
+    first: int
+    """The 0-based line on which the content begins."""
+    end: int
+    """The line after the content."""
+    code: str
+    """The content without common indentation. It ends with a newline unless it is empty."""
+    directives: Directives
+    """The effect of the directive's options."""
+
+    @property
+    def phase(self) -> int:
+        """The place in the order of a run: negative for setups, positive for cleanups, else 0."""
+        return {"testsetup": -1, "testcleanup": 1}.get(self.kind, 0)
+
+    @property
+    def is_prompted(self) -> bool:
+        """True if the examples in the content have `>>>` prompts."""
+        return self.kind == "doctest" or self.code.startswith(">>>")
+
+
+def blocks(text: str, *, is_markdown: bool = False) -> list[Block]:
+    """Return the blocks in a docstring or page, in order. In Markdown, only fences can be blocks."""
+    if not _MAY_HAVE_BLOCK.search(text):
+        return []
+    lines = text.expandtabs().split("\n")
+    return list(_fenced(lines) if is_markdown else _directed(lines, 0, len(lines)))
+
+
+def after(text: str, lasting: Directives) -> tuple[Directives, Directives]:
+    """Read doctestplus's directives in the text above some examples.
+
+    Return their effect on these examples, and on all examples from here on. `lasting` is the latter effect so far.
+    """
+    here, lines = Directives(), text.strip().split("\n")
+    for number, line in enumerate(lines, 1):
+        if found := _PLUS.match(line.strip()):
+            effect = _effect(found["kind"], found["names"] or "")
+            if found["lasts"] or not found["kind"]:
+                lasting = lasting.then(effect)
+            elif number >= len(lines) - 1:  # Only a line such as `.. code-block:: python` may follow.
+                here = effect
+    return lasting.then(here), lasting
+
+
+def _effect(kind: str | None, names: str) -> Directives:
+    if kind == "requires":
+        return Directives(needs=frozenset(filter(None, re.split(r"[,\s]+", names))))
+    is_for_another_system = kind == "skip" and bool(names)  # `.. doctest-skip:: win32`
+    return Directives() if is_for_another_system else Directives(on=doctest.SKIP)
+
+
+def _directed(lines: Sequence[str], number: int, last: int) -> Iterator[Block]:
+    """Yield the blocks of directives from line `number` to line `last`."""
+    while number < last:
+        line, number = lines[number], number + 1
+        found = _BLOCK.match(line)
+        if found or _LITERAL.match(line):
+            begin, number = number, _end(lines, number, last, len(line) - len(line.lstrip()))
+            if found:
+                yield _block(found["kind"], lines, begin, number)
+
+
+def _fenced(lines: Sequence[str]) -> Iterator[Block]:
+    number = 0
+    while number < len(lines):
+        found, number = _FENCE.match(lines[number]), number + 1
+        if found is None:
+            continue
+        closing = re.compile(rf" *{found['marks']}{found['marks'][0]}* *$")
+        begin, kind = number, found["kind"] or ""
+        number = next((at for at in range(begin, len(lines)) if closing.match(lines[at])), len(lines))
+        if kind == "eval-rst":
+            yield from _directed(lines, begin, number)
+        elif re.fullmatch(_KINDS, kind):
+            yield _block(kind, lines, begin, number)
+        number += 1
+
+
+def _end(lines: Sequence[str], begin: int, last: int, indent: int) -> int:
+    """Return the first line from `begin` on that is not blank and not indented deeper than `indent`, or `last`."""
+    for number in range(begin, last):
+        line = lines[number]
+        if line.strip() and len(line) - len(line.lstrip()) <= indent:
+            return number
+    return last
+
+
+def _block(kind: str, lines: Sequence[str], begin: int, end: int) -> Block:
+    """Read a block with its options, which are on the lines from `begin` on."""
+    effect = Directives(on=_OF_SPHINX if kind in ("doctest", "testoutput") else 0)
+    while begin < end and (option := _OPTION.match(lines[begin])):
+        effect = effect.then(_of_option(kind, option["name"], option["value"] or ""))
+        begin += 1
+    while begin < end and not lines[begin].strip():
+        begin += 1
+    while begin < end and not lines[end - 1].strip():
+        end -= 1
+    code = textwrap.dedent("\n".join(lines[begin:end]))
+    return Block(kind, begin, end, f"{code}\n" if code else "", effect)
+
+
+def _of_option(kind: str, name: str, value: str) -> Directives:
+    """Return the effect of an option. Conditions are code of the project, so a block with a condition is skipped."""
+    if name == "skipif" or (name == "pyversion" and kind == "doctest"):
+        return Directives(on=doctest.SKIP)
+    if name == "options":
+        return directives(f"# doctest: {value}")
+    if name in _WITHOUT_EFFECT or name == "pyversion":  # Sphinx compares versions only for `doctest`.
+        return Directives()
+    return Directives(problem=f"has the option ':{name}:', which AdaCoder does not know: remove it")
