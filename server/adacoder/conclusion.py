@@ -70,6 +70,8 @@ def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
         return f"Some examples of '{name}' were skipped while they ran, so nothing could be verified."
     if not verdict.answers(target.examples):
         return f"Not all examples of '{name}' ran, so nothing could be verified."
+    if not target.has_wants and any(example.skipped and example.want for example in target.examples):
+        return f"All examples of '{name}' that show an output are skipped, so nothing could be verified."
     if not target.has_wants:
         return f"No example of '{name}' shows an output, so nothing could be verified."
     instead = dict.fromkeys(result.ran for result in verdict.results if result.ran)

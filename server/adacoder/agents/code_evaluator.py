@@ -60,9 +60,11 @@ def is_installed(name):
     try:
         from importlib.metadata import version
         from packaging.requirements import Requirement
+        from platform import python_version
 
         found = Requirement(name)
-        return found.specifier.contains(version(found.name), prereleases=True)
+        installed = python_version() if found.name == "python" else version(found.name)
+        return found.specifier.contains(installed, prereleases=True)
     except Exception:
         return False
 

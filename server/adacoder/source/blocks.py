@@ -141,8 +141,10 @@ def _block(kind: str, lines: Sequence[str], begin: int, end: int) -> Block:
 
 def _of_option(kind: str, name: str, value: str) -> Directives:
     """Return the effect of an option. Conditions are code of the project, so a block with a condition is skipped."""
-    if name == "skipif" or (name == "pyversion" and kind == "doctest"):
+    if name == "skipif":
         return Directives(on=doctest.SKIP)
+    if name == "pyversion" and kind == "doctest":
+        return Directives(needs=frozenset({f"python{value}"}))
     if name == "options":
         return directives(f"# doctest: {value}")
     if name in _WITHOUT_EFFECT or name == "pyversion":  # Sphinx compares versions only for `doctest`.

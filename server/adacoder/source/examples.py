@@ -136,6 +136,8 @@ def _examples(docstring: Literal, first_line: int, found: Sequence[Block] = ()) 
     """Return the examples in the order in which they run: as in Sphinx, setups run first, and cleanups last."""
     phased = [(block.phase, each) for block, each in _coded(docstring, first_line, found)]
     phased += [(0, each) for each in _prompted(_without_code(docstring, found), first_line, found)]
+    if not any(phase == 0 for phase, _ in phased):
+        return []  # a setup alone belongs to a page that includes the docstring
     return [each for _, each in sorted(phased, key=lambda one: (one[0], one[1].line))]
 
 

@@ -1,0 +1,188 @@
+"""The directives around the examples of docstrings and pages: those of Sphinx, of MyST and of doctestplus."""
+
+from __future__ import annotations
+
+import doctest
+from textwrap import indent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adacoder.domain import Example
+from adacoder.source.examples import examples, examples_of_page
+
+SPHINX = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.DONT_ACCEPT_TRUE_FOR_1
+PAGE = """\
+Title
+=====
+
+.. testcleanup::
+
+   close(x)
+
+>>> x
+1
+
+.. testcode:: group
+
+   x = 2
+
+   print(x)
+
+.. testoutput:: group
+   :options: +NORMALIZE_WHITESPACE, -ELLIPSIS
+
+   2
+
+   <BLANKLINE>
+
+.. testsetup:: *
+
+   x = 1
+"""
+PARTS = {
+    "prompt": ">>> 1\n1\n",
+    "prose": "Text.\n\n- item\n",
+    "doctest": ".. doctest:: a\n   :hide:\n\n   >>> 2\n   2\n",
+    "code": ".. testcode::\n\n   def f():\n       return 1\n\n   print(3)\n",
+    "setup": ".. testsetup:: *\n\n     four = 4\n",
+    "skip": ".. doctest-skip::\n\n   >>> 5\n   6\n",
+    "literal": "Write::\n\n   .. testcode::\n\n      print(7)\n",
+    "shown": ".. code-block:: rst\n\n   .. testsetup::\n\n      print(8)\n",
+    "comment": ".. A comment\n\n   .. testcode::\n\n      print(9)\n",
+}
+STARTS = {">>> 1", "   >>> 2", "   def f():", "     four = 4", "   >>> 5"}
+"""The first lines of all examples in `PARTS`."""
+
+
+def of_page(text: str) -> tuple[Example, ...]:
+    return examples_of_page(text, is_markdown=False)
+
+
+def test_the_setup_runs_first_and_the_cleanup_last() -> None:
+    found = of_page(PAGE)
+    assert [each.source for each in found] == ["x = 1\n", "x\n", "x = 2\n\nprint(x)\n", "close(x)\n"]
+    assert [each.is_block for each in found] == [True, False, True, True]
+    assert [each.line + 1 for each in found] == [26, 8, 13, 6]
+
+
+def test_an_output_belongs_to_the_code_above_it() -> None:
+    code = of_page(PAGE)[2]
+    assert code.want == "2\n\n<BLANKLINE>\n"
+    assert code.flags == SPHINX & ~doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.DONT_ACCEPT_BLANKLINE
+    assert code.off == doctest.ELLIPSIS
+
+
+def test_an_output_can_show_an_exception() -> None:
+    shown = "Traceback (most recent call last):\n   ...\n   ValueError: no\n"
+    assert of_page(f".. testcode::\n\n   f()\n\n.. testoutput::\n\n   {shown}")[0].exception == "ValueError: no\n"
+
+
+def test_an_output_without_code_is_a_problem() -> None:
+    *_, found, _ = of_page(PAGE.replace("testcode::", "testsetup::").replace(">>> x", ".. testcode::"))
+    assert found.problem == "is an output without a `testcode` above it: add one"
+    assert not any(each.problem for each in of_page(PAGE))
+
+
+@pytest.mark.parametrize(
+    ("option", "flags", "needs", "problem"),
+    [
+        ("", SPHINX, set(), ""),
+        (":hide:", SPHINX, set(), ""),
+        (":no-trim-doctest-flags:", SPHINX, set(), ""),
+        (":options: +SKIP", SPHINX | doctest.SKIP, set(), ""),
+        (":options: -ELLIPSIS", SPHINX & ~doctest.ELLIPSIS, set(), ""),
+        (":skipif: print('never runs')", SPHINX | doctest.SKIP, set(), ""),
+        (":pyversion: >= 3.4", SPHINX, {"python>= 3.4"}, ""),
+        (":options: +ELLIPSES", SPHINX, set(), "has the unknown option '+ELLIPSES': write '+ELLIPSIS'"),
+        (":hidden:", SPHINX, set(), "has the option ':hidden:', which AdaCoder does not know: remove it"),
+    ],
+)
+def test_an_option_of_a_directive_is_for_all_its_examples(
+    option: str, flags: int, needs: set[str], problem: str
+) -> None:
+    inside, outside = of_page(f".. doctest::\n   {option}\n\n   >>> 1\n   1\n\n>>> 2\n2\n")
+    assert (inside.flags, inside.needs, inside.problem) == (flags, needs, problem)
+    assert (outside.flags, outside.needs, outside.problem) == (0, set(), "")
+
+
+@pytest.mark.parametrize(
+    ("directive", "first", "second"),
+    [
+        (".. doctest-skip::", "skip", ""),
+        (".. doctest-skip::\n\n.. code-block:: python", "", ""),  # as in doctestplus, the blank line counts
+        (".. doctest-skip::\n.. code-block:: python", "skip", ""),
+        (".. doctest-skip:: win32", "", ""),
+        (".. doctest-skip-all", "skip", "skip"),
+        (".. doctest-remote-data::", "skip", ""),
+        (".. doctest-remote-data-all::", "skip", "skip"),
+        (".. doctest-requires:: numpy>=2.0, b  c", "b c numpy>=2.0", ""),
+        ("..  doctest-requires:: b", "b", ""),
+        (".. doctest-requires-all:: b", "b", "b"),
+        (".. doctest-skip\n\nText.", "", ""),
+        ("doctest-skip::", "", ""),
+    ],
+)
+@pytest.mark.parametrize("where", ["page", "docstring"])
+def test_doctestplus_skips_the_examples_below(directive: str, first: str, second: str, where: str) -> None:
+    text = f"Text.\n\n{directive}\n\n>>> 1\n1\n>>> 2\n2\n\n>>> 3\n3\n"
+    literal = f'"""{indent(text, "    ").lstrip()}    """'
+    found = examples(literal, 0) if where == "docstring" else of_page(text)
+    told = ["skip" if each.skipped else " ".join(sorted(each.needs)) for each in found]
+    assert told == [first, first, second]
+
+
+@pytest.mark.parametrize(
+    ("fence", "sources"),
+    [
+        ("```{testsetup}\nx = 1\n```\n", ["x = 1\n"]),
+        ("```{testsetup} *\n\nx = 1\nx\n\n```\n", ["x = 1\nx\n"]),
+        ("```{eval-rst}\n.. testsetup::\n\n   x = 1\n```\n", ["x = 1\n"]),
+        ("````{testcode}\nx = '''\n```\n'''\n````\n", ["x = '''\n```\n'''\n"]),
+        ("```python\n.. testsetup::\n\n   x = 1\n```\n", []),
+        ("```\n```{testsetup}\nx = 1\n```\n", []),
+        (".. testsetup::\n\n   x = 1\n", []),
+    ],
+)
+def test_fences_of_myst_are_directives(fence: str, sources: list[str]) -> None:
+    found = examples_of_page(
+        f"# Title\n\n{fence}\n\n```{{doctest}}\n:options: +SKIP\n>>> y\n1\n```\n", is_markdown=True
+    )
+    assert [each.source for each in found if each.is_block] == sources
+    assert [(each.source, each.want, each.skipped) for each in found if not each.is_block] == [("y\n", "1\n", True)]
+
+
+def test_code_with_prompts_in_it_is_one_example() -> None:
+    (found,) = of_page('.. testcode::\n\n   def f():\n       """\n       >>> f()\n       1\n       """\n')
+    assert found.source == 'def f():\n    """\n    >>> f()\n    1\n    """\n'
+
+
+def test_a_setup_with_prompts_runs_where_it_is() -> None:
+    first, second = of_page(">>> 1\n1\n\n.. testsetup::\n    >>> x = 1\n")
+    assert (first.source, second.source, second.is_block) == ("1\n", "x = 1\n", False)
+
+
+def test_a_setup_alone_is_nothing_to_check() -> None:
+    setup = ".. testsetup::\n\n   x = 1\n"
+    assert of_page(setup) == examples(f'"""\n{setup}"""', 0) == ()
+    assert len(of_page(f"{setup}\n>>> x\n1\n")) == 2
+
+
+def test_the_first_line_of_a_docstring_is_aligned() -> None:
+    """Otherwise the paragraph above it would turn the whole docstring into literal text."""
+    (found,) = examples('"""Call it::\n\n        f(1)\n\n    .. testcode::\n\n        print(1)\n    """', 0)
+    assert (found.source, found.line) == ("print(1)\n", 6)
+
+
+@given(st.lists(st.sampled_from(sorted(PARTS)), max_size=8), st.sampled_from(["", "    "]))
+def test_each_example_has_the_line_on_which_it_begins(names: list[str], margin: str) -> None:
+    text = indent("\n".join(f"{PARTS[name]}\nText.\n" for name in ["prompt", *names]), margin)
+    lines = text.split("\n")
+    starts = {number for number, line in enumerate(lines) if line.removeprefix(margin) in STARTS}
+    assert {each.line for each in of_page(text)} == starts
+    literal = f'"""Text.\n\n{text}"""'
+    assert {each.line for each in examples(literal, 5)} == {number + 7 for number in starts}
+    for each in of_page(text):
+        shown = "\n".join(lines[each.line :]).replace(">>> ", "")
+        assert all(line.strip() in shown for line in each.source.split("\n"))
