@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from adacoder.directives import Directives, directives
 
 _KINDS = "doctest|test(?:setup|cleanup|code|output)"
-_BLOCK = re.compile(rf"(?P<indent> *)\.\. +(?P<kind>{_KINDS})::(?:[ ]|$)")
-_FENCE = re.compile(r"(?P<indent> *)(?P<marks>`{3,}|~{3,})(?: ?\{(?P<kind>[\w-]+)\})?(?P<rest>[^`]*)$")
+_BLOCK = re.compile(rf"\.\. +(?P<kind>{_KINDS})::(?:[ ]|$)")
+_FENCE = re.compile(r" *(?P<marks>`{3,}|~{3,})(?: ?\{(?P<kind>[\w-]+)\})?[^`~]*$")
 _LITERAL = re.compile(
-    r" *(?:\.\. +(?:code|code-block|sourcecode|parsed-literal|raw|prompt)::.*"
+    r"(?:\.\. +(?:code|code-block|sourcecode|parsed-literal|raw|prompt)::.*"
     r"|\.\.(?: +(?![ \[_|]|[\w:.+-]+::).*)?"
     r"|(?!\.\. ).*::)$"
 )
@@ -59,11 +59,20 @@ class Block:
 
 
 def blocks(text: str, *, is_markdown: bool = False) -> list[Block]:
-    """Return the blocks in a docstring or page, in order. In Markdown, only fences can be blocks."""
+    """Return the blocks in a page, in order. In Markdown, only fences can be blocks."""
     if not _MAY_HAVE_BLOCK.search(text):
         return []
     lines = text.expandtabs().split("\n")
     return list(_fenced(lines) if is_markdown else _directed(lines, 0, len(lines)))
+
+
+def blocks_of_docstring(docstring: str) -> list[Block]:
+    """Return the blocks in a docstring. Its first line begins after the quotes, so indent this line as the others."""
+    if not _MAY_HAVE_BLOCK.search(docstring):
+        return []
+    first, *rest = docstring.expandtabs().split("\n")
+    margin = min((_indent(line) for line in rest if line.strip()), default=0)
+    return blocks("\n".join([" " * margin + first.lstrip(), *rest]))
 
 
 def after(text: str, lasting: Directives) -> tuple[Directives, Directives]:
@@ -93,9 +102,9 @@ def _directed(lines: Sequence[str], number: int, last: int) -> Iterator[Block]:
     """Yield the blocks of directives from line `number` to line `last`."""
     while number < last:
         line, number = lines[number], number + 1
-        found = _BLOCK.match(line)
-        if found or _LITERAL.match(line):
-            begin, number = number, _end(lines, number, last, len(line) - len(line.lstrip()))
+        found = _BLOCK.match(line.strip())
+        if found or _LITERAL.match(line.strip()):
+            begin, number = number, _end(lines, number, last, _indent(line))
             if found:
                 yield _block(found["kind"], lines, begin, number)
 
@@ -116,11 +125,14 @@ def _fenced(lines: Sequence[str]) -> Iterator[Block]:
         number += 1
 
 
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
 def _end(lines: Sequence[str], begin: int, last: int, indent: int) -> int:
     """Return the first line from `begin` on that is not blank and not indented deeper than `indent`, or `last`."""
     for number in range(begin, last):
-        line = lines[number]
-        if line.strip() and len(line) - len(line.lstrip()) <= indent:
+        if lines[number].strip() and _indent(lines[number]) <= indent:
             return number
     return last
 

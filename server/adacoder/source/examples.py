@@ -11,7 +11,7 @@ from dataclasses import replace
 from adacoder.directives import Directives, directives, of_xdoctest
 from adacoder.domain import Example, TargetError
 from adacoder.pytext import normalize
-from adacoder.source.blocks import Block, after, blocks
+from adacoder.source.blocks import Block, after, blocks, blocks_of_docstring
 from adacoder.source.calls import Calls
 from adacoder.source.literal import Literal, read_literal
 
@@ -49,7 +49,7 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     if len(literal) > _LONGEST and ">>>" in literal:
         raise UnreadableExample(first_line, f"is in a docstring of more than {_LONGEST:,} characters")
     docstring = _without_closed_fences(read_literal(literal))
-    found_blocks = blocks(_aligned(docstring.value))
+    found_blocks = blocks_of_docstring(docstring.value)
     found = tuple(_examples(docstring, first_line, found_blocks))
     if calls is None or any(example.has_want for example in found):
         return found
@@ -68,13 +68,6 @@ def examples_of_page(text: str, *, is_markdown: bool) -> tuple[Example, ...]:
     lines = tuple(range(text.count("\n") + 1))
     found = blocks(text, is_markdown=is_markdown)
     return tuple(_examples(_without_closed_fences(Literal(text, lines)), 0, found))
-
-
-def _aligned(docstring: str) -> str:
-    """Indent the first line as the others. It begins after the quotes."""
-    first, _, rest = docstring.partition("\n")
-    indents = [len(line) - len(line.lstrip()) for line in rest.expandtabs().split("\n") if line.strip()]
-    return f"{' ' * min(indents, default=0)}{first.lstrip()}\n{rest}"
 
 
 def _without_code(docstring: Literal, found: Sequence[Block]) -> Literal:
