@@ -11,8 +11,8 @@ from dataclasses import replace
 from adacoder.directives import Directives, directives, of_xdoctest
 from adacoder.domain import Example, TargetError
 from adacoder.pytext import normalize
-from adacoder.source.blocks import Block, after, blocks, blocks_of_docstring
 from adacoder.source.calls import Calls
+from adacoder.source.directive_blocks import DirectiveBlock, after, blocks, blocks_of_docstring
 from adacoder.source.literal import Literal, read_literal
 
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
@@ -70,7 +70,7 @@ def examples_of_page(text: str, *, is_markdown: bool) -> tuple[Example, ...]:
     return tuple(_examples(_without_closed_fences(Literal(text, lines)), 0, found))
 
 
-def _without_code(docstring: Literal, found: Sequence[Block]) -> Literal:
+def _without_code(docstring: Literal, found: Sequence[DirectiveBlock]) -> Literal:
     """Blank out the blocks without prompts. What looks like an example there belongs to the code or to the output."""
     bare = [block for block in found if not block.is_prompted]
     if not bare:
@@ -100,7 +100,7 @@ def _without_closed_fences(docstring: Literal) -> Literal:
     return replace(docstring, value="\n".join(lines))
 
 
-def _prose(docstring: Literal, found: Sequence[Block]) -> Literal:
+def _prose(docstring: Literal, found: Sequence[DirectiveBlock]) -> Literal:
     """Blank out the doctest examples in a docstring. Statements without an output, such as `>>> f(1) == 2`, stay."""
     docstring, parser = _without_code(docstring, found), _Parser(found)
     lines = docstring.value.split("\n")
@@ -125,7 +125,7 @@ def suggested(reply: str) -> tuple[Example, ...]:
     return tuple(found)
 
 
-def _examples(docstring: Literal, first_line: int, found: Sequence[Block] = ()) -> list[Example]:
+def _examples(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock] = ()) -> list[Example]:
     """Return the examples in the order in which they run: as in Sphinx, setups run first, and cleanups last."""
     phased = [(block.phase, each) for block, each in _coded(docstring, first_line, found)]
     phased += [(0, each) for each in _prompted(_without_code(docstring, found), first_line, found)]
@@ -134,7 +134,9 @@ def _examples(docstring: Literal, first_line: int, found: Sequence[Block] = ()) 
     return [each for _, each in sorted(phased, key=lambda one: (one[0], one[1].line))]
 
 
-def _coded(docstring: Literal, first_line: int, found: Sequence[Block]) -> Iterator[tuple[Block, Example]]:
+def _coded(
+    docstring: Literal, first_line: int, found: Sequence[DirectiveBlock]
+) -> Iterator[tuple[DirectiveBlock, Example]]:
     """Yield each block without prompts with its example. An output belongs to the code above it."""
     coded = [block for block in found if block.code and not block.is_prompted]
     for block, above, below in zip(coded, [None, *coded], [*coded[1:], None], strict=False):
@@ -153,7 +155,7 @@ def _example(source: str, want: str, line: int, exception: str | None, effect: D
     return Example(source, want, line, effect.on, exception, False, effect.off, effect.needs, effect.problem)
 
 
-def _prompted(docstring: Literal, first_line: int, found: Sequence[Block]) -> Iterator[Example]:
+def _prompted(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock]) -> Iterator[Example]:
     parser = _Parser(found)
     for lines in _joined(_parsed(docstring, first_line, parser)):
         example, last = lines[0], lines[-1]
@@ -167,7 +169,7 @@ def _prompted(docstring: Literal, first_line: int, found: Sequence[Block]) -> It
 class _Parser(doctest.DocTestParser):
     """Reads the directives of each example without an error, so that an unknown option concerns only its example."""
 
-    def __init__(self, found: Sequence[Block] = ()) -> None:
+    def __init__(self, found: Sequence[DirectiveBlock] = ()) -> None:
         self._found: dict[int, Directives] = {}
         """The directives of the examples, by line."""
         self._around: dict[int, Directives] = {}

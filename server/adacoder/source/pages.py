@@ -5,8 +5,7 @@ All examples of a page share their names, as in `python -m doctest README.md`. T
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,21 +51,21 @@ def page(text: str, path: Path, workspace: Path) -> Documented | None:
         return Documented(_between(target, unreadable.line, unreadable.line), unreadable)
     if not found:
         return None
-    first, last = min(each.line for each in found), max(map(_last_line, found))
-    return Documented(replace(_between(target, first, last), examples=found))
+    between = _between(target, min(each.line for each in found), _last_line(target, found))
+    return Documented(replace(between, examples=found))
 
 
-def _last_line(example: Example) -> float:
-    """Return the last line of an example. The output of a block can be anywhere below it."""
-    if example.is_block:
-        return math.inf
-    return example.line + example.source.count("\n") + example.want.count("\n") - 1
+def _last_line(target: Target, found: Sequence[Example]) -> int:
+    """Return the last line of the examples. The output of a block can be anywhere below it."""
+    if any(example.is_block for example in found):
+        return len(Lines(target.text)) - 1
+    return max(each.line + each.source.count("\n") + each.want.count("\n") - 1 for each in found)
 
 
-def _between(target: Target, first: int, last: float) -> Target:
+def _between(target: Target, first: int, last: int) -> Target:
     """Limit the definition of a page to the lines `first` to `last`."""
     lines = Lines(target.text)
-    span = Span(lines.starts[first], lines.end(int(min(last, len(lines) - 1))))
+    span = Span(lines.starts[first], lines.end(last))
     return replace(target, definition=span, header=Span(span.start, span.start))
 
 

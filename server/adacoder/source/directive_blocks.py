@@ -33,7 +33,7 @@ _WITHOUT_EFFECT = frozenset({"hide", "trim-doctest-flags", "no-trim-doctest-flag
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DirectiveBlock:
     """The content of one of Sphinx's directives."""
 
     kind: str
@@ -58,7 +58,7 @@ class Block:
         return self.kind == "doctest" or self.code.startswith(">>>")
 
 
-def blocks(text: str, *, is_markdown: bool = False) -> list[Block]:
+def blocks(text: str, *, is_markdown: bool = False) -> list[DirectiveBlock]:
     """Return the blocks in a page, in order. In Markdown, only fences can be blocks."""
     if not _MAY_HAVE_BLOCK.search(text):
         return []
@@ -66,7 +66,7 @@ def blocks(text: str, *, is_markdown: bool = False) -> list[Block]:
     return list(_fenced(lines) if is_markdown else _directed(lines, 0, len(lines)))
 
 
-def blocks_of_docstring(docstring: str) -> list[Block]:
+def blocks_of_docstring(docstring: str) -> list[DirectiveBlock]:
     """Return the blocks in a docstring. Its first line begins after the quotes, so indent this line as the others."""
     if not _MAY_HAVE_BLOCK.search(docstring):
         return []
@@ -98,7 +98,7 @@ def _effect(kind: str | None, names: str) -> Directives:
     return Directives() if is_for_another_system else Directives(on=doctest.SKIP)
 
 
-def _directed(lines: Sequence[str], number: int, last: int) -> Iterator[Block]:
+def _directed(lines: Sequence[str], number: int, last: int) -> Iterator[DirectiveBlock]:
     """Yield the blocks of directives from line `number` to line `last`."""
     while number < last:
         line, number = lines[number], number + 1
@@ -109,7 +109,7 @@ def _directed(lines: Sequence[str], number: int, last: int) -> Iterator[Block]:
                 yield _block(found["kind"], lines, begin, number)
 
 
-def _fenced(lines: Sequence[str]) -> Iterator[Block]:
+def _fenced(lines: Sequence[str]) -> Iterator[DirectiveBlock]:
     number = 0
     while number < len(lines):
         found, number = _FENCE.match(lines[number]), number + 1
@@ -137,7 +137,7 @@ def _end(lines: Sequence[str], begin: int, last: int, indent: int) -> int:
     return last
 
 
-def _block(kind: str, lines: Sequence[str], begin: int, end: int) -> Block:
+def _block(kind: str, lines: Sequence[str], begin: int, end: int) -> DirectiveBlock:
     """Read a block with its options, which are on the lines from `begin` on."""
     effect = Directives(on=_OF_SPHINX if kind in ("doctest", "testoutput") else 0)
     while begin < end and (option := _OPTION.match(lines[begin])):
@@ -148,7 +148,7 @@ def _block(kind: str, lines: Sequence[str], begin: int, end: int) -> Block:
     while begin < end and not lines[end - 1].strip():
         end -= 1
     code = textwrap.dedent("\n".join(lines[begin:end]))
-    return Block(kind, begin, end, f"{code}\n" if code else "", effect)
+    return DirectiveBlock(kind, begin, end, f"{code}\n" if code else "", effect)
 
 
 def _of_option(kind: str, name: str, value: str) -> Directives:

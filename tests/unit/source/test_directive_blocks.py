@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from pathlib import Path
 from textwrap import indent
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from adacoder.domain import Example
 from adacoder.source.examples import examples, examples_of_page
+from adacoder.source.pages import page
 
 SPHINX = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.DONT_ACCEPT_TRUE_FOR_1
 PAGE = """\
@@ -161,6 +163,22 @@ def test_code_with_prompts_in_it_is_one_example() -> None:
 def test_a_setup_with_prompts_runs_where_it_is() -> None:
     first, second = of_page(">>> 1\n1\n\n.. testsetup::\n    >>> x = 1\n")
     assert (first.source, second.source, second.is_block) == ("1\n", "x = 1\n", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("Text.\n\n>>> 1\n1\n\nText.\n", ">>> 1\n1\n"),
+        (f"Text.\n\n>>> 1\n1\n\n{PARTS['code']}\n.. testoutput::\n\n   3\n", None),
+        (f"Text.\n\n{PARTS['code']}\n.. testoutput::\n\n   3\n{PARTS['setup']}", None),
+    ],
+)
+def test_a_page_extends_over_its_examples_and_outputs(text: str, source: str | None) -> None:
+    """Otherwise evidence would outlive a change of an output."""
+    found = page(text, Path("/w/page.rst"), Path("/w"))
+    assert found is not None
+    expected = text[text.index(found.target.source[:9]) :] if source is None else source
+    assert found.target.source.rstrip("\n") == expected.rstrip("\n")
 
 
 def test_a_setup_alone_is_nothing_to_check() -> None:
