@@ -127,17 +127,15 @@ def suggested(reply: str) -> tuple[Example, ...]:
 
 def _examples(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock] = ()) -> list[Example]:
     """Return the examples in the order in which they run: as in Sphinx, setups run first, and cleanups last."""
-    phased = [(block.phase, each) for block, each in _coded(docstring, first_line, found)]
+    phased = [*_coded(docstring, first_line, found)]
     phased += [(0, each) for each in _prompted(_without_code(docstring, found), first_line, found)]
     if not any(phase == 0 for phase, _ in phased):
         return []  # a setup alone belongs to a page that includes the docstring
     return [each for _, each in sorted(phased, key=lambda one: (one[0], one[1].line))]
 
 
-def _coded(
-    docstring: Literal, first_line: int, found: Sequence[DirectiveBlock]
-) -> Iterator[tuple[DirectiveBlock, Example]]:
-    """Yield each block without prompts with its example. An output belongs to the code above it."""
+def _coded(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock]) -> Iterator[tuple[int, Example]]:
+    """Yield the phase and the example of each block without prompts. An output belongs to the code above it."""
     coded = [block for block in found if block.code and not block.is_prompted]
     for block, above, below in zip(coded, [None, *coded], [*coded[1:], None], strict=False):
         effect, want = block.directives, ""
@@ -148,7 +146,7 @@ def _coded(
         elif block.kind == "testcode" and below and below.kind == "testoutput":
             effect, want = effect.then(below.directives).then(Directives(on=doctest.DONT_ACCEPT_BLANKLINE)), below.code
         line = first_line + docstring.lines[block.first]
-        yield block, replace(_example(block.code, want, line, _Parser().raised(want), effect), is_block=True)
+        yield block.phase, replace(_example(block.code, want, line, _Parser().raised(want), effect), is_block=True)
 
 
 def _example(source: str, want: str, line: int, exception: str | None, effect: Directives) -> Example:
