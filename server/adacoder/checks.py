@@ -16,17 +16,32 @@ from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.aside import aside
 from adacoder.conclusion import conclude_check
 from adacoder.directives import flags_of
-from adacoder.domain import AdaCoderError, Attempt, BehaviourDiff, Edit, Example, Module, Outcome, Status, Target
+from adacoder.domain import (
+    JSON,
+    AdaCoderError,
+    Attempt,
+    BehaviourDiff,
+    Edit,
+    Example,
+    Module,
+    Outcome,
+    Status,
+    Target,
+    Verdict,
+)
+from adacoder.foreign_json import read_json
 from adacoder.privacy.access import Access
+from adacoder.project import module_of
 from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program, turns_for_all
 from adacoder.sandbox.verdict import unparsed
 from adacoder.source.accepting import accepted, outputs
+from adacoder.source.conftests import Ignored, adds_names
 from adacoder.source.locate import Documented
 from adacoder.task import Task, current
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from adacoder.agents.project_tests import ProjectTests, TestsOfRequest
@@ -42,6 +57,13 @@ except Exception as error:
     print(getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or type(error).__name__)
 """
 """Statement that compiles a text without running it, and prints the line and the message of a syntax error."""
+_IGNORED = """print(__import__("json").dumps([
+    None if names is None else [str(name)[:300] for name in [*names][:100]]
+    for names in map(globals().get, ("collect_ignore", "collect_ignore_glob"))
+]))
+"""
+"""Statement that prints the files that a `conftest.py` leaves out."""
+_NO_PYTEST = "The examples lack the names that conftest.py adds, because pytest is not installed: install it."
 _TOGETHER = 200_000
 """Maximum number of characters that one process parses, unless a single file is longer."""
 _MOMENT_SECONDS = 1.0
@@ -70,6 +92,13 @@ class Checks:
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
         """Files that may be read, each with its workspace and the user's wishes on private files."""
+        self._with_names: dict[tuple[Interpreter, Path], bool | None] = {}
+        """Folders of files, each with True if fixtures of pytest add names to the examples of its files.
+
+        The value is None if they do, but pytest is not installed.
+        """
+        self._ignored: dict[Path, Ignored] = {}
+        """Files that are left out, by the `conftest.py` that was run."""
         self._preparing = asyncio.Lock()
         """Held while a check is prepared, so that an earlier check never waits for a later one."""
 
@@ -176,11 +205,27 @@ class Checks:
             found |= broken
         return found
 
+    async def ignored(self, conftest: Path, text: str, settings: Settings, project: Project) -> Ignored:
+        """Run a `conftest.py` once, and return the files that it leaves out.
+
+        Raises:
+            AdaCoderError: the interpreter cannot run.
+        """
+        if conftest not in self._ignored:
+            module = module_of(conftest, text, project.folder)
+            host = self._host(await self._interpreter_for(module, settings, project), settings, project)
+            program = Program(module, text, "__name__", 1, 1, all_count=True)
+            verdict = await host.evaluate(program, [Example(_IGNORED, "", 0)], timeout=settings.timeout)
+            self._ignored[conftest] = _ignored(conftest, verdict)
+        return self._ignored[conftest]
+
     async def begin(self, module: Module, settings: Settings, project: Project) -> None:
         """Start a process for a module while its examples are still being read. Errors are left for `check`."""
         with suppress(AdaCoderError):
             interpreter = await self._interpreter_for(module, settings, project)
-            await self._host(interpreter, settings, project).begin(module)
+            access = Access.around(module, project.folder, settings.wishes)
+            document = await self._document(module, interpreter, access, project, once=True)
+            await self._host(interpreter, settings, project).begin(module, document)
 
     async def interpreter(self, task: Task) -> Interpreter:
         """Find the user's interpreter for a task.
@@ -201,6 +246,8 @@ class Checks:
         self, task: Task, *, covers: bool = False, tested: bool = False, once: bool = False
     ) -> CodeEvaluator:
         interpreter = await self.interpreter(task)
+        access = task.access(*interpreter.added)
+        document = await self._document(task.target.module, interpreter, access, task.project, once=once)
         overlays = await asyncio.to_thread(task.overlays, *interpreter.added) if task.project.overlays else {}
         host = self._host(interpreter, task.settings, task.project)
         tests = self._tests_of(task, host, overlays, once=once) if tested and task.settings.tests else None
@@ -213,7 +260,20 @@ class Checks:
             tests=tests,
             options=flags_of(task.settings.doctest_options),
             setup=tuple(line for line in task.settings.doctest_setup.splitlines() if line.strip()),
+            document=document,
+            note=_NO_PYTEST if self._with_names[interpreter, task.target.module.path.parent] is None else "",
         )
+
+    async def _document(
+        self, module: Module, interpreter: Interpreter, access: Access, project: Project, *, once: bool
+    ) -> Path | None:
+        """Return the file of `module` if fixtures add names to its examples, and pytest is installed."""
+        key = interpreter, module.path.parent
+        if not once or key not in self._with_names:
+            found = await asyncio.to_thread(adds_names, key[1], project.folder, access)
+            has_pytest = any((folder / "pytest").is_dir() for folder in interpreter.packages)
+            self._with_names[key] = None if found and not has_pytest else found
+        return module.path if self._with_names[key] else None
 
     def _tests_in(self, host: Host, folder: Path) -> ProjectTests:
         from adacoder.agents.project_tests import ProjectTests
@@ -244,6 +304,20 @@ class Checks:
             found = await asyncio.to_thread(find, *key)
             self._interpreters[key] = (found, time.monotonic() + _MOMENT_SECONDS)
         return found
+
+
+def _ignored(conftest: Path, verdict: Verdict) -> Ignored:
+    """Read what `_IGNORED` has printed."""
+    with suppress(ValueError):
+        match read_json("".join(result.got for result in verdict.results)):
+            case [list() | None as names, list() | None as patterns]:
+                return Ignored(conftest, _texts(names), _texts(patterns))
+    why = f" ({verdict.failure.error or verdict.failure.message.rstrip('.')})" if verdict.failure else ""
+    return Ignored(conftest, None, None, f"{conftest} could not be run{why}, so it leaves no file out: correct it.")
+
+
+def _texts(values: Sequence[JSON] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(map(str, values))
 
 
 def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:

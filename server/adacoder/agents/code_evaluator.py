@@ -129,11 +129,14 @@ class CodeEvaluator:
         tests: TestsOfRequest | None = None,
         options: int = 0,
         setup: tuple[str, ...] = (),
+        document: Path | None = None,
+        note: str = "",
     ) -> None:
         """If `covers` is True, coverage is also measured for candidates that pass.
 
         `tests` are the project's tests for candidates that pass. If it is None, only the examples count. `options` are
         flags of doctest's options that are on for all examples. `setup` are statements that run before the examples.
+        For `document`, see `Program.document`. `note` is added to each Verdict on unchanged code.
         """
         self._host = host
         self._journal = journal
@@ -143,6 +146,8 @@ class CodeEvaluator:
         self._tests = tests
         self._options = options
         self._setup = setup
+        self._document = document
+        self._note = note
         self._verdicts: dict[tuple[Target, Candidate], Verdict] = {}
 
     async def ready(self, target: Target) -> None:
@@ -299,6 +304,7 @@ class CodeEvaluator:
         target = documented.target
         with self._journal.step(_AGENT, "evaluate", _RUNNING) as step:
             verdict = await self._judge_as_it_stands(target, documented.unreadable, once=once)
+            verdict = replace(verdict, notes=(*verdict.notes, self._note)) if self._note else verdict
             if self._tests is not None and target.is_function and verdict.defines:
                 verdict = await self._tests.beside(verdict, target)
             verdict = await self._covered(verdict, target, _as_it_stands(target), None, once=once)
@@ -467,6 +473,7 @@ class CodeEvaluator:
             is_withheld=text is not None,
             options=self._options,
             setup=self._setup,
+            document=self._document,
         )
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -26,6 +26,7 @@ from adacoder.cli.output import show_change, shown_path
 from adacoder.cli.place import Place
 from adacoder.domain import AdaCoderError, Edit, Outcome, Status, Target, TargetError
 from adacoder.messages import counted
+from adacoder.privacy.access import Access
 from adacoder.privacy.private_names import Wishes
 from adacoder.project import (
     PAGES,
@@ -43,6 +44,7 @@ from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
 from adacoder.source.accepting import outputs
+from adacoder.source.conftests import Ignored, conftests, ignoring
 from adacoder.source.dunder_test import NAME as DUNDER_TEST
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import (
@@ -146,7 +148,10 @@ class Checking:
         """All results, including docstrings whose examples could not run. `_found` does not have these."""
         self._left: list[NotChecked] = []
         self._skipped: list[Skipped] = []
-        self._excluded: list[Path] = []
+        self._excluded: dict[Path, str] = {}
+        """Files that are left out, each with the reason."""
+        self._ignored: dict[Path, list[Ignored]] = {}
+        """Files that a `conftest.py` leaves out, by the folder of the files."""
         self._loose: dict[Path, list[int]] = {}
         """Lines of texts with examples that are not docstrings, by file."""
         self._silent: dict[Path, dict[Path, str]] = {}
@@ -298,7 +303,7 @@ class Checking:
         for place in places:
             files, troubles = 0, len(self._left)
             excluded = len(self._excluded)
-            for path in self._files(place):
+            async for path in self._files(place):
                 files += 1
                 try:
                     units = await self._in_file(path, place)
@@ -320,22 +325,41 @@ class Checking:
             if not (files or self._allows_empty or troubles < len(self._left)):
                 self._could_not_read(f"There is no Python file in {place.path}: name another folder.", place.path)
 
-    def _files(self, place: Place) -> Iterator[Path]:
+    async def _files(self, place: Place) -> AsyncIterator[Path]:
         if _is_folder(place):
             suffixes = {".py", *(PAGES if self._reads_pages else ())}
             found = python_files(place.path, self._could_not_read, skip=self._skipped.append, suffixes=suffixes)
-            yield from (path for path in found if self._is_wanted(path, place.path))
+            for path in found:
+                if await self._is_wanted(path, place.path):
+                    yield path
         else:
             yield place.path
 
-    def _is_wanted(self, path: Path, top: Path) -> bool:
-        """Return False for a file below `top` that the setting `exclude` names."""
+    async def _is_wanted(self, path: Path, top: Path) -> bool:
+        """Return False for a file below `top` that the setting `exclude` or a `conftest.py` leaves out."""
         folder = project_around(path.parent) or top
-        patterns = self._choices.settings(folder).exclude
-        if not (patterns and Wishes(hide=patterns).hides(below(folder, path).parts)):
-            return True
-        self._excluded.append(path)
-        return False
+        settings = self._choices.settings(folder)
+        if settings.exclude and Wishes(hide=settings.exclude).hides(below(folder, path).parts):
+            self._excluded[path] = "Excluded, as `exclude` says."
+        elif (ignored := await self._ignored_in(path.parent, folder, settings)) and (
+            conftest := await asyncio.to_thread(ignoring, path, ignored)
+        ):
+            self._excluded[path] = f"Excluded, as {shown_path(conftest)} says."
+        return path not in self._excluded
+
+    async def _ignored_in(self, folder: Path, top: Path, settings: Settings) -> list[Ignored]:
+        """Return what each `conftest.py` leaves out of a folder, the nearest first."""
+        if folder not in self._ignored:
+            texts = conftests(folder, top, Access((top,), settings.wishes))
+            found = [
+                await self._checks.ignored(path, text, settings, Project(top))
+                for path, text in texts
+                if "collect_ignore" in text
+            ]
+            for trouble in filter(None, (each.trouble for each in found)):
+                self._tell(trouble)
+            self._ignored[folder] = found
+        return self._ignored[folder]
 
     async def _in_file(self, path: Path, place: Place) -> list[_Unit]:
         file = _read(path)
@@ -410,7 +434,7 @@ class Checking:
         for each in skipped:
             reason = f"Skipped ({each.why}): name it to check it."
             self._left.append(NotChecked(reason, each.path, is_skipped=True))
-        self._left += [NotChecked("Excluded, as `exclude` says.", path, is_skipped=True) for path in self._excluded]
+        self._left += [NotChecked(why, path, is_skipped=True) for path, why in self._excluded.items()]
         for path, lines in self._loose.items():
             numbers = ", ".join(map(str, lines[:_MOST_NAMED])) + (", …" if len(lines) > _MOST_NAMED else "")
             reason = f"{counted(len(lines), 'text')} with examples, but no docstring: line {numbers}."

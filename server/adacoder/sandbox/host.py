@@ -145,7 +145,7 @@ class Host:
         self._series = Series(self._importers, self._turns, PROCESSORS)
         self._looks: dict[Recipe, asyncio.Task[bool]] = {}
         self._looked, self._pause = 0.0, _LOOKED_SECONDS
-        self._recipes: dict[tuple[Mechanism, Path, str], tuple[Recipe, float]] = {}
+        self._recipes: dict[tuple[Mechanism, Path, str, bool], tuple[Recipe, float]] = {}
         self._ahead = ImportsAhead(workspace)
         self._booting: asyncio.Task[None] | None = None
         self._has_looked = False
@@ -270,13 +270,15 @@ class Host:
         return replace(verdict, notes=(*verdict.notes, *found.notes))
 
     @_by_what_holds
-    async def begin(self, module: Module) -> None:
+    async def begin(self, module: Module, document: Path | None) -> None:
         """Start the template that imports unchanged modules for `check`, because docstrings will be evaluated soon.
+
+        For `document`, see `Program.document`.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
         """
-        program = Program(module, "", "", 1, 1)
+        program = Program(module, "", "", 1, 1, document=document)
         finding = await self._accepted(program, is_standing=True)
         self._importers.begin(await self._known_recipe(finding.mechanism, program))
 
@@ -318,7 +320,7 @@ class Host:
             self._has_looked = True
         view = self._visible(program)
         ahead = NOTHING_AHEAD if is_standing else await self._ahead.of(program)
-        if program.tests:
+        if program.tests or program.document is not None:
             files = dict.fromkeys(self._workspace / name.partition("::")[0] for name in program.tests)
             ahead = replace(ahead, statements=(*ahead.statements, PYTEST), files=(*ahead.files, *files))
         group = self._importers.group if is_standing else 1
@@ -352,7 +354,8 @@ class Host:
 
         A stale recipe does no harm, because the caller checks the recipe again after the run.
         """
-        key = mechanism, program.module.root, program.module.name.partition(".")[0]
+        package, has_fixtures = program.module.name.partition(".")[0], program.document is not None
+        key = mechanism, program.module.root, package, has_fixtures
         recipe, until = self._recipes.get(key, (None, 0.0))
         if recipe is None or time.monotonic() > until:
             recipe = await self._recipe(mechanism, program, is_standing=True)

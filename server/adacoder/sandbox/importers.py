@@ -25,7 +25,7 @@ from adacoder.sandbox.held import shares_memory
 from adacoder.sandbox.isolation import MOST_MEMORY, MOST_THREADS
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.pool import Taken
-from adacoder.sandbox.process import Evaluation, Recipe, TemplateProcess, forked
+from adacoder.sandbox.process import WARM_SECONDS, Evaluation, Recipe, TemplateProcess, forked
 from adacoder.sandbox.unavailable import SandboxError
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
@@ -285,8 +285,21 @@ class _Root:
         return not self.failed and self._boot.result().alive and self._boot.result().is_current
 
     async def _start(self) -> TemplateProcess:
+        with suppress(SandboxError):  # Without the imports, the processes of docstrings have them.
+            return await self._warmed(self.recipe.ahead.statements)
+        return await self._warmed(())
+
+    async def _warmed(self, statements: Sequence[str]) -> TemplateProcess:
+        """Return a template with some imports.
+
+        Raises:
+            SandboxError: the interpreter does not start, or processes cannot share the imports.
+        """
         template = await TemplateProcess.boot(self.recipe, self.recipe.group * self.recipe.group)
         try:
+            for statement in statements:
+                if not await template.warm(statement, WARM_SECONDS):
+                    raise SandboxError(_LEFT)
             await template.settle()
         except BaseException:
             await template.end()

@@ -46,6 +46,8 @@ class Program:
     """True to observe which functions of the project each test runs, instead of only the target."""
     explained: bool = False
     """True to let pytest explain failed assertions. It must then rewrite the test files first, which takes time."""
+    document: Path | None = None
+    """The file of the examples if fixtures of pytest add names to them; else None."""
     all_count: bool = False
     """True if every example must match, as in doctest, even if it does not run the target.
 

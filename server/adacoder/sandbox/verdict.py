@@ -113,7 +113,7 @@ class Judge:
             self._verdict,
             parses=True,
             reachable=answer.reachable,
-            imports=raised is None,
+            imports=raised is None or bool(raised.origin),
             defines=answer.defines,
             # A failed import also leaves names undefined that the rest of the module would define. So names are
             # reported only if the import succeeded, or failed because of such a name.
@@ -293,7 +293,8 @@ class Judge:
         self._fail(self._ending(kind, how))
 
     def _ending(self, kind: FailureKind, how: str) -> Failure:
-        where = "The import of the module" if self._current is None else _place(self._current)
+        before = "The import of the module" if self.program.document is None else "The import or a fixture"
+        where = before if self._current is None else _place(self._current)
         if self.program.tests:
             where = "A test of the project"
         return Failure(kind, f"{where} {how}.", self._current)
@@ -325,12 +326,15 @@ class Judge:
     def _import_failure(self, raised: Raised) -> Failure:
         error = raised.message.strip()
         line = self._own_line(raised.line)
-        message = f"The import of the module raised {_brief(error)}."
-        kind = FailureKind.IMPORT_ERROR
+        what, kind, remedy = "The import of the module", FailureKind.IMPORT_ERROR, "."
+        if raised.origin:
+            what, remedy = f"Before the examples, {_brief(raised.origin)}", ": correct the conftest.py."
+            kind = FailureKind.BROKEN_EXAMPLE
+        message = f"{what} raised {_brief(error)}{remedy}"
         if "MemoryError" in raised.bases:
             kind = FailureKind.OUT_OF_MEMORY
         elif need := self._need(raised):
-            message = f"The import of the module needs {need}, which isolation denies: {_brief(error)}."
+            message = f"{what} needs {need}, which isolation denies: {_brief(error)}."
             kind = FailureKind.DENIED
         return Failure(kind, message, error=error, line=line)
 

@@ -291,7 +291,7 @@ class WorkerLine:
                 return Imported(_names(missing, program), _numbers(left_out), defines=False)
             case "failed", [missing, message, bases, line, origin, *left_out]:
                 raised = _raised(message, bases, line, origin)
-                return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
+                return Imported(_names(missing, program), _numbers(left_out), defines=bool(origin), raised=raised)
         raise ProtocolError("its answer to 'load' has an unknown form")
 
     async def ask_ahead(
@@ -445,6 +445,7 @@ def _load(program: Program, seconds: int, starts: str) -> tuple[str, ...]:
         " ".join(program.suspects),
         "lines" if program.by_line and not program.traced else "",
         starts,
+        *(("", "") if program.document is None else (str(program.document), str(module.top or module.root))),
         program.text,
         *(text for path, overlay in program.overlays.items() for text in (str(path), overlay)),
     )

@@ -65,6 +65,8 @@ class Standing:
         """Names that the code of the last prepared module uses."""
         self.before: dict[str, object] | None = None
         """The surroundings before the first docstring of this process. None in other processes."""
+        self.names_of_fixtures: dict[str, object] | None = None
+        """The names that fixtures of pytest add to the examples of this process. None if no fixture has run."""
         self._unsaved = finders.Unsaved({})
         self._texts: dict[str, str] = {}
         """Source texts of the imported modules, by path."""
@@ -104,6 +106,11 @@ class Standing:
         except BaseException:
             self.ready = "", {}, {}
         gc.freeze()
+
+    def begin(self) -> None:
+        """Store the state of this process. Call this before the first docstring."""
+        self.state.begin()
+        self.before = self.look()
 
     def _find(self, name: str, path: str, text: str) -> None:
         """Make the import system load the module from `text`."""
@@ -162,8 +169,7 @@ class StandingModule(worker.ModuleUnderTest):
         """Use the module that is already imported. Return the answer to `load` without the nonce."""
         standing = self._standing
         if standing.before is None:
-            standing.state.begin()
-            standing.before = standing.look()
+            standing.begin()
         else:
             self.answers_later = True  # If the process dies meanwhile, this docstring runs again in a new process.
         standing.state.restore()
@@ -174,6 +180,16 @@ class StandingModule(worker.ModuleUnderTest):
             raise RuntimeError(f"the imported module is {name}, not {self._name}")
         self.observe(codes)
         return self.begin(dict(namespace), [])
+
+    def names_of_fixtures(self) -> dict[str, object]:
+        """Return the same as for `ModuleUnderTest`. The fixtures run only once in this process."""
+        standing = self._standing
+        if standing.names_of_fixtures is None:
+            standing.names_of_fixtures = super().names_of_fixtures()
+            if standing.names_of_fixtures:
+                standing.state.renew(standing.names_of_fixtures)
+                standing.begin()
+        return standing.names_of_fixtures
 
     def run(self, source: str, form: str, *, tell: Callable[..., None] | None = None) -> list[str]:
         """Run one example as `ModuleUnderTest` does. Then watch the modules that it imported."""

@@ -72,23 +72,120 @@ def run(
         os.chdir(folder)
     observes = _OfProject(folder) if observer is None else _OfTarget(observer)
     try:
-        import pytest
+        import pytest  # noqa: F401  # to find out if it is installed
     except ImportError as error:
         told = "\n".join(_with_unittest(names, folder, tell, observes, str(error)))
         return [told[:EXPLANATION_LIMIT], *observes.files()]
+    plugin = _Plugin(tell, observes)
+    _run_pytest(plugin, [*(["--assert=plain"] if is_plain else []), *names], folder)
+    if plugin.has_run and plugin.told < plugin.collected:
+        plugin.troubles.append(f"{plugin.collected - plugin.told} of {plugin.collected} tests did not run.")
+    troubles = "\n".join(plugin.troubles)[:EXPLANATION_LIMIT]
+    return [troubles, *plugin.observing.files()]
+
+
+class NoNamesError(Exception):
+    """Fixtures could not add their names."""
+
+    def __init__(self, where: str, cause: BaseException | str) -> None:
+        """`where` names the fixture that raised `cause`. If pytest does not get so far, `cause` is a text."""
+        super().__init__()
+        self.where = where
+        self.cause = cause
+
+
+def namespace(path: str, folder: str) -> dict[str, object]:
+    """Return the names that fixtures of pytest add to `doctest_namespace`, for the docstrings of the file `path`.
+
+    All autouse fixtures run. They are never torn down. `folder` is the workspace.
+
+    Raises:
+        NoNamesError: a fixture or a conftest.py failed, or pytest is too old.
+    """
+    import pytest
+
+    if not hasattr(pytest, "version_tuple"):
+        raise NoNamesError("pytest", "UsageError: fixtures need pytest 7 or later")
+    plugin = _NamesPlugin(path)
+    here, paths = os.getcwd(), [*sys.path]
+    try:
+        _run_pytest(plugin, ["--assert=plain", path], folder)
+    finally:
+        os.chdir(here)
+        sys.path[:] = paths
+        os.environ.pop("PYTEST_CURRENT_TEST", None)
+    if plugin.error is not None:
+        raise NoNamesError(f"the fixture '{plugin.fixture}'", plugin.error)
+    if not plugin.has_run:
+        raise NoNamesError("pytest", "; ".join(plugin.troubles) or "it found no docstrings")
+    return plugin.names
+
+
+class _NamesPlugin:
+    """A plug-in of pytest that runs the autouse fixtures for one file, in place of all tests."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._item: Any = None
+        self.names: dict[str, object] = {}
+        self.fixture = ""
+        """The last fixture that began."""
+        self.error: BaseException | None = None
+        self.has_run = False
+        self.troubles: list[str] = []
+
+    def pytest_collect_file(self, file_path: Any, parent: Any) -> Any:
+        """Collect a page."""
+        return None if self._path.endswith(".py") else self.pytest_pycollect_makemodule(file_path, parent)
+
+    def pytest_pycollect_makemodule(self, module_path: Any, parent: Any) -> Any:
+        """Collect a docstring without examples, which gets the same fixtures as all docstrings of the file."""
+        if str(module_path) != self._path:
+            return None
+        import doctest
+
+        of_pytest: Any = parent.config.pluginmanager.get_plugin("doctest")
+
+        def collect(holder: Any) -> list[Any]:
+            empty = doctest.DocTest([], {}, "docstring", self._path, 0, None)
+            runner = doctest.DocTestRunner()
+            self._item = of_pytest.DoctestItem.from_parent(holder, name="docstring", runner=runner, dtest=empty)
+            return [self._item]
+
+        kind: Any = type("Docstrings", (of_pytest.DoctestModule,), {"collect": collect})
+        return kind.from_parent(parent, path=module_path)
+
+    def pytest_fixture_setup(self, fixturedef: Any) -> None:
+        """Note the fixture."""
+        self.fixture = fixturedef.argname
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Run the fixtures. Then hide them from pytest, which would tear them down."""
+        if self._item is not None:
+            self.has_run = True
+            try:
+                self._item.ihook.pytest_runtest_setup(item=self._item)
+            except BaseException as error:  # A fixture may raise anything, even SystemExit.
+                self.error = error
+            session._setupstate.stack.clear()  # noqa: SLF001  # pytest has no other way
+            self.names = {name: value for name, value in self._item.dtest.globs.items() if name != "getfixture"}
+        return True
+
+
+def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
+    """Run pytest with one more plug-in. If it does not get far, add the reason to the plug-in's troubles."""
     from importlib.util import find_spec
 
+    import pytest
+
     added = [option for module, option in _OF_PLUGINS.items() if find_spec(module) is not None]
-    if is_plain:
-        added.append("--assert=plain")
-    plugin = _Plugin(tell, observes)
     own = ["--rootdir", folder, "-o", "cache_dir=" + join(os.environ.get("HOME", ""), ".pytest_cache")]
     code: object = ""
     options: tuple[str, ...] = ()
     for _ in range(2):
         plugin.troubles.clear()
         try:
-            code = pytest.main([*_OPTIONS, *own, *added, *options, *names], plugins=[plugin])
+            code = pytest.main([*_OPTIONS, *own, *added, *options, *arguments], plugins=[plugin])
         except BaseException as error:  # A conftest may raise anything, even SystemExit.
             plugin.troubles.append("".join(_describe(type(error), error)).strip())
             # Pytest may not read the configuration of a folder around the project.
@@ -99,10 +196,6 @@ def run(
             break
     if code in (_INTERNAL_ERROR, _USAGE_ERROR) and not plugin.has_run and not plugin.troubles:
         plugin.troubles.append(_last_line(getattr(sys.stderr, "getvalue", str)()))
-    if plugin.has_run and plugin.told < plugin.collected:
-        plugin.troubles.append(f"{plugin.collected - plugin.told} of {plugin.collected} tests did not run.")
-    troubles = "\n".join(plugin.troubles)[:EXPLANATION_LIMIT]
-    return [troubles, *plugin.observing.files()]
 
 
 class _Plugin:

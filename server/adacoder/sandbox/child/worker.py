@@ -7,14 +7,15 @@ exception of an example, and the server compares them with the wanted output.
 A message is a list of texts, each after its length. Commands and answers take turns on the descriptor CHANNEL:
 
     ready                                                         once the process is locked down
-    load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS BY_LINE STATEMENTS TEXT [PATH TEXT]…
+    load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS BY_LINE STATEMENTS DOCUMENT WORKSPACE TEXT
+          [PATH TEXT]…
       → loaded NONCE MISSING LINES BRANCHES [LINE]…               LINE: where a statement had to be left out
       → unparsed NONCE                                            send `load` again, with STATEMENTS
       → broken NONCE LINE MESSAGE                                 the candidate is a syntax error
       → unreadable NONCE LINE MESSAGE                             a syntax error that cannot be left out
       → lacking NONCE MISSING [LINE]…                             imported, but it does not define the target
-      → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…    its import raised
-    trace NONCE SOURCE FORM                                   as `run`, and before its answer
+      → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…    its import raised, or a fixture did
+    trace NONCE SOURCE FORM                                       as `run`, and before its answer
       → traced NONCE ENDED LEFT_OUT KEPT [EXECUTED]…              once; before the example ends, if it runs long
     run   NONCE SOURCE FORM
       → done NONCE RAN INSTEAD LINES BRANCHES PRINTED SHOWN PLAIN CLASS
@@ -33,13 +34,15 @@ The fields are:
 * QUALNAME, FIRST and LAST are the name and the lines of the target: the function or class of the candidate.
 * SUSPECTS are names in the candidate that may be undefined, separated by spaces. MISSING are the suspects that are
   undefined.
+* DOCUMENT is the file of the examples, and WORKSPACE its folder, if fixtures of pytest add names to the examples. Both
+  are empty otherwise.
 * STATEMENTS are the lines where statements begin, separated by spaces.
 * LINE is a line of TEXT, counted from 1. For an exception, LINE is the innermost line of the candidate that the
   exception passed through, or 0 if there is none.
 * MESSAGE is the text of `traceback.format_exception_only`. BASES are the built-in classes of the exception, separated
   by spaces.
-* ORIGIN is `example` if a line of the example itself raised the exception, `syntax` if the example does not compile,
-  else empty.
+* ORIGIN is `example` if a line of the example itself raised the exception, and `syntax` if the example does not
+  compile. In `failed`, it names the fixture that raised the exception. Otherwise it is empty.
 * PRINTED is the text written to standard output, including values that statements display.
 * SHOWN is the line that displays the value of an expression. SHOWN is empty for None.
 * FORM is `value` if the value will be compared, `block` if SOURCE is a block of statements that shows only what it
@@ -310,7 +313,8 @@ class ModuleUnderTest:
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
         """`fields` are the fields of `load`. `is_installed` returns False for a file of the project."""
-        (seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, starts, text) = fields[:10]
+        (seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, starts) = fields[:9]
+        self._document, self._workspace, text = fields[9:12]
         if seconds:
             lower_limit(resource.RLIMIT_CPU, int(seconds))
         self._first, self._last = int(first), int(last)
@@ -318,7 +322,7 @@ class ModuleUnderTest:
         self._by_line = bool(by_line)
         self._starts = [int(start) for start in starts.split()]
         self._text = compiling.normalized(text)
-        self._unsaved = finders.Unsaved(dict(zip(fields[10::2], fields[11::2])))  # noqa: B905  # `strict` came later
+        self._unsaved = finders.Unsaved(dict(zip(fields[12::2], fields[13::2])))  # noqa: B905  # `strict` came later
         self._is_installed = is_installed
         self._loader: finders.TextLoader
         self._globals: dict[str, object] = {}
@@ -372,7 +376,13 @@ class ModuleUnderTest:
         """
         if not _defines(namespace, self._qualname):
             return ["lacking", self.missing(), *notes]
-        self._globals = namespace
+        try:
+            self._globals = {**namespace, **self.names_of_fixtures()}
+        except testing.NoNamesError as error:
+            told = [error.cause, "", "0", ""] if isinstance(error.cause, str) else self._description(error.cause, "")
+            return ["failed", self.missing(), *told[:3], error.where, *notes]
+        finally:
+            regain()
         for name in future_features.all_feature_names:
             feature = getattr(future_features, name)
             if self._globals.get(name) is feature:
@@ -380,6 +390,17 @@ class ModuleUnderTest:
         self._flow = flow.Flow(self._globals)
         reachable = observing.everything(self._observer.codes) if self._by_line else ((), ())
         return ["loaded", self.missing(), *_reached(*reachable), *notes]
+
+    def names_of_fixtures(self) -> dict[str, object]:
+        """Return the names that fixtures of pytest add to the examples."""
+        if not self._document:
+            return {}
+        output = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = CapturedOutput()
+        try:
+            return testing.namespace(self._document, self._workspace)
+        finally:
+            sys.stdout, sys.stderr = output
 
     def missing(self) -> str:
         """Return MISSING: the suspects that are not defined, separated by spaces."""

@@ -51,7 +51,9 @@ _COMMON = tuple(
 """Imports that every template makes. These modules are common and small, and have no visible submodules."""
 
 PYTEST = """
-import pytest, _pytest.unittest, importlib.metadata
+import pytest, _pytest.config, importlib.metadata
+for _ in _pytest.config.default_plugins:
+    importlib.import_module("_pytest." + _)
 for _ in importlib.metadata.distributions():
     for _ in _.entry_points:
         if _.group == "pytest11":
