@@ -315,7 +315,8 @@ async def test_only_suspects_can_be_missing(worker: Worker) -> None:
 
 
 async def test_a_long_program_goes_through_a_narrow_pipe(worker: Worker) -> None:
-    program = Program(PROGRAM.module, "x" * 1_000_000, "f", 1, 1, (), {Path("/x/o.py"): "other"})
+    overlays = {Path("/x/o.py"): "other"}
+    program = Program(PROGRAM.module, "x" * 1_000_000, "f", 1, 1, (), overlays, document=Path("/x/page.md"))
     loading = asyncio.create_task(worker.line.load(program, 3))
     size = int.from_bytes(await asyncio.to_thread(worker.file.read, 4), "little")
     body = b""
@@ -324,8 +325,9 @@ async def test_a_long_program_goes_through_a_narrow_pipe(worker: Worker) -> None
     command, nonce, *fields = unpack(body)
     assert command == "load"
     assert fields == [
-        "3", "mod", "/x/mod.py", "f", "1", "1", "", "", "", program.text, "/x/o.py", "other",
-    ]  # fmt: skip
+        *("3", "mod", "/x/mod.py", "f", "1", "1", "", "", "", "/x/page.md", str(PROGRAM.module.root)),
+        *(program.text, "/x/o.py", "other"),
+    ]
     worker.say("loaded", nonce, "", "1", "")
     assert await loading == Imported((), reachable=Reached(frozenset({1})))
 
