@@ -58,6 +58,7 @@ LIBRARY_HOMES = {
     "datasets": ("arena/hub.py",),
     "distributed": ("arena/cluster.py",),
     "tomlkit": ("settings/editing.py",),
+    "pytest": ("cli/pytest_plugin.py", "cli/pytest_items.py", "sandbox/child/testing.py"),
 }
 """The files that may import each library."""
 
@@ -99,11 +100,13 @@ RUNNING = frozenset(
 STARTING = {
     "create_subprocess_exec": ("aside.py", "programs.py", "sandbox/process.py"),
     "output_of": ("cli/revisions.py", "sandbox/probe.py"),
+    "Popen": ("cli/pytest_items.py",),
+    "subprocess": ("cli/pytest_items.py",),
     "execv": ("sandbox/child/launcher.py",),
     "which": ("sandbox/environment/choice.py", "sandbox/isolation/system_programs.py"),
 }
-"""The files that may start or look for programs. The interpreter that they look for runs isolated. `aside.py` starts
-only AdaCoder itself, and `output_of` only programs of the system.
+"""The files that may start or look for programs. The interpreter that they look for runs isolated. `aside.py` and
+`cli/pytest_items.py` start only AdaCoder itself, and `output_of` only programs of the system.
 """
 
 ASIDE = frozenset(
@@ -292,7 +295,11 @@ def only_the_sandbox_runs_code(package: Path) -> list[str]:
             for name in file.called
             if name in RUNNING | {"exec", "eval", "__import__"} and file.place not in STARTING.get(name, ())
         ]
-        found += [f"{file.place} imports {name}" for name in file.imports if name in ("subprocess", "runpy")]
+        found += [
+            f"{file.place} imports {name}"
+            for name in file.imports
+            if name in ("subprocess", "runpy") and file.place not in STARTING.get(name, ())
+        ]
     return found
 
 
@@ -369,6 +376,13 @@ def checking_is_light(package: Path) -> list[str]:
     ours = tuple(f"adacoder.{name}" for name in ("models", "replies", "strategies", "service", "source.splice"))
     heavy = (*ours, "httpx", "jedi", "pyflakes", "rich")
     return _imported_of(heavy, package, "adacoder.cli.commands, adacoder.cli.checking, adacoder.cli.findings")
+
+
+def the_plugin_is_light(package: Path) -> list[str]:
+    """Invariant 7: every pytest imports the entry point of the plug-in, so this imports no other part of ours."""
+    rooms = sorted(frozenset.union(*FLOORS) - {"cli"})
+    heavy = (*(f"adacoder.{room}" for room in rooms), "pytest", "asyncio", "subprocess", "typing")
+    return _imported_of(heavy, package, "adacoder.cli.pytest_plugin")
 
 
 def files_run_in_no_circle(package: Path) -> list[str]:

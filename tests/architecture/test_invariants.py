@@ -70,6 +70,8 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.answering_needs_little, "lsp/stdio.py", "create = lambda made=create: made().state"),
     (rules.checking_is_light, "agents/code_evaluator.py", "import adacoder.models"),
     (rules.checking_is_light, "cli/findings.py", "import rich"),
+    (rules.the_plugin_is_light, "cli/pytest_plugin.py", "import adacoder.domain"),
+    (rules.the_plugin_is_light, "cli/__init__.py", "import asyncio"),
     (rules.stdout_is_the_protocols, "service.py", "print('hello')"),
     (rules.stdout_is_the_protocols, "visible.py", "import sys\nsys.stdout.write('hello')"),
     (rules.files_are_read_in_one_place, "source/context.py", "from pathlib import Path\nPath('x').read_text()"),

@@ -79,7 +79,9 @@ _SWITCH_SECONDS = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
-class _Unit:
+class Unit:
+    """A docstring to check."""
+
     documented: Documented
     folder: Path
     """The workspace of the docstring."""
@@ -129,7 +131,7 @@ class Checking:
         self._reads_pages = reads_pages
         self._updates = updates
         self._writes = writes
-        self._outdated: list[tuple[_Unit, Outcome]] = []
+        self._outdated: list[tuple[Unit, Outcome]] = []
         """Docstrings with failed examples whose outputs may be updated."""
         self._selects = selects
         self._exits_first = exits_first
@@ -210,15 +212,11 @@ class Checking:
     def _is_stopped(self) -> bool:
         return self._exits_first and self._has_failed
 
-    async def _check_all(self, units: AsyncIterator[_Unit]) -> None:
-        running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
+    async def _check_all(self, units: AsyncIterator[Unit]) -> None:
+        running: deque[tuple[Unit, asyncio.Task[Outcome]]] = deque()
         try:
             async for unit in units:
-                asked = Task(unit.documented.target, unit.settings, Project(unit.folder))
-                check = self._checks.check(
-                    asked, unit.documented.unreadable, once=True, covers=self._covers, tested=self._tested
-                )
-                running.append((unit, asyncio.create_task(check)))
+                running.append((unit, asyncio.create_task(self._check(unit))))
                 await asyncio.sleep(0)  # let running checks continue while more docstrings are read
                 if len(running) == _AHEAD or (self._exits_first and running[0][1].done()):
                     await self._show_first(running)
@@ -232,7 +230,11 @@ class Checking:
                 task.cancel()
             await asyncio.gather(*(task for _, task in running), return_exceptions=True)
 
-    async def _show_first(self, running: deque[tuple[_Unit, asyncio.Task[Outcome]]]) -> None:
+    async def _check(self, unit: Unit) -> Outcome:
+        task, unreadable = Task(unit.documented.target, unit.settings, Project(unit.folder)), unit.documented.unreadable
+        return await self._checks.check(task, unreadable, once=True, covers=self._covers, tested=self._tested)
+
+    async def _show_first(self, running: deque[tuple[Unit, asyncio.Task[Outcome]]]) -> None:
         unit, task = running[0]
         self._view.waits_for(unit.documented.target)
         found = Checked(await task, unit.folder, unit.is_named)
@@ -270,7 +272,7 @@ class Checking:
         finally:
             await again.close()
 
-    def _show_update(self, file: SourceFile, edits: Sequence[Edit], unit: _Unit) -> None:
+    def _show_update(self, file: SourceFile, edits: Sequence[Edit], unit: Unit) -> None:
         """Write new outputs into a file, or show the change.
 
         Raises:
@@ -286,7 +288,7 @@ class Checking:
             show_change(file, text)
             self._tell(f"To update {changed} in {shown_path(file.path)}, add --write.")
 
-    async def _stable(self, unit: _Unit, outcome: Outcome, again: Checks) -> Sequence[Edit]:
+    async def _stable(self, unit: Unit, outcome: Outcome, again: Checks) -> Sequence[Edit]:
         target = unit.documented.target
         task = Task(target, unit.settings, Project(unit.folder))
         new = await again.new_outputs(task, outcome)
@@ -297,7 +299,7 @@ class Checking:
             self._tell(f"{where}:{example.line + 1} keeps its output: change it by hand.")
         return new.edits
 
-    async def _units(self, places: Sequence[Place]) -> AsyncIterator[_Unit]:
+    async def _units(self, places: Sequence[Place]) -> AsyncIterator[Unit]:
         """Yield the docstrings to check, without duplicates. Report the files that cannot be read."""
         seen: set[tuple[Path, int]] = set()
         for place in places:
@@ -361,7 +363,7 @@ class Checking:
             self._ignored[folder] = found
         return self._ignored[folder]
 
-    async def _in_file(self, path: Path, place: Place) -> list[_Unit]:
+    async def _in_file(self, path: Path, place: Place) -> list[Unit]:
         file = _read(path)
         if is_page(path):
             return await self._in_page(file, place)
@@ -376,18 +378,18 @@ class Checking:
             raise TargetError(f"No docstring in {path} has an example: write one, such as `>>> f(2)` above its output.")
         return units
 
-    async def _in_page(self, file: SourceFile, place: Place) -> list[_Unit]:
+    async def _in_page(self, file: SourceFile, place: Place) -> list[Unit]:
         if not place.is_whole_file:
             raise TargetError(f"{file.path} is checked as a whole: name it without a line or a function.")
         folder = project_around(file.path.parent) or file.path.parent
         found = await aside(page, file.text, file.path, folder)
         if found is not None:
-            return [_Unit(found, folder, self._choices.settings(folder), is_named=False)]
+            return [Unit(found, folder, self._choices.settings(folder), is_named=False)]
         if not (_is_folder(place) or self._allows_empty):
             raise TargetError(f"{file.path} has no example: write one, such as `>>> f(2)` above its output.")
         return []
 
-    async def _units_of(self, file: SourceFile, place: Place, folder: Path, settings: Settings) -> list[_Unit]:
+    async def _units_of(self, file: SourceFile, place: Place, folder: Path, settings: Settings) -> list[Unit]:
         path = file.path
         if place.is_whole_file and not (self._tested or may_have_examples(file.text)):
             must_run(path)
@@ -402,14 +404,14 @@ class Checking:
                 if await self._must_parse({path: file.text}, folder):
                     raise
                 return []
-            return [_Unit(named, folder, settings, is_named=True)]
+            return [Unit(named, folder, settings, is_named=True)]
         found, unread, loose = await aside(_with_examples, file, folder, self._tested)
         for why in unread:
             self._left.append(NotChecked(why, path, is_skipped=True))
             self._tell(f"{shown_path(path)}: {why}")
         if loose:
             self._loose[path] = loose
-        return [_Unit(one, folder, settings, is_named=False) for one in found]
+        return [Unit(one, folder, settings, is_named=False) for one in found]
 
     async def _must_parse(self, texts: Mapping[Path, str], folder: Path) -> bool:
         """Report the files among `texts` that do not parse. Return True if all of them parse."""
@@ -468,7 +470,7 @@ def _rendered(form: str) -> Callable[[Sequence[Checked], Sequence[NotChecked], f
     return as_sarif
 
 
-def _path_of(outdated: tuple[_Unit, Outcome]) -> Path:
+def _path_of(outdated: tuple[Unit, Outcome]) -> Path:
     return outdated[0].documented.target.module.path
 
 

@@ -36,8 +36,8 @@ EXPLANATION_LIMIT = 6_000
 MOST_PLACES = 5_000
 """Maximum number of functions that are reported for one test, and of files for all tests."""
 _HYPOTHESIS_EXAMPLES = 25
-_LEFT_OUT = ("randomly", "unraisableexception", "threadexception", "faulthandler")
-"""Plug-ins that have no use here. Some of them collect garbage several times at the end."""
+_LEFT_OUT = ("adacoder", "randomly", "unraisableexception", "threadexception", "faulthandler")
+"""Plug-ins that have no use here, such as our own. Some of them collect garbage several times at the end."""
 _NO_WARNINGS = "-Wignore::pytest.PytestWarning"
 """Option for projects that turn warnings into errors. Pytest itself warns here of things that do not concern the tests.
 
@@ -212,6 +212,10 @@ class _Plugin:
         self.has_run = False
         self.collected = self.told = 0
         self.troubles: list[str] = []
+
+    def pytest_addoption(self, parser: Any) -> None:
+        """Accept the option of our own plug-in, which is left out, because the project's `addopts` may have it."""
+        parser.addoption("--adacoder", action="store_true")
 
     def pytest_sessionstart(self) -> None:
         """Limit the work of Hypothesis. At this time, the conftest has already chosen its own profile."""

@@ -56,12 +56,12 @@ for _ in _pytest.config.default_plugins:
     importlib.import_module("_pytest." + _)
 for _ in importlib.metadata.distributions():
     for _ in _.entry_points:
-        if _.group == "pytest11":
+        if _.group == "pytest11" and _.name != "adacoder":
             _.load()
             if "hypothesis" in _.value:
                 import hypothesis
 """
-"""Imports pytest with its installed plug-ins, for programs that run tests."""
+"""Imports pytest with its installed plug-ins except our own, for programs that run tests."""
 
 
 @dataclass(frozen=True, slots=True)
