@@ -138,13 +138,23 @@ class PytestDocstrings:
         file.begin(self, self._process, number)
         return file
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Keep pytest from importing a file without isolation only because the user named it."""
+        if any(module_path.match(pattern) for pattern in self._config.getini("python_files")):
+            return None
+        if not parent.session.isinitpath(module_path):
+            return None  # pytest 7 makes packages here
+        left_out: NotImported = NotImported.from_parent(parent.session, path=module_path)
+        return left_out
+
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the order in which the docstrings will be checked."""
         self._items = [item for item in session.items if isinstance(item, DocstringItem)]
         self._places = {item: place for place, item in enumerate(self._items)}
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Request the checks of a docstring and of those after it, so that these run meanwhile.
+        """Request the checks of a docstring and of the next ones, which then run meanwhile.
 
         A worker of pytest-xdist knows only its next item.
         """
@@ -200,6 +210,17 @@ class DocstringFile(pytest.File):
             yield item
 
 
+class NotImported(pytest.File):
+    """A named file that is no test file by its name. Its docstrings are collected, but no tests."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Report that tests in the file do not run."""
+        pytest.skip(
+            f"With --adacoder, tests in {self.path.name} run only if `python_files` matches it.",
+            allow_module_level=True,
+        )
+
+
 class DocstringFailure(Exception):
     """The examples of a docstring failed or were denied a resource. The message is the whole explanation."""
 
@@ -232,5 +253,5 @@ class DocstringItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the place of the docstring."""
-        return self.path, self._line, self.name
+        """Return the place of the docstring, and its name in the heading of a failure."""
+        return self.path, self._line, f"[adacoder] {self.name}"

@@ -1,6 +1,6 @@
 """The entry point of the pytest plug-in, which only the option `--adacoder` switches on.
 
-Every pytest in the environment imports this module, so it imports nothing else.
+Every pytest in the environment imports this module, so it must not import others.
 """
 
 from __future__ import annotations

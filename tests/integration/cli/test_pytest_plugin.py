@@ -125,11 +125,10 @@ class RanPytest:
 
     @property
     def items(self) -> dict[str, str]:
-        """The outcome of each item, by its class and name in the JUnit report."""
+        """The outcome of each item, by its class and name in the JUnit report. A file that is left out has no class."""
         cases = ET.parse(self.report).getroot().iter("testcase")
-        return {
-            f"{case.get('classname')}::{case.get('name')}": case[0].tag if len(case) else "passed" for case in cases
-        }
+        found = ((case.get("classname"), case.get("name"), case[0].tag if len(case) else "passed") for case in cases)
+        return {f"{place}::{name}": outcome for place, name, outcome in found if place}
 
 
 @dataclass(frozen=True)
@@ -342,6 +341,7 @@ import sys
 
 def pytest_sessionfinish():
     print("ours:", sorted(name for name in sys.modules if name.startswith("adacoder")))
+    print("theirs:", "good" in sys.modules)
 """
 
 
@@ -350,6 +350,16 @@ def test_without_the_option_only_the_entry_point_is_imported(folder: Folder) -> 
     assert "ours: ['adacoder', 'adacoder.cli', 'adacoder.cli.pytest_plugin']" in folder.run("-s").out
     assert "ours: []" in folder.run("-s", "-p", "no:adacoder").out
     assert "'adacoder.cli.pytest_items'" in folder.run("-s", "--adacoder").out
+
+
+def test_a_named_file_is_not_imported_outside_the_sandbox(folder: Folder) -> None:
+    folder.write("conftest.py", LOADED)
+    ran = folder.run("-s", "--adacoder", "good.py::one")
+    assert "theirs: False" in ran.out
+    assert ran.items == {"good::one": "passed"}
+    assert "With --adacoder, tests in good.py run only if `python_files` matches it." in ran.out
+    assert "theirs: True" in folder.run("-s", "good.py").out
+    assert folder.run("--adacoder", "-o", "python_files=good.py", "good.py").items == {"good::one": "passed"}
 
 
 def test_a_blocked_plugin_has_no_option(folder: Folder) -> None:
