@@ -54,6 +54,7 @@ class ChecksForPytest(Checking):
                         task.add_done_callback(running.discard)
                 for task in [*running]:
                     task.cancel()
+            self._name_left()  # on stderr, after pytest's own summary
         finally:
             await self._checks.close()
             writer.close()

@@ -211,7 +211,7 @@ class DocstringFile(pytest.File):
 
 
 class NotImported(pytest.File):
-    """A named file that is no test file by its name. Its docstrings are collected, but no tests."""
+    """A named file that does not have the name of a test file. Its docstrings are collected, but no tests."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Report that tests in the file do not run."""

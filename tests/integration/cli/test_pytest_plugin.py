@@ -313,6 +313,13 @@ def test_a_run_without_docstrings_says_so(folder: Folder) -> None:
     assert told not in folder.run("--adacoder", "-q", "good.py", "test_a.py").out
 
 
+def test_examples_that_are_no_docstring_are_named(folder: Folder) -> None:
+    folder.write("loose.py", f'{PASSES}TEXT = """\\n>>> one()\\n2\\n"""\n')
+    ran = folder.run("--adacoder", "--ignore=wrong.py")
+    assert ran.items == {"good::one": "passed", "loose::one": "passed"}
+    assert "Not checked: 1 text with examples that are not docstrings, in loose.py." in ran.out
+
+
 @pytest.mark.parametrize("options", [["--adacoder"], ["--doctest-modules"]])
 def test_docstrings_never_run_twice(folder: Folder, options: list[str]) -> None:
     both = folder.run("--adacoder", "--doctest-modules")
