@@ -74,8 +74,8 @@ class ChecksForPytest(Checking):
 
     async def _read(self, path: Path, *, is_named: bool) -> dict[str, object]:
         """Return the names, 0-based lines and numbers of the docstrings in a file that have examples."""
-        if not (is_named or self._is_wanted(path, path.parent)):
-            return {"skipped": f"{path.name} is left out, as `exclude` in pyproject.toml says."}
+        if not (is_named or await self._is_wanted(path, path.parent)):
+            return {"skipped": visible(self._excluded[path])}
         units = await self._in_file(path, Place(path))
         if units and parsed(text := units[0].documented.target.text) is None:
             await self._must_parse({path: text}, units[0].folder)
