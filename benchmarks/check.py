@@ -9,7 +9,7 @@ ratio of their times if pytest finds bytecode files, and `check_to_first` if it 
 `check_mib` and `pytest_mib` are the most memory that all processes of a command used together.
 
 Each docstring's verdict is compared with pytest's, and each difference is listed with its reason. `--verdicts` measures
-no times, and compares whole packages, by default those of `VERDICTS`. The packages come from PyPI.
+no times, and compares whole packages, by default `VERDICTS`. The packages come from PyPI.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def peak(*command: str) -> float:
 
 
 def family(pid: int) -> Iterator[int]:
-    """Yield the number of a process and those of its descendants."""
+    """Yield the ids of a process and its descendants."""
     yield pid
     for child in children(pid):
         yield from family(child)
