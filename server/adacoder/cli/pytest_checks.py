@@ -24,6 +24,8 @@ from adacoder.domain import AdaCoderError, Level, Outcome, Status, TargetError
 from adacoder.programs import run
 from adacoder.pytext import Lines, parsed
 from adacoder.sandbox.probe import probe
+from adacoder.settings import Settings
+from adacoder.source.conftests import Ignored
 from adacoder.visible import Visible, visible
 
 
@@ -87,6 +89,10 @@ class ChecksForPytest(Checking):
             line = Lines(target.text).line_at(target.docstring_span.start)
             docstrings.append((_item_name(target.qualname, names), line, number))
         return {"docstrings": docstrings}
+
+    async def _ignored_in(self, folder: Path, top: Path, settings: Settings) -> list[Ignored]:
+        del folder, top, settings
+        return []  # pytest itself leaves out what each `conftest.py` says
 
     def _could_not_read(self, message: str, path: Path | None = None) -> None:
         raise TargetError(message)

@@ -376,6 +376,23 @@ def test_a_blocked_plugin_has_no_option(folder: Folder) -> None:
     assert "unrecognized arguments: --adacoder" in ran.out
 
 
+NAMES = """
+import pytest
+
+@pytest.fixture(autouse=True)
+def names(request, doctest_namespace):
+    doctest_namespace["strict"] = request.config.option.strict_markers
+"""
+
+
+def test_fixtures_add_names_with_the_projects_options(folder: Folder) -> None:
+    folder.write("good.py", PASSES.replace(">>> one()\n    1", ">>> (strict, one())\n    (True, 1)"))
+    folder.write("pyproject.toml", f'{SETTINGS}addopts = "--adacoder --strict-markers"\n')
+    assert folder.run("--deselect=wrong.py").items == {"good::one": "failure"}
+    folder.write("conftest.py", NAMES)
+    assert folder.run("--deselect=wrong.py").items == {"good::one": "passed"}
+
+
 TESTED = """
 import sys
 

@@ -121,7 +121,18 @@ def namespace(path: str, folder: str) -> dict[str, object]:
     return plugin.names
 
 
-class _NamesPlugin:
+class _OptionPlugin:
+    """A plug-in of pytest that accepts the option of our own plug-in, which is left out.
+
+    The project's `addopts` may have the option.
+    """
+
+    def pytest_addoption(self, parser: Any) -> None:
+        """Add the option, without any effect."""
+        parser.addoption("--adacoder", action="store_true")
+
+
+class _NamesPlugin(_OptionPlugin):
     """A plug-in of pytest that runs the autouse fixtures for one file, in place of all tests."""
 
     def __init__(self, path: str) -> None:
@@ -198,7 +209,7 @@ def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
         plugin.troubles.append(_last_line(getattr(sys.stderr, "getvalue", str)()))
 
 
-class _Plugin:
+class _Plugin(_OptionPlugin):
     """A plug-in of pytest. It has only hooks that need no decorator, because pytest is not imported yet."""
 
     def __init__(self, tell: Callable[..., None], observing: _OfTarget | _OfProject) -> None:
@@ -212,10 +223,6 @@ class _Plugin:
         self.has_run = False
         self.collected = self.told = 0
         self.troubles: list[str] = []
-
-    def pytest_addoption(self, parser: Any) -> None:
-        """Accept the option of our own plug-in, which is left out, because the project's `addopts` may have it."""
-        parser.addoption("--adacoder", action="store_true")
 
     def pytest_sessionstart(self) -> None:
         """Limit the work of Hypothesis. At this time, the conftest has already chosen its own profile."""
