@@ -22,6 +22,14 @@ FOREIGN = ("ALLOW_BYTES", "ALLOW_UNICODE", "FLOAT_CMP", "IGNORE_OUTPUT", "IGNORE
 """Options of other runners. They have no effect here, but must not be errors."""
 
 
+class FencedParser(doctest.DocTestParser):
+    """Reads examples in Markdown fences, too."""
+
+    def parse(self, string: str, name: str = "<string>") -> list[str | doctest.Example]:
+        """Parse a text without the lines that close fences."""
+        return super().parse(FENCE.sub("", string), name)
+
+
 def main(folder: str, root: str, path: str, module: str, qualname: str, setup: str, env: str, *options: str) -> int:
     """Run the examples in `folder`, and return the exit code.
 
@@ -55,17 +63,20 @@ def main(folder: str, root: str, path: str, module: str, qualname: str, setup: s
 def page(path: str) -> doctest.DocTest:
     """Return the examples of a page."""
     with open(path, encoding="utf-8-sig") as stream:
-        text = FENCE.sub("", stream.read())
-    return doctest.DocTestParser().get_doctest(text, {"__name__": "__main__"}, os.path.basename(path), path, 0)
+        text = stream.read()
+    return FencedParser().get_doctest(text, {"__name__": "__main__"}, os.path.basename(path), path, 0)
 
 
 def docstring(module: ModuleType, qualname: str) -> doctest.DocTest | None:
     """Return the examples of one docstring; None if doctest finds none."""
+    if qualname.startswith("__test__."):
+        key = qualname.partition(".")[2]
+        return FencedParser().get_doctest(module.__test__[key], dict(vars(module)), qualname, module.__file__, None)
     found = module
     for part in [] if qualname == "__doc__" else qualname.split("."):
         found = inspect.getattr_static(found, part, None)
         found = getattr(found, "__func__", found)  # the function in a static method or class method
-    finder = doctest.DocTestFinder(recurse=False)
+    finder = doctest.DocTestFinder(parser=FencedParser(), recurse=False)
     return next(iter(finder.find(found, f"{module.__name__}.{qualname}", module)), None)
 
 

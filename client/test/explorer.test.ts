@@ -475,6 +475,15 @@ test("a page has no module, and a launch has no variable for VS Code to replace"
   expect(launch).toMatchObject({ args: ["%2Fproject", "%2Fproject%2Fsrc", "%2Fproject%2F%24%7Bcommand%3Ax%7D.md", "", "__doc__", "import%20os", "A%3D%24%7Bcommand%3Ax%7D%00B%3D2", "ELLIPSIS"] });
 });
 
+test("an interpreter in a folder whose name VS Code would replace is refused", async () => {
+  agree();
+  const launches = await debugged((server) => {
+    server.debuggee = { ...server.debuggee, interpreter: "/project/${command:x}/.venv/bin/python" };
+  });
+  expect(launches).toEqual([]);
+  expect(messages()).toEqual(["The interpreter's path contains `${`, which VS Code would replace: move it."]);
+});
+
 test("a path cannot change the text of the dialog", async () => {
   await debugged((server) => {
     server.debuggee = { ...server.debuggee, path: "/project/a?\n\u202eb.md", interpreter: "/x\u2028y" };

@@ -58,7 +58,7 @@ except Exception as error:
 """
 """Statement that compiles a text without running it, and prints the line and the message of a syntax error."""
 _IGNORED = """print(__import__("json").dumps([
-    None if names is None else [str(name)[:300] for name in [*names][:100]]
+    None if names is None else [str(name)[:300] for name in names]
     for names in map(globals().get, ("collect_ignore", "collect_ignore_glob"))
 ]))
 """

@@ -41,6 +41,8 @@ export async function debugExamples(client: Client, id: string, uri: Uri, progra
   }
   const answer = await client.sendRequest<Debuggee | { readonly reason: string }>(DEBUG, { id });
   if (!("path" in answer)) void tell(answer.reason, { isGood: false });
+  else if (answer.interpreter.includes("${"))
+    void tell("The interpreter's path contains `${`, which VS Code would replace: move it.", { isGood: false });
   else if (await isConfirmed(answer)) await debug.startDebugging(workspace.getWorkspaceFolder(uri), launch(answer, program));
 }
 

@@ -25,8 +25,13 @@ _MAIN = "import sys; sys.path.append(sys.argv[1]); from adacoder.cli.pytest_chec
 _END_SECONDS = 10.0
 _AHEAD = 64
 """Maximum number of docstrings whose checks are requested at a time."""
-_OTHERS = {"doctestmodules": "--doctest-modules", "doctest_plus": "--doctest-plus", "xdoctestmodules": "--xdoctest"}
-"""Options of other plug-ins that run docstrings, by the name of their value."""
+_OTHERS = {
+    "doctestmodules": "--doctest-modules",
+    "doctest_plus": "--doctest-plus",
+    "doctest_only": "--doctest-only",
+    "xdoctestmodules": "--xdoctest",
+}
+"""Options of other plug-ins that run docstrings, by the name of their value. pytest's settings may have it as well."""
 
 
 class CheckProcess:
@@ -98,7 +103,9 @@ class PytestDocstrings:
         Raises:
             pytest.UsageError: it would.
         """
-        if others := [option for name, option in _OTHERS.items() if config.getoption(name, False)]:
+        if others := [
+            option for name, option in _OTHERS.items() if config.getoption(name, False) or _ini(config, name)
+        ]:
             raise pytest.UsageError(f"--adacoder and {others[0]} would both run the docstrings: leave out one of them.")
         config.addinivalue_line("markers", "adacoder: the examples of a docstring. --adacoder collects them.")
         self._config = config
@@ -183,6 +190,13 @@ class PytestDocstrings:
         reports = (report for reports in terminalreporter.stats.values() for report in reports)
         if not any("adacoder" in getattr(report, "keywords", ()) for report in reports):
             terminalreporter.write_line("adacoder: no docstring was checked. Name the folders that have examples.")
+
+
+def _ini(config: pytest.Config, name: str) -> object:
+    """Return a value from the settings of pytest; None if no plug-in knows the name."""
+    with suppress(ValueError):
+        return config.getini(name)
+    return None
 
 
 class DocstringFile(pytest.File):

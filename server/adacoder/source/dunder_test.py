@@ -72,7 +72,8 @@ class _ItemReader:
                 pass  # an imported module does not run these statements
             case _:
                 names = set(_names(statement))
-                self._strings = {name: value for name, value in self._strings.items() if name not in names}
+                for name in names:
+                    self._strings.pop(name, None)
                 self.unread += [statement] if NAME in names else []
 
     def _read_dictionary(self, value: ast.expr) -> None:
@@ -90,8 +91,9 @@ class _ItemReader:
 
     def _read_item(self, key: object, value: ast.expr) -> None:
         literal = self._strings.get(value.id) if isinstance(value, ast.Name) else value
-        if isinstance(key, str) and isinstance(literal, ast.Constant) and isinstance(literal.value, str):
-            self.items[key] = literal
+        is_name = isinstance(key, str) and key.isprintable()
+        if is_name and isinstance(literal, ast.Constant) and isinstance(literal.value, str):
+            self.items[str(key)] = literal
         elif self.span(value).of(self._lines.text).removesuffix(".__doc__") not in self._defined:
             self.unread.append(value)
 

@@ -212,7 +212,7 @@ def loose_texts(text: str) -> list[int]:
 
     Such a string may become a docstring when the module runs.
     """
-    tree = parsed(text) if _PROMPT.search(text) else None
+    tree = parsed(text) if ">>>" in text else None
     if tree is None:
         return []
     read = {line_number(text, place.start) + 1 for _, place in dunder_test(text).strings}

@@ -168,3 +168,20 @@ def test_a_conftest_that_cannot_be_read_leaves_no_file_out(text: str, desk: Desk
     assert (ran.code, ran.out.partition(":")[0]) == (0, "Verified 'f'")
     assert "conftest.py could not be run (" in ran.err
     assert "so it leaves no file out: correct it." in ran.err
+
+
+def test_a_docstring_never_sees_what_another_did_to_a_value_of_a_fixture(desk: Desk) -> None:
+    """Attributes whose names begin with an underscore are not watched."""
+    counter = (
+        "class Counter:\n    _total = 0\n\n    def next(self):\n        self._total += 1\n        return self._total\n"
+    )
+    fixture = "@pytest.fixture(autouse=True)\ndef add(doctest_namespace):\n    doctest_namespace['count'] = Counter()\n"
+    desk.write(f"import pytest\n\n\n{counter}\n\n{fixture}", "conftest.py")
+    desk.write(docstring("f", ">>> f() + count.next()", "2") + docstring("g", ">>> g() + count.next()", "2"), "a.py")
+    results = by_name(desk)
+    assert {name: (each["status"], each["notes"]) for name, each in results.items()} == {
+        "f": ("verified", []),
+        "g": ("verified", []),
+    }
+    desk.write(docstring("f", ">>> f() + count.next()", "2") + docstring("g", ">>> g() + count.next()", "3"), "a.py")
+    assert by_name(desk)["g"]["status"] == "failed"

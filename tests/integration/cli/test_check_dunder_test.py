@@ -64,7 +64,16 @@ def test_the_actual_output_is_written(desk: Desk) -> None:
     assert path.read_text("utf-8") == MODULE.replace("\n7\n", "\n6\n")
 
 
-@pytest.mark.parametrize("text", ["__test__ = dict(zip('a', ['x']))\n", MODULE + "__test__.update(a=MORE)\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__test__ = dict(zip('a', ['x']))\n",
+        MODULE + "__test__.update(a=MORE)\n",
+        MODULE + "__test__['\\x1b[31mred'] = MORE\n",
+        MODULE + "__test__['\\ud800'] = MORE\n",
+        MODULE + "__test__['\\n::error::'] = MORE\n",
+    ],
+)
 def test_values_that_are_not_read_are_told(text: str, desk: Desk) -> None:
     desk.write(text, "a.py")
     line = text.count("\n")
@@ -77,7 +86,7 @@ def test_values_that_are_not_read_are_told(text: str, desk: Desk) -> None:
 
 def test_other_texts_with_examples_are_told(desk: Desk) -> None:
     """They may become docstrings when the module runs, so a green result must not hide them."""
-    loose = 'double.__doc__ = """\n>>> double(4)\n9\n"""\nHELP = f"""\n>>> double({1})\n"""\n'
+    loose = 'double.__doc__ = "Doc.\\n\\n>>> double(4)\\n9\\n"\n\n\n\nHELP = f"""\n>>> double({1})\n"""\n'
     desk.write(MODULE.replace("7", "6"), "a.py")
     desk.write(f"{MODULE.replace('7', '6')}{loose}", "b.py")
     desk.write(f"def double(x):\n    return x\n\n\n{loose}", "test_b.py")

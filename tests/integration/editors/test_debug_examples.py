@@ -128,3 +128,11 @@ def test_a_page_runs_from_top_to_bottom(python: Path, shop: Path) -> None:
     (shop / "README.md").write_text(page.format(4), encoding="utf-8")
     end = debug(shop, "README.md", "__doc__", python=python)
     assert (end[0], 'README.md", line 8, in README.md' in end) == ("1", True)
+
+
+def test_fences_and_strings_in_dunder_test_are_read(shop: Path) -> None:
+    text = '"""\n```python\n>>> 1 + 1\n2\n```\n"""\n__test__ = {"more": ">>> 1 + 1\\n3\\n"}\n'
+    (shop / "fenced.py").write_text(text)
+    assert debug(shop, "fenced.py", "__doc__", module="fenced")[0] == "0"
+    end = debug(shop, "fenced.py", "__test__.more", module="fenced")
+    assert (end[0], "Got:\n    2" in end) == ("1", True)

@@ -107,7 +107,7 @@ def _of_page(snapshot: Snapshot, failed: tuple[types.Diagnostic, ...], state: Fi
     name = snapshot.path.name
     if (job_id := state.running.get(PAGE)) is not None:
         return [_about_job(f"AdaCoder: cancel '{name}'", "cancel", job_id)]
-    if ">>>" not in snapshot.text:
+    if ">>>" not in snapshot.text and "testcode" not in snapshot.text:
         return []
     check = Offer(GENERATE_KIND, f"AdaCoder: check the examples of '{name}'", COMMAND + "check")
     shown = failed if PAGE in state.failing else ()

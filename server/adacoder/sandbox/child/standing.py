@@ -67,6 +67,8 @@ class Standing:
         """The surroundings before the first docstring of this process. None in other processes."""
         self.names_of_fixtures: dict[str, object] | None = None
         """The names that fixtures of pytest add to the examples of this process. None if no fixture has run."""
+        self.has_fresh_values = False
+        """True if these names have values that a fixture makes for each docstring."""
         self._unsaved = finders.Unsaved({})
         self._texts: dict[str, str] = {}
         """Source texts of the imported modules, by path."""
@@ -144,6 +146,11 @@ def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
     }
 
 
+def _is_constant(value: object) -> bool:
+    """Return whether a value is a module, or cannot change."""
+    return value is None or type(value) in (_MODULE, bool, int, float, str, bytes)
+
+
 def remove_caches() -> bool:
     """Empty the folders for caches in the home folder. Return True if there were any."""
     places = [join(os.environ.get("HOME", ""), name) for name in _CACHES]
@@ -189,6 +196,7 @@ class StandingModule(worker.ModuleUnderTest):
             if standing.names_of_fixtures:
                 standing.state.renew(standing.names_of_fixtures)
                 standing.begin()
+                standing.has_fresh_values = not all(map(_is_constant, standing.names_of_fixtures.values()))
         return standing.names_of_fixtures
 
     def run(self, source: str, form: str, *, tell: Callable[..., None] | None = None) -> list[str]:
@@ -215,6 +223,8 @@ class StandingModule(worker.ModuleUnderTest):
             changed += [f"the import of {name}" for name in imported - set(self._imported_before)]
         except Exception:  # For example, the process's folder may be gone.
             changed.append("the process")
+        if self._standing.has_fresh_values:
+            changed.append("")  # a value may have changed unseen, so the fixtures run again in a new process
         leans = any(map(self._uses, self._imported_before))
         return ["", "yes" if leans else "", *changed[:_MOST_CHANGES]]
 
