@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from adacoder.directives import Directives, directives
 
 _KINDS = "doctest|test(?:setup|cleanup|code|output)"
-_BLOCK = re.compile(rf"\.\. +(?P<kind>{_KINDS})::(?:[ ]|$)")
-_FENCE = re.compile(r" *(?P<marks>`{3,}|~{3,})(?: ?\{(?P<kind>[\w-]+)\})?[^`~]*$")
+_BLOCK = re.compile(rf"\.\. +(?P<kind>{_KINDS})::(?: +(?P<groups>.*))?$")
+_FENCE = re.compile(r" *(?P<marks>`{3,}|~{3,})(?: ?\{(?P<kind>[\w-]+)\})?(?P<groups>[^`~]*)$")
 _LITERAL = re.compile(
     r"(?:\.\. +(?:code|code-block|sourcecode|parsed-literal|raw|prompt)::.*"
     r"|\.\.(?: +(?![ \[_|]|[\w:.+-]+::).*)?"
@@ -46,6 +46,8 @@ class DirectiveBlock:
     """The content without common indentation. It ends with a newline unless it is empty."""
     directives: Directives
     """The effect of the directive's options."""
+    groups: tuple[str, ...] = ("default",)
+    """The groups of Sphinx that the content belongs to."""
 
     @property
     def phase(self) -> int:
@@ -55,7 +57,34 @@ class DirectiveBlock:
     @property
     def is_prompted(self) -> bool:
         """True if the examples in the content have `>>>` prompts."""
-        return self.kind == "doctest" or self.code.startswith(">>>")
+        return self.kind == "doctest" or (self.kind != "testoutput" and self.code.startswith(">>>"))
+
+    @property
+    def is_skipped(self) -> bool:
+        """True if the directive's options skip the content."""
+        return bool(self.directives.on & doctest.SKIP)
+
+
+def outputs(found: Sequence[DirectiveBlock]) -> dict[DirectiveBlock, DirectiveBlock]:
+    """Return each block of code that has an output, with this output.
+
+    As in Sphinx, an output belongs to the last code of its group. Code that is skipped gets an output only if no other
+    code lacks one.
+    """
+    lacking: dict[str, list[DirectiveBlock]] = {}
+    joined: dict[DirectiveBlock, DirectiveBlock] = {}
+    for block in found:
+        for codes in [lacking.setdefault(group, []) for group in block.groups]:
+            if block.kind == "testoutput" and block.code and codes:
+                code = codes[-1] if block.is_skipped else codes.pop(0)
+                if code not in joined or joined[code].is_skipped:
+                    joined[code] = block
+            elif block.kind in ("doctest", "testcode"):
+                if not block.is_skipped:
+                    codes.clear()
+                if block.code and not block.is_prompted:
+                    codes.append(block)
+    return joined
 
 
 def blocks(text: str, *, is_markdown: bool = False) -> list[DirectiveBlock]:
@@ -102,11 +131,15 @@ def _directed(lines: Sequence[str], number: int, last: int) -> Iterator[Directiv
     """Yield the blocks of directives from line `number` to line `last`."""
     while number < last:
         line, number = lines[number], number + 1
+        if line.lstrip().startswith(">>>"):
+            begin, number = number - 1, _end_of_example(lines, number, last)
+            yield DirectiveBlock("doctest", begin, number, "\n".join([*lines[begin:number], ""]), Directives())
+            continue
         found = _BLOCK.match(line.strip())
         if found or _LITERAL.match(line.strip()):
             begin, number = number, _end(lines, number, last, _indent(line))
             if found:
-                yield _block(found["kind"], lines, begin, number)
+                yield _block(found["kind"], found["groups"], lines, begin, number)
 
 
 def _fenced(lines: Sequence[str]) -> Iterator[DirectiveBlock]:
@@ -121,8 +154,12 @@ def _fenced(lines: Sequence[str]) -> Iterator[DirectiveBlock]:
         if kind == "eval-rst":
             yield from _directed(lines, begin, number)
         elif re.fullmatch(_KINDS, kind):
-            yield _block(kind, lines, begin, number)
+            yield _block(kind, found["groups"], lines, begin, number)
         number += 1
+
+
+def _end_of_example(lines: Sequence[str], begin: int, last: int) -> int:
+    return next((number for number in range(begin, last) if not lines[number].strip()), last)
 
 
 def _indent(line: str) -> int:
@@ -137,7 +174,7 @@ def _end(lines: Sequence[str], begin: int, last: int, indent: int) -> int:
     return last
 
 
-def _block(kind: str, lines: Sequence[str], begin: int, end: int) -> DirectiveBlock:
+def _block(kind: str, groups: str | None, lines: Sequence[str], begin: int, end: int) -> DirectiveBlock:
     """Read a block with its options, which are on the lines from `begin` on."""
     effect = Directives(on=_OF_SPHINX if kind in ("doctest", "testoutput") else 0)
     while begin < end and (option := _OPTION.match(lines[begin])):
@@ -148,7 +185,8 @@ def _block(kind: str, lines: Sequence[str], begin: int, end: int) -> DirectiveBl
     while begin < end and not lines[end - 1].strip():
         end -= 1
     code = textwrap.dedent("\n".join(lines[begin:end]))
-    return DirectiveBlock(kind, begin, end, f"{code}\n" if code else "", effect)
+    named = tuple(group.strip() for group in (groups or "").split(",") if group.strip())
+    return DirectiveBlock(kind, begin, end, f"{code}\n" if code else "", effect, named or ("default",))
 
 
 def _of_option(kind: str, name: str, value: str) -> Directives:

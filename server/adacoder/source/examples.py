@@ -12,7 +12,7 @@ from adacoder.directives import Directives, directives, of_xdoctest
 from adacoder.domain import Example, TargetError
 from adacoder.pytext import normalize
 from adacoder.source.calls import Calls
-from adacoder.source.directive_blocks import DirectiveBlock, after, blocks, blocks_of_docstring
+from adacoder.source.directive_blocks import DirectiveBlock, after, blocks, blocks_of_docstring, outputs
 from adacoder.source.literal import Literal, read_literal
 
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
@@ -135,18 +135,22 @@ def _examples(docstring: Literal, first_line: int, found: Sequence[DirectiveBloc
 
 
 def _coded(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock]) -> Iterator[tuple[int, Example]]:
-    """Yield the phase and the example of each block without prompts. An output belongs to the code above it."""
-    coded = [block for block in found if block.code and not block.is_prompted]
-    for block, above, below in zip(coded, [None, *coded], [*coded[1:], None], strict=False):
-        effect, want = block.directives, ""
+    """Yield the phase and the example of each block without prompts."""
+    joined = outputs(found)
+    outputs_of_code = set(joined.values())
+    for block in found:
+        if block.is_prompted or not block.code or block in outputs_of_code:
+            continue
+        source, want, effect = block.code, "", block.directives
         if block.kind == "testoutput":
-            if above and above.kind == "testcode":
-                continue
-            effect = effect.then(Directives(problem="is an output without a `testcode` above it: add one"))
-        elif block.kind == "testcode" and below and below.kind == "testoutput":
-            effect, want = effect.then(below.directives).then(Directives(on=doctest.DONT_ACCEPT_BLANKLINE)), below.code
+            source, want = "# testcode\n", block.code  # The text of an output never runs.
+            problem = Directives(problem="is an output without a `testcode` above it: add one")
+            effect = Directives(on=doctest.SKIP) if block.is_skipped else problem
+        elif output := joined.get(block):
+            want = output.code
+            effect = effect.then(output.directives).then(Directives(on=doctest.DONT_ACCEPT_BLANKLINE))
         line = first_line + docstring.lines[block.first]
-        yield block.phase, replace(_example(block.code, want, line, _Parser().raised(want), effect), is_block=True)
+        yield block.phase, replace(_example(source, want, line, _Parser().raised(want), effect), is_block=True)
 
 
 def _example(source: str, want: str, line: int, exception: str | None, effect: Directives) -> Example:

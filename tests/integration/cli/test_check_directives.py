@@ -81,6 +81,16 @@ def test_an_unknown_option_of_a_directive_is_told(desk: Desk) -> None:
     assert (ran.code, told in ran.out) == (1, True)
 
 
+def test_an_output_without_code_fails_and_never_runs(desk: Desk) -> None:
+    text = "{}\n>>> 1\n1\n\n.. testoutput::\n\n   exit(3)\n"
+    desk.write(text.format(""), "page.rst")
+    ran = desk.run("check", "page.rst")
+    assert (ran.code, "is an output without a `testcode` above it: add one." in ran.out) == (1, True)
+    assert "exit status" not in ran.out
+    desk.write('.. testcode::\n\n   print("exit(3)")\n\n.. testoutput::\n\n   exit(3)\n', "page.rst")
+    assert desk.run("check", "page.rst").code == 0
+
+
 def test_the_output_of_a_block_is_left_to_the_user(desk: Desk) -> None:
     text = PAGE.format("{}") + "\n.. doctest::\n\n   >>> x\n   {}\n"
     path = desk.write(text.format("9", "9"), "page.rst")

@@ -88,6 +88,60 @@ def test_an_output_without_code_is_a_problem() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kinds", "wants"),
+    [
+        ("code a, code b, output a, output b", ["2", "3"]),
+        ("code a, code b, output b, output a", ["3", "2"]),
+        ("code, code skipped, output", ["2", ""]),
+        ("code skipped, output", ["1"]),
+        ("code, output, code skipped, output", ["1", "3"]),
+        ("code, output skipped, output", ["2", "1"]),
+        ("code, setup, output", ["2", ""]),
+        ("code, cleanup, output", ["2", ""]),
+        ("code, prompt skipped, output", ["2", "1"]),
+        ("code, prompt b, output", ["2", "1"]),
+        ("code, prompt, output", ["", "1", "problem"]),
+        ("code, plain, output", ["", "1", "problem"]),
+        ("code b, plain, output b", ["2", "1"]),
+        ("code, output, output", ["1", "problem"]),
+        ("code a, output b", ["", "problem"]),
+        ("code a, code a, output a", ["", "2"]),
+        ("code skipped, output, output", ["1", "problem"]),
+    ],
+)
+def test_an_output_belongs_to_the_last_code_of_its_group(kinds: str, wants: list[str]) -> None:
+    """Each output is the number of its block."""
+    told = {
+        "code": ".. testcode:: {}\n{}\n   print(1)\n",
+        "output": ".. testoutput:: {}\n{}\n   {}\n",
+        "setup": ".. testsetup:: {}\n{}\n   x = 1\n",
+        "cleanup": ".. testcleanup:: {}\n{}\n   x = 1\n",
+        "prompt": ".. doctest:: {}\n{}\n   >>> 1\n   1\n",
+        "plain": ">>> 1\n1\n",
+    }
+    text = ""
+    for number, kind in enumerate(kinds.split(", ")):
+        name, _, rest = kind.partition(" ")
+        group, option = ("", "   :skipif: True\n") if rest == "skipped" else (rest, "")
+        text += told[name].format(group, option, number) + "\n"
+    found = sorted(of_page(text), key=lambda each: each.line)
+    assert ["problem" if each.problem else each.want.strip() for each in found] == wants
+
+
+def test_two_groups_share_code_and_its_output() -> None:
+    text = ".. testcode:: a, b\n\n   print(1)\n\n.. testoutput:: {}\n\n   1\n\n.. testoutput:: {}\n\n   1\n"
+    for first, second in (("a, b", "a"), ("a", "b")):
+        code, rest = of_page(text.format(first, second))
+        assert (code.want, code.problem, bool(rest.problem)) == ("1\n", "", True)
+
+
+def test_the_text_of_an_output_is_no_code() -> None:
+    for text in ("exit(3)", ">>> exit(3)"):
+        (found,) = of_page(f".. testoutput::\n\n   {text}\n")
+        assert (found.source, found.want) == ("# testcode\n", f"{text}\n")
+
+
+@pytest.mark.parametrize(
     ("option", "flags", "needs", "problem"),
     [
         ("", SPHINX, set(), ""),
