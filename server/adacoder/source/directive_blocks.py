@@ -136,7 +136,8 @@ def _directed(lines: Sequence[str], number: int, last: int) -> Iterator[Directiv
             yield DirectiveBlock("doctest", begin, number, "\n".join([*lines[begin:number], ""]), Directives())
             continue
         found = _BLOCK.match(line.strip())
-        if found or _LITERAL.match(line.strip()):
+        is_empty = line.strip() == ".." and not "".join(lines[number : number + 1]).strip()
+        if found or (_LITERAL.match(line.strip()) and not is_empty):
             begin, number = number, _end(lines, number, last, _indent(line))
             if found:
                 yield _block(found["kind"], found["groups"], lines, begin, number)
@@ -145,6 +146,9 @@ def _directed(lines: Sequence[str], number: int, last: int) -> Iterator[Directiv
 def _fenced(lines: Sequence[str]) -> Iterator[DirectiveBlock]:
     number = 0
     while number < len(lines):
+        if lines[number].lstrip().startswith(">>>"):
+            number = _end_of_example(lines, number, len(lines))
+            continue
         found, number = _FENCE.match(lines[number]), number + 1
         if found is None:
             continue

@@ -214,6 +214,22 @@ def test_code_with_prompts_in_it_is_one_example() -> None:
     assert found.source == 'def f():\n    """\n    >>> f()\n    1\n    """\n'
 
 
+def test_a_line_of_an_example_is_no_directive() -> None:
+    directive, fence = ".. testcode::\n\n   g()\n", "```{testcode}\ng()\n```\n"
+    for shown, is_markdown in ((directive, False), (fence, True)):
+        for blank, number in (("", 1), ("\n", 2)):
+            found = examples_of_page(f">>> f()\n{blank}{shown}", is_markdown=is_markdown)
+            assert len(found) == number
+
+
+@pytest.mark.parametrize(
+    ("comment", "is_block"), [("..\n\n", True), (".. \n\n", True), ("..\n", False), (".. Text.\n\n", False)]
+)
+def test_an_empty_comment_ends_at_the_blank_line_below_it(comment: str, is_block: bool) -> None:
+    found = of_page(f"{comment}   .. testcode::\n\n      print(1)\n")
+    assert len(found) == is_block
+
+
 def test_a_setup_with_prompts_runs_where_it_is() -> None:
     first, second = of_page(">>> 1\n1\n\n.. testsetup::\n    >>> x = 1\n")
     assert (first.source, second.source, second.is_block) == ("1\n", "x = 1\n", False)
