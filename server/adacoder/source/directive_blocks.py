@@ -29,6 +29,10 @@ _PLUS = re.compile(
 _MAY_HAVE_BLOCK = re.compile(rf"\.\. +(?:{_KINDS})::|\{{(?:{_KINDS}|eval-rst)\}}")
 _OF_SPHINX = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.DONT_ACCEPT_TRUE_FOR_1
 """Options that are on in Sphinx by default."""
+_VERSION = re.compile(
+    r" *(?:(?:[<>]=?|[!=]=|~=(?=.*\.)) *[0-9]+(?:\.[0-9]+)*(?:(?:a|b|rc)[0-9]+)?|[!=]= *[0-9]+(?:\.[0-9]+)*\.\*) *"
+)
+"""Matches a condition on Python's version that `packaging` can read."""
 _WITHOUT_EFFECT = frozenset({"hide", "trim-doctest-flags", "no-trim-doctest-flags"})
 
 
@@ -198,6 +202,8 @@ def _of_option(kind: str, name: str, value: str) -> Directives:
     if name == "skipif":
         return Directives(on=doctest.SKIP)
     if name == "pyversion" and kind == "doctest":
+        if not all(map(_VERSION.fullmatch, value.split(","))):
+            return Directives(problem="has a ':pyversion:' that cannot be read: write a condition such as '>= 3.9'")
         return Directives(needs=frozenset({f"python{value}"}))
     if name == "options":
         return directives(f"# doctest: {value}")

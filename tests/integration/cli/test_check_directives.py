@@ -81,6 +81,14 @@ def test_an_unknown_option_of_a_directive_is_told(desk: Desk) -> None:
     assert (ran.code, told in ran.out) == (1, True)
 
 
+@pytest.mark.parametrize(("condition", "code"), [(">= 3", 0), ("=> 3", 1), ("3", 1)])
+def test_an_unreadable_condition_on_the_version_is_told(condition: str, code: int, desk: Desk) -> None:
+    desk.write(f".. doctest::\n   :pyversion: {condition}\n\n   >>> 1\n   1\n", "page.rst")
+    ran = desk.run("check", "page.rst")
+    told = "The example on line 4 has a ':pyversion:' that cannot be read: write a condition such as '>= 3.9'."
+    assert (ran.code, told in ran.out) == (code, code == 1)
+
+
 def test_an_output_without_code_fails_and_never_runs(desk: Desk) -> None:
     text = "{}\n>>> 1\n1\n\n.. testoutput::\n\n   exit(3)\n"
     desk.write(text.format(""), "page.rst")

@@ -15,6 +15,7 @@ from adacoder.source.examples import examples, examples_of_page
 from adacoder.source.pages import page
 
 SPHINX = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.DONT_ACCEPT_TRUE_FOR_1
+UNREADABLE = "has a ':pyversion:' that cannot be read: write a condition such as '>= 3.9'"
 PAGE = """\
 Title
 =====
@@ -151,6 +152,13 @@ def test_the_text_of_an_output_is_no_code() -> None:
         (":options: -ELLIPSIS", SPHINX & ~doctest.ELLIPSIS, set(), ""),
         (":skipif: print('never runs')", SPHINX | doctest.SKIP, set(), ""),
         (":pyversion: >= 3.4", SPHINX, {"python>= 3.4"}, ""),
+        (":pyversion: >3.4, <4", SPHINX, {"python>3.4, <4"}, ""),
+        (":pyversion: ~=3.4,!=3.5.*", SPHINX, {"python~=3.4,!=3.5.*"}, ""),
+        (":pyversion: 3.4", SPHINX, set(), UNREADABLE),
+        (":pyversion: =>3", SPHINX, set(), UNREADABLE),
+        (":pyversion: ~=3", SPHINX, set(), UNREADABLE),
+        (":pyversion: >= 3; x", SPHINX, set(), UNREADABLE),
+        (":pyversion:", SPHINX, set(), UNREADABLE),
         (":options: +ELLIPSES", SPHINX, set(), "has the unknown option '+ELLIPSES': write '+ELLIPSIS'"),
         (":hidden:", SPHINX, set(), "has the option ':hidden:', which AdaCoder does not know: remove it"),
     ],
