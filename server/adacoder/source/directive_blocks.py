@@ -185,9 +185,9 @@ def _end(lines: Sequence[str], begin: int, last: int, indent: int) -> int:
 def _block(kind: str, groups: str | None, lines: Sequence[str], begin: int, end: int) -> DirectiveBlock:
     """Read a block with its options, which are on the lines from `begin` on."""
     effect = Directives(on=_OF_SPHINX if kind in ("doctest", "testoutput") else 0)
-    while begin < end and (option := _OPTION.match(lines[begin])):
-        effect = effect.then(_of_option(kind, option["name"], option["value"] or ""))
-        begin += 1
+    options, begin = _options(lines, begin, end)
+    for line in options:
+        effect = effect.then(_of_option(kind, line))
     while begin < end and not lines[begin].strip():
         begin += 1
     while begin < end and not lines[end - 1].strip():
@@ -197,8 +197,22 @@ def _block(kind: str, groups: str | None, lines: Sequence[str], begin: int, end:
     return DirectiveBlock(kind, begin, end, f"{code}\n" if code else "", effect, named or ("default",))
 
 
-def _of_option(kind: str, name: str, value: str) -> Directives:
+def _options(lines: Sequence[str], begin: int, end: int) -> tuple[Sequence[str], int]:
+    """Return the lines of a block's options, and the first line below them. In MyST, they can be between `---`."""
+    if begin == end or lines[begin].strip() != "---":
+        last = next((number for number in range(begin, end) if not _OPTION.match(lines[number])), end)
+        return lines[begin:last], last
+    last = next((number for number in range(begin + 1, end) if lines[number].strip() == "---"), end)
+    given = [line.strip() for line in lines[begin + 1 : last]]
+    return [f":{line}" for line in given if line and not line.startswith("#")], min(last + 1, end)
+
+
+def _of_option(kind: str, line: str) -> Directives:
     """Return the effect of an option. Conditions are code of the project, so a block with a condition is skipped."""
+    option = _OPTION.match(line)
+    if option is None:
+        return Directives(problem="has an option that cannot be read: write each option on one line, as 'name: value'")
+    name, value = option["name"], (option["value"] or "").strip(" '\"")  # MyST needs quotes in `pyversion: ">= 3.9"`.
     if name == "skipif":
         return Directives(on=doctest.SKIP)
     if name == "pyversion" and kind == "doctest":

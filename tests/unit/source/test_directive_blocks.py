@@ -15,7 +15,9 @@ from adacoder.source.examples import examples, examples_of_page
 from adacoder.source.pages import page
 
 SPHINX = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.DONT_ACCEPT_TRUE_FOR_1
+UNKNOWN = "has the option ':hidden:', which AdaCoder does not know: remove it"
 UNREADABLE = "has a ':pyversion:' that cannot be read: write a condition such as '>= 3.9'"
+UNREADABLE_OPTION = "has an option that cannot be read: write each option on one line, as 'name: value'"
 PAGE = """\
 Title
 =====
@@ -160,7 +162,7 @@ def test_the_text_of_an_output_is_no_code() -> None:
         (":pyversion: >= 3; x", SPHINX, set(), UNREADABLE),
         (":pyversion:", SPHINX, set(), UNREADABLE),
         (":options: +ELLIPSES", SPHINX, set(), "has the unknown option '+ELLIPSES': write '+ELLIPSIS'"),
-        (":hidden:", SPHINX, set(), "has the option ':hidden:', which AdaCoder does not know: remove it"),
+        (":hidden:", SPHINX, set(), UNKNOWN),
     ],
 )
 def test_an_option_of_a_directive_is_for_all_its_examples(
@@ -215,6 +217,25 @@ def test_fences_of_myst_are_directives(fence: str, sources: list[str]) -> None:
     )
     assert [each.source for each in found if each.is_block] == sources
     assert [(each.source, each.want, each.skipped) for each in found if not each.is_block] == [("y\n", "1\n", True)]
+
+
+@pytest.mark.parametrize(
+    ("options", "flags", "needs", "problem"),
+    [
+        ("---\noptions: +SKIP\nhide: true\n---\n", SPHINX | doctest.SKIP, set(), ""),
+        ("---\n# why\npyversion: '>= 3'\n\n---\n\n", SPHINX, {"python>= 3"}, ""),
+        (':pyversion: ">= 3"\n', SPHINX, {"python>= 3"}, ""),
+        ("---\nhide:\n---\n", SPHINX, set(), ""),
+        ("---\nhidden:\n---\n", SPHINX, set(), UNKNOWN),
+        ("---\nhide\n---\n", SPHINX, set(), UNREADABLE_OPTION),
+    ],
+)
+def test_options_of_myst_can_be_yaml(options: str, flags: int, needs: set[str], problem: str) -> None:
+    found = examples_of_page(f"```{{doctest}}\n{options}>>> y\n1\n```\n", is_markdown=True)
+    assert [(each.source, each.flags, each.needs, each.problem) for each in found] == [("y\n", flags, needs, problem)]
+    code = f"```{{testcode}}\n{options}print(1)\n```\n\n```{{testoutput}}\n1\n---\n```\n"
+    (block,) = examples_of_page(code, is_markdown=True)
+    assert (block.source, block.want) == ("print(1)\n", "1\n---\n")
 
 
 def test_code_with_prompts_in_it_is_one_example() -> None:
