@@ -23,7 +23,7 @@ FOREIGN = ("ALLOW_BYTES", "ALLOW_UNICODE", "FLOAT_CMP", "IGNORE_OUTPUT", "IGNORE
 
 
 class FencedParser(doctest.DocTestParser):
-    """Reads examples in Markdown fences, too."""
+    """Also reads examples in Markdown fences."""
 
     def parse(self, string: str, name: str = "<string>") -> list[str | doctest.Example]:
         """Parse a text without the lines that close fences."""

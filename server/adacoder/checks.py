@@ -92,11 +92,8 @@ class Checks:
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
         """Files that may be read, each with its workspace and the user's wishes on private files."""
-        self._with_names: dict[tuple[Interpreter, Path], bool | None] = {}
-        """Folders of files, each with True if fixtures of pytest add names to the examples of its files.
-
-        The value is None if they do, but pytest is not installed.
-        """
+        self._with_names: dict[tuple[Interpreter, Path], tuple[bool, str]] = {}
+        """Folders of files, each with True if fixtures of pytest add names to the examples of its files, and a note."""
         self._ignored: dict[Path, Ignored] = {}
         """Files that are left out, by the `conftest.py` that was run."""
         self._preparing = asyncio.Lock()
@@ -224,7 +221,7 @@ class Checks:
         with suppress(AdaCoderError):
             interpreter = await self._interpreter_for(module, settings, project)
             access = Access.around(module, project.folder, settings.wishes)
-            document = await self._document(module, interpreter, access, project, once=True)
+            document, _ = await self._document(module, interpreter, access, project, once=True)
             await self._host(interpreter, settings, project).begin(module, document)
 
     async def interpreter(self, task: Task) -> Interpreter:
@@ -247,7 +244,7 @@ class Checks:
     ) -> CodeEvaluator:
         interpreter = await self.interpreter(task)
         access = task.access(*interpreter.added)
-        document = await self._document(task.target.module, interpreter, access, task.project, once=once)
+        document, note = await self._document(task.target.module, interpreter, access, task.project, once=once)
         overlays = await asyncio.to_thread(task.overlays, *interpreter.added) if task.project.overlays else {}
         host = self._host(interpreter, task.settings, task.project)
         tests = self._tests_of(task, host, overlays, once=once) if tested and task.settings.tests else None
@@ -261,19 +258,23 @@ class Checks:
             options=flags_of(task.settings.doctest_options),
             setup=tuple(line for line in task.settings.doctest_setup.splitlines() if line.strip()),
             document=document,
-            note=_NO_PYTEST if self._with_names[interpreter, task.target.module.path.parent] is None else "",
+            note=note,
         )
 
     async def _document(
         self, module: Module, interpreter: Interpreter, access: Access, project: Project, *, once: bool
-    ) -> Path | None:
-        """Return the file of `module` if fixtures add names to its examples, and pytest is installed."""
+    ) -> tuple[Path | None, str]:
+        """Return the file of `module` if fixtures add names to its examples, and pytest is installed; else None.
+
+        Also return a note if pytest is missing.
+        """
         key = interpreter, module.path.parent
         if not once or key not in self._with_names:
             found = await asyncio.to_thread(adds_names, key[1], project.folder, access)
             has_pytest = any((folder / "pytest").is_dir() for folder in interpreter.packages)
-            self._with_names[key] = None if found and not has_pytest else found
-        return module.path if self._with_names[key] else None
+            self._with_names[key] = found and has_pytest, _NO_PYTEST if found and not has_pytest else ""
+        has_names, note = self._with_names[key]
+        return module.path if has_names else None, note
 
     def _tests_in(self, host: Host, folder: Path) -> ProjectTests:
         from adacoder.agents.project_tests import ProjectTests

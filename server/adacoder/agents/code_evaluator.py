@@ -517,12 +517,16 @@ def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Ve
 
 
 def _failing_on_unshown_output(verdict: Verdict) -> Verdict:
-    """Turn a verdict into a failure if an example gave an output that the docstring does not show."""
+    """Turn a verdict into a failure if an example without an output failed.
+
+    It gave an output that the docstring does not show, or one of its directives cannot be followed.
+    """
     unshown = next((each for each in verdict.results if not (each.matched or each.skipped or each.example.want)), None)
     if verdict.failure is not None or unshown is None:
         return verdict
     place = f"The example on line {unshown.example.line + 1}"
-    message = f"{place} gives an output that the docstring does not show: write it there, or assign it to a name."
+    output = "gives an output that the docstring does not show: write it there, or assign it to a name"
+    message = f"{place} {unshown.example.problem or output}."
     return replace(verdict, failure=Failure(FailureKind.WRONG_OUTPUT, message, unshown.example, unshown.got))
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import re
 import threading
 import time
 from contextlib import asynccontextmanager, suppress
@@ -19,7 +18,7 @@ from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from adacoder.domain import Example, Failure, FailureKind, Level, Verdict
+from adacoder.domain import Example, FailureKind, Level, Verdict
 from adacoder.messages import Named
 from adacoder.privacy.private_names import NO_WISHES, Wishes
 from adacoder.sandbox.child.worker import OUT_OF_MEMORY
@@ -72,8 +71,6 @@ _MOST_RUNS = 3
 """Maximum number of runs of one evaluation. A run is repeated if its result cannot be used."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
 """Failures that another process may have caused, if the evaluation shared resources with it."""
-_OF_SYSTEM = re.compile(r"\[Errno \d+\] [^:\n]*: '/(?:proc|sys|etc)/")
-"""Matches an error about a file that isolation denies to all processes alike."""
 NO_ISOLATION = Named("isolation", Level.NONE)
 
 
@@ -263,9 +260,8 @@ class Host:
                 verdict = (await self._alone(finding, program, examples, timeout)).verdict
             return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart)])))
         verdict = found.judge.verdict
-        if _is_of_company(found.judge, verdict.failure) or not (
-            await self._still_shows(recipe, program) and found.lent.holds
-        ):
+        suspects = {found.judge.cut_short, verdict.failure and verdict.failure.kind}
+        if suspects & _OF_COMPANY or not (await self._still_shows(recipe, program) and found.lent.holds):
             verdict = await self.evaluate(program, examples, timeout=timeout)
         return replace(verdict, notes=(*verdict.notes, *found.notes))
 
@@ -424,13 +420,6 @@ class Host:
         except ProtocolError as breach:  # The cause may be that the process was ended just after its last answer.
             if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
-
-
-def _is_of_company(judge: Judge, failure: Failure | None) -> bool:
-    """Return whether another process may have caused a failure."""
-    if failure is not None and failure.kind is FailureKind.DENIED and _OF_SYSTEM.search(failure.error or ""):
-        return judge.cut_short in _OF_COMPANY
-    return not _OF_COMPANY.isdisjoint((judge.cut_short, failure and failure.kind))
 
 
 def _limit(seconds: float) -> int:

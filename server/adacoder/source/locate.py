@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adacoder.domain import Module, Span, Target, TargetError
+from adacoder.domain import PAGE, Module, Span, Target, TargetError
 from adacoder.project import is_page, module_of
 from adacoder.pytext import (
     Definition,
@@ -38,6 +38,7 @@ from adacoder.source.stubs import is_stub
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
 _FIXTURE = re.compile(r"@[ \t]*(?:\w+\.)*fixture\b")
 _CONTENT = re.compile(r"[^\r\n]*")
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _PROMPT = re.compile(r"(?m)^[ \t]*>>> \S")
 _PROSE = re.compile(r"[(=]")
 """A bracket or equals sign. An example in prose needs it to call the function or to give the arguments."""
@@ -182,9 +183,8 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
     must_run(path)
     module = module_of(path, text, workspace)
     lines = Lines(text)
-    first = next(logical_lines(text), None)
-    whole = None if first is None else docstring_at(text, first.start, first.code_end)
-    found = [] if whole is None else [_string_target(text, module, "__doc__", whole)]
+    whole = _module_docstring(text)
+    found = [] if whole is None else [_string_target(text, module, PAGE, whole)]
     found += [
         _without_examples(each, each.docstring, module)
         for each in definitions(text)
@@ -212,7 +212,10 @@ def loose_texts(text: str) -> list[int]:
 
     Such a string may become a docstring when the module runs.
     """
-    tree = parsed(text) if ">>>" in text else None
+    docstrings = filter(None, [_module_docstring(text), *(each.docstring for each in definitions(text))])
+    if text.count(">>>") == sum(text.count(">>>", place.start, place.end) for place in docstrings):
+        return []  # parsing takes longer than this
+    tree = parsed(text)
     if tree is None:
         return []
     read = {line_number(text, place.start) + 1 for _, place in dunder_test(text).strings}
@@ -224,9 +227,7 @@ def loose_texts(text: str) -> list[int]:
             found |= {node.lineno} if any(map(_PROMPT.search, _strings(node))) else set()
             continue
         children = list(ast.iter_child_nodes(node))
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
-            node
-        ):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False):
             children.remove(node.body[0])
         waiting += children
     return sorted(found - read)
@@ -248,7 +249,7 @@ def may_have_examples(text: str) -> bool:
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, _DOCUMENTED):
             docstring = ast.get_docstring(node, clean=False)
             if docstring is not None and _PROSE.search(docstring):
                 return True
@@ -359,6 +360,11 @@ def _without_examples(definition: Definition, docstring: Span, module: Module) -
         in_class=bool(definition.parents),
         is_function=not definition.is_class,
     )
+
+
+def _module_docstring(text: str) -> Span | None:
+    first = next(logical_lines(text), None)
+    return None if first is None else docstring_at(text, first.start, first.code_end)
 
 
 def _string_target(text: str, module: Module, name: str, docstring: Span) -> Target:

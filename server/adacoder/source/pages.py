@@ -16,6 +16,11 @@ from adacoder.source.examples import UnreadableExample, examples_of_page
 from adacoder.source.locate import Documented, documented
 
 
+def may_have_examples(text: str) -> bool:
+    """Return whether a page may have examples. This check is cheaper than reading them."""
+    return ">>>" in text or "testcode" in text
+
+
 def page(text: str, path: Path, workspace: Path) -> Documented | None:
     """Return the page as something to check, or None if it has no examples. Its code can import the project's modules.
 
@@ -23,7 +28,7 @@ def page(text: str, path: Path, workspace: Path) -> Documented | None:
 
     The target extends from the first example to the last, so that evidence outlives changes of the prose around it.
     """
-    if ">>>" not in text and "testcode" not in text:
+    if not may_have_examples(text):
         return None
     project = project_around(path.parent)
     project = workspace if project is None or not project.is_relative_to(workspace) else project

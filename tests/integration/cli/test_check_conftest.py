@@ -80,7 +80,7 @@ def test_each_docstring_gets_values_of_its_own(desk: Desk) -> None:
     desk.write("".join(adding) + docstring("still", ">>> still(), account", "(1, [7])"), "a.py")
     ran = desk.run("check", "-v")
     assert ran.code == 0
-    assert "The examples change 'account'." in ran.out
+    assert "change" not in ran.out, "pytest makes a value for each docstring as well"
 
 
 def test_only_the_files_below_have_the_names(desk: Desk) -> None:

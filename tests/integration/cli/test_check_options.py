@@ -408,3 +408,14 @@ def test_a_program_is_judged_after_these_statements(desk: Desk) -> None:
     reply = desk.write("```python\ndef f(x):\n    return x + 1\n```\n", "reply.md")
     ran = desk.run("apply", "a.py::f", "--reply", reply, "--doctest-setup", "ONE = 1", "--json")
     assert ran.objects[0]["status"] == "verified"
+
+
+def test_an_unknown_option_of_an_example_without_output_is_the_reason(desk: Desk) -> None:
+    desk.write(
+        'def f():\n    """\n    >>> x = f()  # doctest: +NOPE\n    >>> f()\n    1\n    """\n    return 1\n', "a.py"
+    )
+    (found,) = desk.run("check", "--json").objects
+    assert (found["status"], found["reason"]) == (
+        "partial",
+        "The example on line 3 has the unknown option '+NOPE': remove it.",
+    )

@@ -104,10 +104,12 @@ def code_actions(
 
 def _of_page(snapshot: Snapshot, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
     """Return the actions for a page. They only concern its examples, even if a fence has a function."""
+    from adacoder.source.pages import may_have_examples
+
     name = snapshot.path.name
     if (job_id := state.running.get(PAGE)) is not None:
         return [_about_job(f"AdaCoder: cancel '{name}'", "cancel", job_id)]
-    if ">>>" not in snapshot.text and "testcode" not in snapshot.text:
+    if not may_have_examples(snapshot.text):
         return []
     check = Offer(GENERATE_KIND, f"AdaCoder: check the examples of '{name}'", COMMAND + "check")
     shown = failed if PAGE in state.failing else ()

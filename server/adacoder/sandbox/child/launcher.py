@@ -83,9 +83,9 @@ _CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION_3 = 0x20080522
 
 HIDDEN_PROC = "/.proc"
-"""Path of `/proc` inside bubblewrap. No code can read it there, and with an unreadable `/proc`, some libraries fail.
+"""Path of `/proc` inside bubblewrap. Only this file uses it there, and Landlock then denies reading it.
 
-For example, threadpoolctl uses another way to list libraries only if there is no `/proc`.
+Some libraries fail with an unreadable `/proc`. For example, threadpoolctl looks elsewhere only if there is no `/proc`.
 """
 # linux/landlock.h; the system calls have the same numbers on every machine.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446

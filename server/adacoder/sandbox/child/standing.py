@@ -194,7 +194,7 @@ class StandingModule(worker.ModuleUnderTest):
         if standing.names_of_fixtures is None:
             standing.names_of_fixtures = super().names_of_fixtures()
             if standing.names_of_fixtures:
-                standing.state.renew(standing.names_of_fixtures)
+                standing.state.renew()
                 standing.begin()
                 standing.has_fresh_values = not all(map(_is_constant, standing.names_of_fixtures.values()))
         return standing.names_of_fixtures

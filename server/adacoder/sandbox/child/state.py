@@ -178,12 +178,11 @@ class State:
             get, restore = _GENERATORS[name]
             self.restoring.append(partial(restore, added[name], get(added[name])))
 
-    def renew(self, names: Mapping[str, object]) -> None:
-        """Store the present state, and watch the values of more names that the examples have."""
+    def renew(self) -> None:
+        """Store the present state."""
         for _ in self.changes(()):  # This stores the present names.
             pass
         self.learn(self.settings())
-        _Walk(self).begin({}, names)
 
     def watch(self, owner: str, container: Any, names: Mapping[str, object] | None = None) -> None:
         """Watch the items of a container. If these are the values of `names`, some changes do not matter."""
@@ -315,9 +314,8 @@ class _Walk:
         self._installed: dict[str, bool] = {}
         """Folders of modules, each with True if it has installed files."""
 
-    def begin(self, modules: Mapping[str, object], others: Mapping[str, object] | None = None) -> None:
-        """Add the objects that `modules` and the names of `others` refer to, with their present contents."""
-        self._named += [*(others or {}).items()]
+    def begin(self, modules: Mapping[str, object]) -> None:
+        """Add the objects that `modules` refer to, with their present contents."""
         state = self._state
         own = []
         for name, module in modules.items():
