@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
@@ -20,13 +21,27 @@ _starting: set[asyncio.Task[Process]] = set()
 """The tasks that are starting a process, in all event loops."""
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop that threads can wake even where sending on a socket is forbidden, as in the sandbox of Codex.
+
+    asyncio ignores that its `send` has failed, so a loop would wait forever for the result of a thread.
+    """
+
+    _csock: socket.socket | None
+
+    def _write_to_self(self) -> None:
+        if self._csock is not None:
+            with suppress(OSError):  # The loop wakes anyway if the socket is full. Another thread may have closed it.
+                os.write(self._csock.fileno(), b"\0")
+
+
 def run(work: Coroutine[object, object, T]) -> T:
     """Run `work` like `asyncio.run`, but end even if a program is being started at that moment.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    with asyncio.Runner() as runner:
+    with asyncio.Runner(loop_factory=_Loop) as runner:
         try:
             return runner.run(work)
         finally:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import adacoder
 from adacoder import report
+from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.output import unified_diff
 from adacoder.cli.story import Story
 from adacoder.cli.terminal import complain, screen
-from adacoder.domain import AdaCoderError, Level, Outcome, Status
+from adacoder.domain import AdaCoderError, Level, Outcome, Status, TargetError
 from adacoder.journal import Journal
 from adacoder.models.catalog import best
 from adacoder.project import Project
@@ -78,6 +79,9 @@ class Demo:
                 complain(report.summary(outcome))
             elif model is not None:
                 self._say_what_is_next(await model)
+        except TargetError as error:
+            complain(str(error))
+            return COULD_NOT_RUN
         finally:
             if model is not None:
                 model.cancel()
@@ -104,7 +108,11 @@ class Demo:
     @contextmanager
     def _workspace(self) -> Iterator[Path]:
         """Yield a copy of the demonstration's project. Remove the copy afterwards, unless the user wants to keep it."""
-        parent = Path(tempfile.mkdtemp(prefix="adacoder-demo-")).resolve()
+        try:
+            parent = Path(tempfile.mkdtemp(prefix="adacoder-demo-")).resolve()
+        except OSError:
+            reason = "The demonstration needs a folder for temporary files: set TMPDIR to one that can be written."
+            raise TargetError(reason) from None
         folder = parent / PROJECT
         try:
             shutil.copytree(fixture() / PROJECT, folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -29,7 +29,7 @@ from adacoder.sandbox.importers import Apart, Importers, Lent
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import remove_left
 from adacoder.sandbox.pool import Taken, TemplatePool, Upkeep
-from adacoder.sandbox.probe import PROBER, Prober, Proof
+from adacoder.sandbox.probe import PROBER, Prober, Proof, in_shell_of_agent
 from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.series import Series, WaitingDocstring
@@ -373,6 +373,8 @@ class Host:
         if finding.isolation.level.is_at_least(self._least):
             return finding
         level = finding.isolation.level
+        if level is Level.NONE and in_shell_of_agent():  # An agent would take the risk that only its user may take.
+            raise IsolationRefused(f"Nothing in this shell can isolate code ({finding.reason}): {finding.remedy}.")
         if level is Level.NONE:
             what, accept = "Nothing on this machine can isolate code", "accept the risk"
         else:

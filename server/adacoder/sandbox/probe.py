@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import socket
 import sys
 import time
@@ -120,6 +121,8 @@ def fork():
 """
 
 
+_OF_AGENT = re.compile(r"CODEX_\w+|CLAUDECODE|GEMINI_CLI|QWEN_CODE_\w+|OPENCODE|AI_AGENT")
+"""Matches the names of environment variables that coding agents set for their shells."""
 _Question: TypeAlias = "tuple[Level, str | None, bool, asyncio.AbstractEventLoop]"
 Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
 """A callback that gets the mechanism under test, and a future. The future is True if the mechanism isolates code."""
@@ -137,6 +140,11 @@ class Proof:
     """Instruction to get better isolation, without a full stop. Empty if none is known."""
     is_recorded: bool = False
     """True if the proof is from an earlier start, and its conditions still hold."""
+
+
+def in_shell_of_agent() -> bool:
+    """Return whether a coding agent has started this process. The agent's own sandbox may then forbid isolation."""
+    return any(map(_OF_AGENT.fullmatch, os.environ))
 
 
 def _since_boot() -> float:
@@ -255,7 +263,8 @@ class Prober:
                 return _proof(mechanism, reasons[0] if reasons else "", program, system)
             except (SandboxError, HungUpError, ProtocolError, OSError) as error:  # TimeoutError is an OSError
                 by = mechanism.isolation.by[0]
-                reasons.append(f"{by} does not work here: {(str(error) or 'it took too long').rstrip('.')}")
+                why = getattr(error, "strerror", None) or str(error) or "it took too long"
+                reasons.append(f"{by} does not work here: {why.rstrip('.')}")
             finally:
                 begin.cancel()
                 if not is_proved.done():
@@ -274,7 +283,12 @@ def _nothing_else(mechanism: Mechanism, is_proved: Permit) -> None:
 def _proof(
     mechanism: Mechanism, reason: str, program: Path | None, system: Locks | None, *, is_recorded: bool = False
 ) -> Proof:
-    if sys.platform == "win32":
+    if mechanism.isolation.level is Level.NONE and in_shell_of_agent():
+        remedy = (
+            "call the tool `check_examples` of `adacoder mcp`, which runs outside this shell, or ask the user to run "
+            "`adacoder doctor`"
+        )
+    elif sys.platform == "win32":
         remedy = "run AdaCoder inside WSL2"
     elif mechanism.isolation.level is Level.FULL or sys.platform != "linux" or system is None:
         remedy = ""

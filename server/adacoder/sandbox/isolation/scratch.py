@@ -83,7 +83,11 @@ def _remove(folder: str) -> None:
 def remove_left() -> None:
     """Remove this user's scratch folders that killed processes left behind. Run it in a thread, because it is slow."""
     end = time.monotonic() + _MOST_SECONDS
-    for parent in {tempfile.gettempdir(), SHORT}:
+    try:
+        parents = {tempfile.gettempdir(), SHORT}
+    except FileNotFoundError:  # no folder for temporary files can be written
+        return
+    for parent in parents:
         with suppress(OSError):
             if not _keeps_names(parent):
                 continue
