@@ -558,3 +558,61 @@ def test_folders_within_folders_without_end_are_walked(tmp_path: Path) -> None:
         while deep != tmp_path:
             deep.rmdir()
             deep = deep.parent
+
+
+def test_later_examples_show_their_values_by_a_new_displayhook(desk: Desk) -> None:
+    desk.write(
+        '''
+        import sys
+
+        def shout(value):
+            print("value:", value)
+
+        def double(n):
+            """
+            >>> double(2)
+            4
+            >>> sys.displayhook = shout
+            >>> double(2)
+            value: 4
+            >>> None
+            value: None
+            >>> sys.displayhook = sys.__displayhook__
+            >>> double(2)
+            4
+            """
+            return 2 * n
+
+        def triple(n):
+            """
+            >>> triple(2)
+            6
+            """
+            return 3 * n
+
+        def lie(n):
+            """
+            >>> lie(2)
+            5
+            >>> lie(2)
+            4
+            """
+            sys.displayhook = lambda value: print(4)
+            return 5
+
+        def break_display():
+            """
+            >>> sys.displayhook = 3
+            >>> break_display()
+            1
+            """
+            return 1
+        '''
+    )
+    ran = desk.run("check", "--json", "shapes.py")
+    assert {each["target"]: each["status"] for each in ran.objects} == {
+        "shapes.py::double": "verified",
+        "shapes.py::triple": "verified",
+        "shapes.py::lie": "partial",
+        "shapes.py::break_display": "failed",
+    }

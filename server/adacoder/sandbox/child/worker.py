@@ -310,6 +310,8 @@ class ModuleUnderTest:
 
     answers_later = False
     """True if the answers about a docstring may be sent together."""
+    keeps_displayhook = False
+    """True if an example that does not run the target may replace `sys.displayhook` for later examples."""
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
         """`fields` are the fields of `load`. `is_installed` returns False for a file of the project."""
@@ -331,6 +333,7 @@ class ModuleUnderTest:
         self._flags = 0
         self._count = 0
         self._loop: Any = None
+        self._displayhook: Callable[[object], object] | None = None
         self._recursion_limit = _RECURSION_LIMIT
         sys.argv = [self._path]
 
@@ -500,11 +503,17 @@ class ModuleUnderTest:
         def display(value: object) -> None:
             CapturedOutput.write(output, shown(value))
 
-        sys.displayhook = display
-        if is_statement:
-            self._result(code)
-            return "", "", ""
-        value = self._result(code)
+        sys.displayhook = self._displayhook or display
+        try:
+            value = self._result(code)
+            if is_statement:
+                return "", "", ""
+            if self._displayhook and form != "value":
+                self._displayhook(value)
+                return "", "", ""
+        finally:
+            if self.keeps_displayhook and sys.displayhook is not display and not self._observer.entered:
+                self._displayhook = sys.displayhook
         line = shown(value)
         if form != "value":
             return line, "", ""
