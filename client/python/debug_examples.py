@@ -47,6 +47,8 @@ def main(folder: str, root: str, path: str, module: str, qualname: str, setup: s
     sys.path[:] = [root, *(each for each in sys.path if each != os.path.dirname(os.path.abspath(__file__)))]
     for each in filter(None, env.split("\0")):
         name, _, os.environ[name] = each.partition("=")
+        if name == "PYTHONPATH":
+            sys.path[1:1] = [os.path.join(folder, place) for place in filter(None, os.environ[name].split(":"))]
     for name in FOREIGN:
         doctest.register_optionflag(name)
     test = docstring(loaded(path, module), qualname) if module else page(path)

@@ -61,6 +61,7 @@ def test_a_value_is_taken(values: dict[str, object], name: str, expected: object
         ({"maxIterations": -1}, "whole number from 0 to 50"),
         ({"env": {"A": 1}}, "adacoder.env = {A} is ignored: the value of a variable must be a string."),
         ({"env": {"PYTHONHASHSEED": "0"}}, "PYTHONHASHSEED would have no effect"),
+        ({"env": {"PYTHONPATHS": "0"}}, "PYTHONPATHS would have no effect"),
         ({"env": {"TMPDIR": "0"}}, "TMPDIR would have no effect, because the sandbox sets it"),
         ({"env": {"1A": "0"}}, "each must be a NAME=VALUE"),
         ({"env": {"A": "\0"}}, "a value must be text"),

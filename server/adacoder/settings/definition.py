@@ -175,7 +175,8 @@ class Settings:
         (),
         of.VARIABLES,
         "Environment variables for the examples and the tests, and for the import of their modules, such as"
-        " `DJANGO_SETTINGS_MODULE`. They are set after Python has started.",
+        " `DJANGO_SETTINGS_MODULE`. They are set after Python has started. `PYTHONPATH` has folders of the project.",
+        unset="pytest's `pythonpath` in `pyproject.toml`, as `PYTHONPATH`",
         option="NAME=VALUE",
         adds_up=True,
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from adacoder.project import pyproject_file
 from adacoder.settings.definition import SETTINGS, Settings, field_name
 from adacoder.settings.pyproject import tables
+from adacoder.settings.values import variables
 
 _OPTIONS_OF_PYTEST = ["ELLIPSIS"]
 """Options that pytest uses by default."""
@@ -85,20 +87,29 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
 
 
 def _with_options_of_pytest(base: Settings, tools: Mapping[str, object]) -> Settings:
-    """Return `base` with the options of doctest that pytest uses with its own configuration.
+    """Return `base` with the options of doctest, and the folders of modules, that pytest's configuration names.
 
     If the configuration names no options, this is pytest's default. Unknown options are left out.
     """
     table = tools.get("pytest")
     own = table.get("ini_options", table) if isinstance(table, Mapping) else None  # pytest 9 needs no `ini_options`
-    found = own.get("doctest_optionflags", _OPTIONS_OF_PYTEST) if isinstance(own, Mapping) else None
-    names = found.replace(",", " ").split() if isinstance(found, str) else found
-    if not isinstance(names, list):
+    if not isinstance(own, Mapping):
+        return base
+    if folders := ":".join(_words(own.get("pythonpath"))):
+        with suppress(ValueError):  # It is too long, or no text.
+            base = replace(base, env=(*base.env, *variables(f"PYTHONPATH={folders}")))
+    names = _words(own.get("doctest_optionflags", _OPTIONS_OF_PYTEST))
+    if not names:
         return base
     from adacoder.directives import is_for_all  # imports doctest, which takes time
 
-    known = (name for name in names if isinstance(name, str) and is_for_all(name))
-    return replace(base, doctest_options=tuple(dict.fromkeys((*base.doctest_options, *known))))
+    return replace(base, doctest_options=tuple(dict.fromkeys((*base.doctest_options, *filter(is_for_all, names)))))
+
+
+def _words(value: object) -> list[str]:
+    """Return the words of a list in pytest's configuration, which may also be a string."""
+    words = value.replace(",", " ").split() if isinstance(value, str) else value
+    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
 
 def _shown(value: object) -> str:

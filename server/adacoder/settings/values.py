@@ -17,7 +17,10 @@ _MOST_PATTERNS = 500
 _LONGEST_PATTERN = 255
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _TOO_LATE = ("PYTHON", "LD_", "DYLD_", "GLIBC_", "MALLOC_")
-"""Beginnings of the names of variables that a program reads only when it starts. Python starts before `env` is set."""
+"""Beginnings of the names of variables that a program reads only when it starts. Python starts before `env` is set.
+
+`PYTHONPATH` works nevertheless, because the sandbox reads it.
+"""
 _OF_SANDBOX = frozenset({"HOME", "TMPDIR"})
 """Variables that the sandbox sets for each run."""
 _MOST_VARIABLES = 100
@@ -159,7 +162,12 @@ def _options(value: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _variables(value: object) -> tuple[str, ...]:
+def variables(value: object) -> tuple[str, ...]:
+    """Convert the value of a setting to items of the form NAME=VALUE.
+
+    Raises:
+        TypeError, ValueError: an item is unusable, or there are too many.
+    """
     if isinstance(value, Mapping):
         if not all(isinstance(text, str) for text in value.values()):
             raise TypeError("the value of a variable must be a string")
@@ -173,7 +181,7 @@ def _variable(value: object) -> str:
     name, _, text = value.partition("=") if isinstance(value, str) and "=" in value else ("", "", "")
     if not _VARIABLE.fullmatch(name):
         raise ValueError("each must be a NAME=VALUE; a name has only letters, digits and underscores")
-    if name.startswith(_TOO_LATE) or name in _OF_SANDBOX:
+    if (name.startswith(_TOO_LATE) and name != "PYTHONPATH") or name in _OF_SANDBOX:
         why = "the sandbox sets it" if name in _OF_SANDBOX else "a program reads it only when it starts"
         raise ValueError(f"{name} would have no effect, because {why}; remove it")
     if len(text) > _LONGEST_VALUE or _NO_VALUE.search(text):
@@ -195,7 +203,7 @@ DURATION = Values(_duration)
 MODELS = Values(_models, is_list=True)
 OPTIONS = Values(_options, is_list=True)
 """Names of doctest's options."""
-VARIABLES = Values(_variables, dict, is_list=True)
+VARIABLES = Values(variables, dict, is_list=True)
 """Environment variables: a table, or a list of `NAME=VALUE`."""
 PATTERNS = Values(_patterns, is_list=True)
 """File names, or paths in the workspace if they contain a slash."""

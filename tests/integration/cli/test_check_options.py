@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -419,3 +420,28 @@ def test_an_unknown_option_of_an_example_without_output_is_the_reason(desk: Desk
         "partial",
         "The example on line 3 has the unknown option '+NOPE': remove it.",
     )
+
+
+@pytest.mark.parametrize(
+    ("project", "code"),
+    [
+        ('[tool.pytest.ini_options]\npythonpath = ["lib", "parts"]', 0),
+        ('[tool.pytest.ini_options]\npythonpath = "lib parts"', 0),
+        ('[tool.pytest]\npythonpath = ["./lib/../parts"]', 0),
+        ('[tool.adacoder]\nenv = {PYTHONPATH = "lib:parts"}', 0),
+        ('[tool.adacoder]\nenv = {PYTHONPATH = "lib"}\n[tool.pytest]\npythonpath = ["parts"]', 1),
+        ('[tool.pytest]\npythonpath = ["parts\\u0000A=1"]', 1),
+        ('[tool.pytest]\npythonpath = ["../outside"]', 1),
+        ("[tool.pytest]\npythonpath = 3", 1),
+        ("", 1),
+    ],
+)
+def test_modules_are_found_in_the_folders_that_the_configuration_names(
+    project: str, code: int, desk: Desk, tmp_path: Path
+) -> None:
+    desk.write(project, "pyproject.toml")
+    desk.write("SIDES = 3\n", "parts/shapes_of/triangle.py")
+    (tmp_path.parent / "outside").mkdir(exist_ok=True)
+    desk.write("SIDES = 3\n", "../outside/shapes_of/triangle.py")
+    desk.write("# Triangles\n\n```pycon\n>>> from shapes_of.triangle import SIDES\n>>> SIDES\n3\n```\n", "README.md")
+    assert desk.run("check", "README.md").code == code

@@ -62,7 +62,7 @@ import select
 import struct
 import sys
 from importlib.machinery import SourceFileLoader
-from os.path import dirname, isdir, join, lexists, realpath
+from os.path import dirname, isdir, join, lexists, normpath, realpath
 from time import monotonic
 
 TYPE_CHECKING = False
@@ -98,7 +98,9 @@ class Parent:
         root, workspace, own, env, *installed = fields
         for each in filter(None, env.split("\0")):
             name, _, os.environ[name] = each.partition("=")
-        folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
+        named = [normpath(join(workspace, each)) for each in os.environ.get("PYTHONPATH", "").split(":") if each]
+        inside = [each for each in named if each.startswith(join(workspace, ""))]
+        folders = [folder for folder in dict.fromkeys([root, *inside, workspace]) if isdir(folder)]
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
             replace_shared_memory(folders)  # Do this before the project's folders are on `sys.path`.
