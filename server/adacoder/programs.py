@@ -75,18 +75,22 @@ def _memory() -> IO[bytes]:
     return tempfile.TemporaryFile()
 
 
-async def output_of(*command: str, env: Mapping[str, str], cwd: Path, errors: bool = False) -> tuple[bytes, int]:
-    """Run a program without input. Return its output and exit code. A cancellation kills the program.
+async def output_of(
+    *command: str, env: Mapping[str, str], cwd: Path, errors: bool = False, given: bytes = b""
+) -> tuple[bytes, int]:
+    """Run a program with the input `given`. Return its output and exit code. A cancellation kills the program.
 
     If `errors` is True, the output includes standard error.
 
     Raises:
         OSError: the program cannot be started.
     """
-    with _memory() as printed:
+    with _memory() as read, _memory() as printed:
+        read.write(given)
+        read.seek(0)
         start = starting(
             asyncio.create_subprocess_exec(
-                *command, stdin=DEVNULL, stdout=printed, stderr=printed if errors else DEVNULL, env=env, cwd=cwd
+                *command, stdin=read, stdout=printed, stderr=printed if errors else DEVNULL, env=env, cwd=cwd
             )
         )
         try:

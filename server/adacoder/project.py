@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from math import inf
@@ -161,6 +161,11 @@ def _is_own(folder: Path) -> bool:
     if name.startswith(".") or _is_environment(folder):
         return False
     return name not in _NOT_OWN or (name in _OUTPUT and _exists(folder / "__init__.py"))
+
+
+def is_never_own(parts: Iterable[str]) -> bool:
+    """Return whether `python_files` skips a path because of a name in it, whatever the folders hold."""
+    return any(part.startswith(".") or part in _NOT_OWN - _OUTPUT for part in parts)
 
 
 def _is_environment(folder: Path) -> bool:

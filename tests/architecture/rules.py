@@ -33,10 +33,10 @@ FLOORS: tuple[frozenset[str], ...] = (
     )
     | {"private_files", "pytext", "privacy", "aside", "programs", "foreign_json", "thoughts"},
     frozenset({"source", "replies", "models", "sandbox"}),
-    frozenset({"agents"}),
+    frozenset({"agents", "revisions"}),
     frozenset({"strategies"}),
     frozenset({"checks"}),
-    frozenset({"service", "report", "doctor"}),
+    frozenset({"service", "report", "doctor", "changed"}),
     frozenset({"arena"}),
     frozenset({"lsp", "cli"}),
     frozenset({"__main__"}),
@@ -99,7 +99,7 @@ RUNNING = frozenset(
 
 STARTING = {
     "create_subprocess_exec": ("aside.py", "programs.py", "sandbox/process.py"),
-    "output_of": ("cli/revisions.py", "sandbox/probe.py"),
+    "output_of": ("revisions.py", "sandbox/probe.py"),
     "Popen": ("cli/pytest_items.py",),
     "subprocess": ("cli/pytest_items.py",),
     "execv": ("sandbox/child/launcher.py",),

@@ -12,7 +12,6 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,9 +21,9 @@ from adacoder.checks import Checks
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.findings import Checked, NotChecked, View
-from adacoder.cli.output import show_change, shown_path
+from adacoder.cli.output import shown_path
 from adacoder.cli.place import Place
-from adacoder.domain import AdaCoderError, Edit, Outcome, Status, Target, TargetError
+from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
 from adacoder.messages import counted
 from adacoder.privacy.access import Access
 from adacoder.privacy.private_names import Wishes
@@ -58,12 +57,16 @@ from adacoder.source.locate import (
     out_of_reach,
 )
 from adacoder.source.pages import page
-from adacoder.source.text import SourceFile, apply_edits, read, write
+from adacoder.source.text import SourceFile, read
 from adacoder.task import Task
 
 if TYPE_CHECKING:
+    from adacoder.changed import Changed
     from adacoder.cli.report_file import ReportFile
+    from adacoder.source.changes import Change
 
+FAILED = 1
+"""Exit code if a docstring fails."""
 _AHEAD = 500
 """Maximum number of docstrings with an unfinished check. Of these, the evaluator runs only a few at a time. The others
 wait for their turn, or for the search that shows that they could not see private files.
@@ -72,6 +75,7 @@ wait for their turn, or for the search that shows that they could not see privat
 
 _PYTHON = frozenset({"", ".py", ".pyi", ".pyw"})
 """Suffixes of files to check. A file without a suffix may be Python; if it is not, it does not parse."""
+_NOTHING = "No examples found, so nothing was checked."
 _MOST_NAMED = 8
 """Maximum number of skipped files, folders and links to name in the last line."""
 _SWITCH_SECONDS = 0.0005
@@ -88,6 +92,13 @@ class Unit:
     settings: Settings
     is_named: bool
     """True if the user named the docstring. Then it is a failure if the examples prove nothing."""
+    change: Change | None = None
+    """The change because of which it is checked; None if everything is checked."""
+
+    @property
+    def task(self) -> Task:
+        """A new task that checks the docstring."""
+        return Task(self.documented.target, self.settings, Project(self.folder))
 
 
 class Checking:
@@ -103,6 +114,7 @@ class Checking:
         reads_pages: bool = False,
         updates: bool = False,
         writes: bool = False,
+        changed: Changed | None = None,
         selects: Callable[[str], bool] | None = None,
         exits_first: bool = False,
         junit: Path | None = None,
@@ -116,6 +128,7 @@ class Checking:
         tested: True to also run the project's tests that run a function.
         updates: True to show the change that writes the actual outputs of failed examples into their files.
         writes: True to make this change.
+        changed: finds what changed since a commit, so that only this is checked; None to check everything.
         reads_pages: True to check the pages of a folder as well.
         selects: decides by the place of a docstring, such as `a.py::f`, if it is checked; None for all docstrings.
         exits_first: True to stop at the first docstring that fails.
@@ -131,8 +144,8 @@ class Checking:
         self._reads_pages = reads_pages
         self._updates = updates
         self._writes = writes
-        self._outdated: list[tuple[Unit, Outcome]] = []
-        """Docstrings with failed examples whose outputs may be updated."""
+        self._outdated: list[tuple[Task, Outcome]] = []
+        """Checks with failed examples whose outputs may be updated."""
         self._selects = selects
         self._exits_first = exits_first
         self._left_by_keyword = 0
@@ -144,7 +157,10 @@ class Checking:
         """Workspaces for which a process was already started."""
         self._codes = [0]
         self._reports = {"junit": junit, "sarif": sarif}
-        self._allows_empty = allows_empty
+        self._allows_empty = allows_empty or changed is not None
+        self._changed = changed
+        self._bare: dict[Path, Sequence[str]] = {}
+        """Changed functions without examples, by file."""
         self._found: list[Checked] = []
         self._shown: list[Checked] = []
         """All results, including docstrings whose examples could not run. `_found` does not have these."""
@@ -186,10 +202,15 @@ class Checking:
                 self._silent.clear()
             for folder, texts in self._silent.items():
                 await self._must_parse(texts, folder)
+            self._name_changes()
             self._name_left()
             self._view.close()
             if self._outdated:
-                await self._update()
+                from adacoder.cli.updating import Updating  # rarely needed
+
+                await Updating(self._tell, writes=self._writes).update(self._outdated)
+        except AdaCoderError as error:
+            self._could_not_run(str(error))
         finally:
             self._view.close()
             await self._checks.close()
@@ -197,13 +218,14 @@ class Checking:
             file.write(_rendered(form)(self._shown, self._left, time.monotonic() - began))
         if self._found:
             await probe(keeps=True)  # save the isolation that works here, so that the next `check` starts faster
-            unread = {each.path for each in self._left if not each.is_skipped}
+            unread = {each.path for each in self._left if not (each.is_skipped or each.weakens)}
             unread |= {each.outcome.target.module.path for each in self._shown if each.outcome.status is Status.ERROR}
             self._view.end(self._found, time.monotonic() - began, len(unread))
         elif self._left_by_keyword and not self._is_selected:
             self._could_not_run(f"-k matches none of {counted(self._left_by_keyword, 'docstring')}: change it.")
         elif max(self._codes) == 0:
-            self._tell("No examples found, so nothing was checked.")
+            since = self._changed and self._changed.since
+            self._tell(f"Nothing to check: no docstring with examples changed since {since}." if since else _NOTHING)
         if self._left_by_keyword and self._is_selected:
             self._tell(f"Left out by -k: {counted(self._left_by_keyword, 'docstring')}.")
         return max(self._codes)
@@ -213,7 +235,7 @@ class Checking:
         return self._exits_first and self._has_failed
 
     async def _check_all(self, units: AsyncIterator[Unit]) -> None:
-        running: deque[tuple[Unit, asyncio.Task[Outcome]]] = deque()
+        running: deque[tuple[Unit, asyncio.Task[Checked]]] = deque()
         try:
             async for unit in units:
                 running.append((unit, asyncio.create_task(self._check(unit))))
@@ -230,14 +252,18 @@ class Checking:
                 task.cancel()
             await asyncio.gather(*(task for _, task in running), return_exceptions=True)
 
-    async def _check(self, unit: Unit) -> Outcome:
-        task, unreadable = Task(unit.documented.target, unit.settings, Project(unit.folder)), unit.documented.unreadable
-        return await self._checks.check(task, unreadable, once=True, covers=self._covers, tested=self._tested)
+    async def _check(self, unit: Unit) -> Checked:
+        task, unreadable, change = unit.task, unit.documented.unreadable, None
+        outcome = await self._checks.check(task, unreadable, once=True, covers=self._covers, tested=self._tested)
+        if unit.change is not None and self._changed is not None:
+            judged = self._changed.judged(self._checks, unit.task, unit.change, outcome, tested=self._tested)
+            outcome, change = await judged
+        return Checked(outcome, unit.folder, unit.is_named, change)
 
-    async def _show_first(self, running: deque[tuple[Unit, asyncio.Task[Outcome]]]) -> None:
+    async def _show_first(self, running: deque[tuple[Unit, asyncio.Task[Checked]]]) -> None:
         unit, task = running[0]
         self._view.waits_for(unit.documented.target)
-        found = Checked(await task, unit.folder, unit.is_named)
+        found = await task
         running.popleft()
         one = unit.documented
         if self._tested and not (unit.is_named or one.unreadable or one.target.examples or found.outcome.tests[1]):
@@ -249,55 +275,14 @@ class Checking:
         self._shown.append(found)
         outcome = found.outcome
         if outcome.status is Status.ERROR:
-            self._could_not_run(report.summary(outcome))
+            self._could_not_run(report.summary(outcome), FAILED if found.does_not_parse else COULD_NOT_RUN)
             return
         self._found.append(found)
         if self._updates and outputs(outcome.verdict.results if outcome.verdict else ()):
-            self._outdated.append((unit, outcome))
-        if unit.is_named or outcome.status is not Status.UNVERIFIED:
-            self._codes.append(report.exit_code([outcome]))
-            self._has_failed = self._has_failed or self._codes[-1] > 0
-
-    async def _update(self) -> None:
-        """Show or write the actual outputs of failed examples, if these are the same in other processes."""
-        again = Checks()
-        try:
-            for path, found in groupby(sorted(self._outdated, key=_path_of), key=_path_of):
-                units = list(found)
-                edits = [edit for unit, outcome in units for edit in await self._stable(unit, outcome, again)]
-                if edits:
-                    self._show_update(read(path), edits, units[0][0])
-        except AdaCoderError as error:
-            self._could_not_run(str(error))
-        finally:
-            await again.close()
-
-    def _show_update(self, file: SourceFile, edits: Sequence[Edit], unit: Unit) -> None:
-        """Write new outputs into a file, or show the change.
-
-        Raises:
-            AdaCoderError: the file has changed, or cannot be written.
-        """
-        if file.text != unit.documented.target.text:
-            raise TargetError(f"{file.path} has changed in the meantime: run the command again.")
-        text, changed = apply_edits(file.text, edits), counted(len(edits), "output")
-        if self._writes:
-            write(file, text, unit.folder)
-            self._tell(f"Updated {changed} in {shown_path(file.path)}.")
-        else:
-            show_change(file, text)
-            self._tell(f"To update {changed} in {shown_path(file.path)}, add --write.")
-
-    async def _stable(self, unit: Unit, outcome: Outcome, again: Checks) -> Sequence[Edit]:
-        target = unit.documented.target
-        task = Task(target, unit.settings, Project(unit.folder))
-        new = await again.new_outputs(task, outcome)
-        where = shown_path(target.module.path)
-        for example in new.changing:
-            self._tell(f"{where}:{example.line + 1} keeps its output, because the actual output changes.")
-        for example in new.refused:
-            self._tell(f"{where}:{example.line + 1} keeps its output: change it by hand.")
-        return new.edits
+            self._outdated.append((unit.task, outcome))
+        if found.fails:
+            self._codes.append(FAILED)
+            self._has_failed = True
 
     async def _units(self, places: Sequence[Place]) -> AsyncIterator[Unit]:
         """Yield the docstrings to check, without duplicates. Report the files that cannot be read."""
@@ -328,14 +313,15 @@ class Checking:
                 self._could_not_read(f"There is no Python file in {place.path}: name another folder.", place.path)
 
     async def _files(self, place: Place) -> AsyncIterator[Path]:
+        suffixes = {".py", *(PAGES if self._reads_pages else ())}
+        found: Iterable[Path] = [place.path]
         if _is_folder(place):
-            suffixes = {".py", *(PAGES if self._reads_pages else ())}
             found = python_files(place.path, self._could_not_read, skip=self._skipped.append, suffixes=suffixes)
-            for path in found:
-                if await self._is_wanted(path, place.path):
-                    yield path
-        else:
-            yield place.path
+        if self._changed is not None:
+            found = await self._changed.differing(place.path, list(found), suffixes | {place.path.suffix})
+        for path in found:
+            if not _is_folder(place) or await self._is_wanted(path, place.path):
+                yield path
 
     async def _is_wanted(self, path: Path, top: Path) -> bool:
         """Return False for a file below `top` that the setting `exclude` or a `conftest.py` leaves out."""
@@ -365,6 +351,8 @@ class Checking:
 
     async def _in_file(self, path: Path, place: Place) -> list[Unit]:
         file = _read(path)
+        if self._changed is not None:
+            return await self._in_changed(file, place, self._changed)
         if is_page(path):
             return await self._in_page(file, place)
         folder = folder_of(file.path, file.text)
@@ -376,6 +364,23 @@ class Checking:
             self._silent.setdefault(folder, {})[path] = file.text
         elif await self._must_parse({path: file.text}, folder) and not (units or self._allows_empty):
             raise TargetError(f"No docstring in {path} has an example: write one, such as `>>> f(2)` above its output.")
+        return units
+
+    async def _in_changed(self, file: SourceFile, place: Place, changed: Changed) -> list[Unit]:
+        path = file.path
+        folder = (project_around(path.parent) or path.parent) if is_page(path) else folder_of(path, file.text)
+        settings = self._choices.settings(folder)
+        found = await changed.compare(file, folder, every_function=self._tested and not is_test_file(path))
+        named = None if place.is_whole_file else await aside(_named, place, file, folder)
+        units = [
+            Unit(each.now, folder, settings, is_named=False, change=each)
+            for each in found.changes
+            if named is None or each.now.target.docstring_span == named.target.docstring_span
+        ]
+        if found.bare and named is None:
+            self._bare[path] = found.bare
+        if not (is_page(path) or any(self._tested or _runs(unit.documented) for unit in units)):
+            self._silent.setdefault(folder, {})[path] = file.text
         return units
 
     async def _in_page(self, file: SourceFile, place: Place) -> list[Unit]:
@@ -407,8 +412,7 @@ class Checking:
             return [Unit(named, folder, settings, is_named=True)]
         found, unread, loose = await aside(_with_examples, file, folder, self._tested)
         for why in unread:
-            self._left.append(NotChecked(why, path, is_skipped=True))
-            self._tell(f"{shown_path(path)}: {why}")
+            self._leave(NotChecked(why, path, is_skipped=True))
         if loose:
             self._loose[path] = loose
         return [Unit(one, folder, settings, is_named=False) for one in found]
@@ -421,14 +425,31 @@ class Checking:
             self._could_not_read(str(error))
             return False
         for path, why in broken.items():
-            self._could_not_read(why, path)
+            self._could_not_read(why, path, FAILED if self._changed else COULD_NOT_RUN)
         return not broken
 
-    def _could_not_read(self, message: str, path: Path | None = None) -> None:
+    def _could_not_read(self, message: str, path: Path | None = None, code: int = COULD_NOT_RUN) -> None:
         left = NotChecked(message, path)
         if left not in self._left:  # the user may name the same file twice
             self._left.append(left)
-        self._could_not_run(message)
+        self._could_not_run(message, code)
+
+    def _name_changes(self) -> None:
+        """Report the changes after which less is proved, and the changed functions without examples."""
+        changed = self._changed
+        if changed is None:
+            return
+        for each in changed.weakened:
+            self._leave(NotChecked(each.what, each.path, is_skipped=not changed.keeps, weakens=True))
+        for path, names in self._bare.items():
+            self._leave(NotChecked(f"Changed without examples: {_listed(names)}.", path, is_skipped=True))
+        for path in self._excluded:
+            self._tell(f"{shown_path(path)}: Changed, but excluded.")
+
+    def _leave(self, left: NotChecked) -> None:
+        self._left.append(left)
+        self._codes.append(0 if left.is_skipped else FAILED)
+        self._tell(left.reason if left.path is None else f"{shown_path(left.path)}: {left.reason}")
 
     def _name_left(self) -> None:
         """Report the files and folders that were not checked. One line names the skipped ones."""
@@ -454,8 +475,8 @@ class Checking:
             more = f" and {len(skipped) - _MOST_NAMED} more" if len(skipped) > _MOST_NAMED else ""
             self._tell(f"Skipped: {', '.join(names)}{more}. To check one, name it.")
 
-    def _could_not_run(self, message: str) -> None:
-        self._codes.append(COULD_NOT_RUN)
+    def _could_not_run(self, message: str, code: int = COULD_NOT_RUN) -> None:
+        self._codes.append(code)
         self._tell(message)
 
 
@@ -470,14 +491,13 @@ def _rendered(form: str) -> Callable[[Sequence[Checked], Sequence[NotChecked], f
     return as_sarif
 
 
-def _path_of(outdated: tuple[Unit, Outcome]) -> Path:
-    return outdated[0].documented.target.module.path
-
-
 def _named_files(paths: Iterable[Path]) -> str:
-    names = sorted(map(shown_path, paths))
-    more = f" and {counted(len(names) - _MOST_NAMED, 'more file')}" if len(names) > _MOST_NAMED else ""
-    return f"{', '.join(map(str, names[:_MOST_NAMED]))}{more}"
+    return _listed(sorted(map(str, map(shown_path, paths))), "more file")
+
+
+def _listed(names: Sequence[str], others: str = "other") -> str:
+    more = f" and {counted(len(names) - _MOST_NAMED, others)}" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _is_folder(place: Place) -> bool:

@@ -250,6 +250,14 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
 @click.option("--update", "updates", is_flag=True, help="Show a change that writes the actual outputs into the files.")
 @click.option("--write", "writes", is_flag=True, help="With --update, make the change.")
 @click.option("--pages", "reads_pages", is_flag=True, help="Also check the .md and .rst files of folders.")
+@click.option("--changed", is_flag=True, help="Check only what changed since HEAD, also with the examples of HEAD.")
+@click.option("--base", metavar="REV", help="With --changed, compare with the merge base of REV and HEAD.")
+@click.option(
+    "--reach",
+    type=click.Choice(["none", "module"]),
+    help="With --changed, also check the docstrings in a file that use what changed there.  [default: module]",
+)
+@click.option("--keep-examples", "keeps", is_flag=True, help="With --changed, fail if an earlier example is lost.")
 @_settings("exclude")
 @click.option("--junit", type=_ANY, metavar="FILE", help="Also write a JUnit XML report.")
 @click.option("--sarif", type=_ANY, metavar="FILE", help="Also write a SARIF report for code scanning.")
@@ -263,7 +271,18 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
 )
 @_as_json
 @_evaluation
-def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, form: str, **values: object) -> int:
+def check(
+    places: tuple[str, ...],
+    *,
+    verbose: bool,
+    as_json: bool,
+    form: str,
+    changed: bool,
+    base: str | None,
+    reach: str | None,
+    keeps: bool,
+    **values: object,
+) -> int:
     """Run the examples of docstrings in isolation, and show the failures.
 
     PATH is a file or a folder, by default the whole workspace. Every docstring in it that has examples is checked.
@@ -280,6 +299,13 @@ def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, form: str, *
     if as_json and (verbose or form != "text" or values["updates"]):
         other = "--verbose" if verbose else "--format" if form != "text" else "--update"
         raise click.UsageError(f"{other} and --json cannot be combined.", click.get_current_context())
+    if not changed and (base is not None or reach is not None or keeps):
+        raise click.UsageError("--base, --reach and --keep-examples need --changed.", click.get_current_context())
+    values["changed"] = None
+    if changed:
+        from adacoder.changed import Changed
+
+        values["changed"] = Changed(base, reaches=reach != "none", keeps=keeps)
     text = Annotations if form == "github" else Findings
     view = CheckedObjects() if as_json else text(verbose=verbose)
     return _await(_with(partial(Checking, values, view), values).carry_out([Place.parse(place) for place in places]))

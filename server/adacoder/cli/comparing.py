@@ -14,12 +14,12 @@ from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.output import shown_path
 from adacoder.cli.place import Place, chosen
-from adacoder.cli.revisions import read_at
 from adacoder.cli.terminal import complain, console
 from adacoder.domain import AdaCoderError, BehaviourDiff, Target, TargetError
 from adacoder.privacy.access import Access
 from adacoder.project import Project, folder_of
 from adacoder.report.differences import brief, differences_json, outputs, same_on
+from adacoder.revisions import read_at
 from adacoder.settings import Settings
 from adacoder.source.locate import counterpart
 from adacoder.source.text import SourceFile, read

@@ -11,10 +11,11 @@ from pathlib import Path
 from adacoder import report
 from adacoder.cli.output import STYLES, print_object, shown_path
 from adacoder.cli.terminal import console, moving_line
-from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Outcome, Status, Target, Verdict
+from adacoder.domain import JSON, Example, ExampleResult, Failure, FailureKind, Outcome, Status, Target, Verdict
 from adacoder.messages import counted
 from adacoder.project import is_page
 from adacoder.pytext import Lines
+from adacoder.source.changes import ChangeResult
 
 _RULER = "*" * 70
 """Line between failures, as in doctest's report."""
@@ -31,6 +32,21 @@ class Checked:
     """The workspace of the docstring."""
     is_named: bool = False
     """True if the user named the docstring. Then it counts as a failure if the examples prove nothing."""
+    change: ChangeResult | None = None
+    """The result for a docstring that is checked because of a change; None if everything is checked."""
+
+    @property
+    def fails(self) -> bool:
+        """True if the check fails because of this docstring."""
+        if self.change is not None:
+            return self.change.fails
+        is_unproved = self.outcome.status is Status.UNVERIFIED and not self.is_named
+        return not is_unproved and report.exit_code([self.outcome]) > 0
+
+    @property
+    def does_not_parse(self) -> bool:
+        """True if the docstring is checked because of a change, and its file does not parse."""
+        return self.change is not None and self.outcome.verdict is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,8 @@ class NotChecked:
     """The file or folder; None if the reason is not about a single one."""
     is_skipped: bool = False
     """True if the file or folder was skipped on purpose, False if there was an error."""
+    weakens: bool = False
+    """True if the file was checked, but a change in it weakens the examples. It fails the check unless `is_skipped`."""
 
 
 class View:
@@ -72,11 +90,11 @@ class CheckedObjects(View):
 
     def show(self, found: Checked) -> None:
         """Implement `View.show`."""
-        print_object(found.outcome, found.folder)
+        print_object(found.outcome, found.folder, **({} if found.change is None else {"change": _change(found.change)}))
 
     def leave_out(self, left: NotChecked) -> None:
         """Implement `View.leave_out`."""
-        status = "skipped" if left.is_skipped else "error"
+        status = "skipped" if left.is_skipped else "failed" if left.weakens else "error"
         print(json.dumps(report.path_json(left.path, Path.cwd(), status, left.reason)), flush=True)
 
 
@@ -101,22 +119,22 @@ class Findings(View):
         outcome = found.outcome
         self._shown += 1
         lines = list(self._lines(outcome))
-        if outcome.status is Status.ERROR or not (lines or self._verbose):
+        if outcome.status is Status.ERROR or not (lines or self._verbose or tells_more(found)):
             return
         self._line.hide()
         for line in lines:
             self._out.print(line)
-        if self._verbose:
+        if self._verbose or tells_more(found):
             self._print_summary(found)
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
         """Implement `View.end`."""
         self._line.hide()
         if len(all_found) == 1:
-            if not self._verbose:
+            if not (self._verbose or tells_more(all_found[0])):
                 self._print_summary(all_found[0])
             return
-        failed = [found for found in all_found if found.outcome.status in _NOT_PASSED]
+        failed = [found for found in all_found if _is_shown_failed(found)]
         if failed:
             self._out.print(_RULER)
             for found in failed:
@@ -132,7 +150,7 @@ class Findings(View):
         self._line.hide()
 
     def _print_summary(self, found: Checked) -> None:
-        where = f" [{_named(found)}]" if self._verbose else ""
+        where = f" [{_named(found)}]" if self._verbose or tells_more(found) else ""
         self._out.print(f"{report.summary(found.outcome)}{where}", style=STYLES[found.outcome.status])
         verdict = found.outcome.verdict
         for test in () if verdict is None else verdict.tests:
@@ -149,16 +167,49 @@ class Findings(View):
         yield from told(outcome)
 
 
+def tells_more(found: Checked) -> bool:
+    """Return whether a change has a result that an ordinary check would not show."""
+    change = found.change
+    return change is not None and bool(
+        change.altered or change.lost or change.failed_before or found.outcome.status is Status.UNVERIFIED
+    )
+
+
+def _change(change: ChangeResult) -> JSON:
+    """Return the member `change` of a JSON object."""
+    altered = {"removed": len(change.altered.removed), "edited": len(change.altered.edited)}
+    lost: list[JSON] = [{"line": each.line + 1, "example": each.source, "want": each.want} for each in change.lost]
+    return {
+        "why": change.why.value,
+        "examples": {**altered, "lost": lost},
+        "failed_before": change.failed_before,
+        "fails": change.fails,
+    }
+
+
 def failures(found: Checked) -> list[tuple[int, str]]:
-    """Return the failures of a docstring in order, each with its 0-based line in the file."""
+    """Return the failures of a docstring in order, each with its 0-based line in the file.
+
+    If a change altered its examples, the first item reports this.
+    """
     verdict, target = found.outcome.verdict, found.outcome.target
     failure = None if verdict is None else verdict.failure
+    begin = Lines(target.text).line_at(target.docstring_span.start)
+    altered = [(begin, " ".join(found.outcome.notes))] if found.change is not None and found.outcome.notes else []
     if verdict is None or failure is None:
-        return []
+        return altered
     results = [each for each in verdict.results if not (each.matched or each.skipped) and each.example.want]
     told = {each.example.line: report.want_and_got(each, None) for each in results if found.outcome.status in _FAILED}
     told[_own_line(target, failure) if failure.example is None else failure.example.line] = failure.message
-    return sorted(told.items())
+    return [*altered, *sorted(told.items())]
+
+
+def kind_of(found: Checked) -> str:
+    """Return the kind of a docstring's failure, for reports."""
+    failure = None if found.outcome.verdict is None else found.outcome.verdict.failure
+    if failure is not None:
+        return failure.kind.value
+    return "lost_example" if found.change is not None and found.change.lost else found.outcome.status.value
 
 
 class Annotations(Findings):
@@ -177,20 +228,21 @@ class Annotations(Findings):
         """Implement `View.show`."""
         super().show(found)
         target = found.outcome.target
+        level = "error" if found.fails or found.change is None else "warning"
         for line, message in failures(found):
-            self._annotate(target.module.path, f",line={line + 1},title={_escaped(_name(target))}", message)
+            self._annotate(target.module.path, f",line={line + 1},title={_escaped(_name(target))}", message, level)
 
     def leave_out(self, left: NotChecked) -> None:
         """Implement `View.leave_out`."""
-        if left.path is not None and not left.is_skipped:
-            self._annotate(left.path, "", left.reason)
+        if left.path is not None and (left.weakens or not left.is_skipped):
+            self._annotate(left.path, "", left.reason, "warning" if left.is_skipped else "error")
 
     def finish(self) -> None:
         """Implement `View.finish`."""
         print(f"::{self._token}::", flush=True)
 
-    def _annotate(self, path: Path, place: str, message: str) -> None:
-        command = f"::error file={_escaped(str(shown_path(path)))}{place}::{_escaped(message, ':,')}"
+    def _annotate(self, path: Path, place: str, message: str, level: str) -> None:
+        command = f"::{level} file={_escaped(str(shown_path(path)))}{place}::{_escaped(message, ':,')}"
         print(f"::{self._token}::\n{command}\n::stop-commands::{self._token}", flush=True)
 
 
@@ -254,9 +306,15 @@ def module_and_name(target: Target) -> tuple[str, str]:
     return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
 
 
+def _is_shown_failed(found: Checked) -> bool:
+    return found.outcome.status in _NOT_PASSED if found.change is None else found.fails
+
+
 def _line_of(found: Checked) -> str:
     """Return the line about a failed docstring in the list at the end."""
-    return f"{_named(found)}  {_score(found.outcome)}"
+    lost = found.change.lost if found.change is not None and found.outcome.status not in _NOT_PASSED else ()
+    score = f"{counted(len(lost), 'earlier example')} lost" if lost else _score(found.outcome)
+    return f"{_named(found)}  {score}"
 
 
 def _named(found: Checked) -> str:
@@ -281,8 +339,9 @@ def _score(outcome: Outcome) -> str:
 def _total(all_found: Sequence[Checked], seconds: float, unread: int) -> str:
     """Return the last line of the summary, with the numbers of docstrings, files, examples and tests."""
     outcomes = [found.outcome for found in all_found]
-    failed = sum(outcome.status in _FAILED for outcome in outcomes)
     denied = sum(outcome.status is Status.DENIED for outcome in outcomes)
+    failed = sum(map(_is_shown_failed, all_found)) - denied
+    before = sum(one.change is not None and one.change.failed_before and not one.fails for one in all_found)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)
     found = ((one.folder, test) for one in all_found if one.outcome.verdict for test in one.outcome.verdict.tests)
     tests = {(folder, test.name): test for folder, test in found}
@@ -304,6 +363,7 @@ def _total(all_found: Sequence[Checked], seconds: float, unread: int) -> str:
     rest = f" {unproved} of them {verb} nothing; -v shows why." if unproved else ""
     if failed and denied:
         rest += f" Isolation denied a resource to {counted(denied, 'docstring')}."
+    rest += f" {counted(before, 'docstring')} failed before as well." if before else ""
     if unread:
         rest += f" {counted(unread, 'file')} could not be checked."
     return f"{head} in {files}, {examples} ({seconds:.1f} s{how}).{rest}"

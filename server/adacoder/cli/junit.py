@@ -11,9 +11,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from adacoder import report
-from adacoder.cli.findings import Checked, NotChecked, module_and_name, told
+from adacoder.cli.findings import Checked, NotChecked, kind_of, module_and_name, told
 from adacoder.cli.output import shown_path
-from adacoder.domain import Outcome, Status
+from adacoder.domain import Status
 from adacoder.visible import visible
 
 _NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
@@ -71,30 +71,33 @@ def _case(found: Checked) -> ET.Element:
         line=str(outcome.target.text.count("\n", 0, outcome.target.docstring_span.start) + 1),
         time=f"{outcome.seconds:.3f}",
     )
-    kind = _KINDS.get(outcome.status)
-    if kind == "skipped" and found.is_named:
-        kind = "failure"
+    kind = _kind(found)
     if kind is not None:
-        ended = ET.SubElement(case, kind, message=_visible(outcome.reason or ""))
+        message = " ".join(filter(None, [outcome.reason, *(outcome.notes if found.change else ())]))
+        ended = ET.SubElement(case, kind, message=_visible(message))
         if kind != "skipped":
-            ended.set("type", _type(outcome))
+            ended.set("type", kind_of(found))
             ended.text = _visible("\n".join(told(outcome)) or outcome.reason or "")
     ET.SubElement(case, "system-out").text = _visible(report.summary(outcome))
     return case
 
 
-def _type(outcome: Outcome) -> str:
-    failure = None if outcome.verdict is None else outcome.verdict.failure
-    return outcome.status.value if failure is None else failure.kind.value
+def _kind(found: Checked) -> str | None:
+    """Return the name of the XML element in a case that did not pass; None if it passed."""
+    kind = _KINDS.get(found.outcome.status)
+    if found.fails:
+        return "failure" if kind in (None, "skipped") else kind
+    is_told = found.change is not None and found.outcome.status is not Status.ERROR
+    return "skipped" if kind and is_told else kind
 
 
 def _not_checked(left: NotChecked) -> ET.Element:
     name = left.reason if left.path is None else str(shown_path(left.path))
     case = ET.Element("testcase", classname="adacoder", name=_visible(name), time="0.000")
-    kind = "skipped" if left.is_skipped else "error"
+    kind = "skipped" if left.is_skipped else "failure" if left.weakens else "error"
     ended = ET.SubElement(case, kind, message=_visible(left.reason))
     if not left.is_skipped:
-        ended.set("type", "error")
+        ended.set("type", kind)
     return case
 
 

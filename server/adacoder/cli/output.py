@@ -11,7 +11,7 @@ from pathlib import Path
 
 from adacoder import report
 from adacoder.cli.terminal import Progress, console, long_waits, show_diff
-from adacoder.domain import AdaCoderError, Outcome, Status, Target
+from adacoder.domain import JSON, AdaCoderError, Outcome, Status, Target
 from adacoder.journal import Listener
 from adacoder.project import below
 from adacoder.report.differences import second_program, since_before
@@ -122,9 +122,9 @@ class Objects(Output):
         """Do nothing, because the JSON object already has the comparisons."""
 
 
-def print_object(outcome: Outcome, folder: Path) -> None:
-    """Print the JSON object for one function. `folder` is its workspace."""
-    print(json.dumps(report.to_json(outcome, folder)), flush=True)
+def print_object(outcome: Outcome, folder: Path, **more: JSON) -> None:
+    """Print the JSON object for one function, with the members `more`. `folder` is its workspace."""
+    print(json.dumps({**report.to_json(outcome, folder), **more}), flush=True)
 
 
 def show_change(file: SourceFile, after: str) -> None:

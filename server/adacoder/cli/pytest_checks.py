@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adacoder import report
+from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.checking import Checking, Unit
 from adacoder.cli.findings import View, told
 from adacoder.cli.place import Place
@@ -67,7 +68,7 @@ class ChecksForPytest(Checking):
                 case {"path": str(path), "named": bool(is_named)}:
                     answer = await self._read(Path(path), is_named=is_named)
                 case {"check": int(number)}:
-                    answer = _told(await self._check(self._docstrings[number]))
+                    answer = _told((await self._check(self._docstrings[number])).outcome)
                 case _:
                     answer = await _isolation()
         except AdaCoderError as error:
@@ -94,7 +95,7 @@ class ChecksForPytest(Checking):
         del folder, top, settings
         return []  # pytest itself leaves out what each `conftest.py` says
 
-    def _could_not_read(self, message: str, path: Path | None = None) -> None:
+    def _could_not_read(self, message: str, path: Path | None = None, code: int = COULD_NOT_RUN) -> None:
         raise TargetError(message)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from adacoder import __version__
-from adacoder.cli.findings import Checked, NotChecked, failures
+from adacoder.cli.findings import Checked, NotChecked, failures, kind_of
 from adacoder.cli.output import shown_path
 from adacoder.visible import visible
 
@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 def as_sarif(all_found: Sequence[Checked], left: Sequence[NotChecked], _seconds: float) -> bytes:
     """Return the report on the failed examples. Files that could not be checked are notifications of the tool."""
     results: list[JSON] = [result for found in all_found for result in _results(found)]
+    results += [
+        {"ruleId": "weakened", **_message(each.path, None, each.reason, "note" if each.is_skipped else "error")}
+        for each in left
+        if each.weakens
+    ]
     rules = {result["ruleId"]: None for result in results if isinstance(result, dict)}
-    troubles: list[JSON] = [_message(each.path, None, each.reason) for each in left if not each.is_skipped]
+    troubles: list[JSON] = [
+        _message(each.path, None, each.reason) for each in left if not (each.is_skipped or each.weakens)
+    ]
     run: JSON = {
         "tool": {"driver": {"name": "AdaCoder", "version": __version__, "rules": [{"id": rule} for rule in rules]}},
         "invocations": [{"executionSuccessful": not troubles, "toolExecutionNotifications": troubles}],
@@ -31,14 +38,13 @@ def as_sarif(all_found: Sequence[Checked], left: Sequence[NotChecked], _seconds:
 
 
 def _results(found: Checked) -> Iterator[dict[str, JSON]]:
-    failure = found.outcome.verdict and found.outcome.verdict.failure
+    level = "error" if found.fails or found.change is None else "note"
     for line, message in failures(found):
-        kind = failure.kind.value if failure else found.outcome.status.value
-        yield {"ruleId": kind, **_message(found.outcome.target.module.path, line, message)}
+        yield {"ruleId": kind_of(found), **_message(found.outcome.target.module.path, line, message, level)}
 
 
-def _message(path: Path | None, line: int | None, message: str) -> dict[str, JSON]:
-    told: dict[str, JSON] = {"level": "error", "message": {"text": visible(message)}}
+def _message(path: Path | None, line: int | None, message: str, level: str = "error") -> dict[str, JSON]:
+    told: dict[str, JSON] = {"level": level, "message": {"text": visible(message)}}
     if path is not None:
         place: dict[str, JSON] = {"artifactLocation": {"uri": quote(shown_path(path).as_posix())}}
         if line is not None:

@@ -4,8 +4,8 @@ An unusable value is ignored with a notice, so that a wrong setting never preven
 """
 
 from adacoder.settings.definition import SETTINGS, Settings, Unverified, field_name
-from adacoder.settings.merging import from_project, merge
-from adacoder.settings.pyproject import project_tools
+from adacoder.settings.merging import from_project, from_tables, merge
+from adacoder.settings.pyproject import project_tools, tables_in
 
 __all__ = [
     "SETTINGS",
@@ -13,6 +13,8 @@ __all__ = [
     "Unverified",
     "field_name",
     "from_project",
+    "from_tables",
     "merge",
     "project_tools",
+    "tables_in",
 ]

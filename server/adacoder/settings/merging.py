@@ -20,7 +20,7 @@ _LONGEST_SHOWN = 80
 """Maximum length of a key or a value in a notice."""
 
 
-def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], None]) -> Settings:
+def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], object]) -> Settings:
     """Return `base` overridden by `values`. A value of None means that a setting is not set.
 
     The keys are spelled as in section `adacoder`, and may be nested, as in `ollama: {host: …}`. `notice` receives a
@@ -29,7 +29,7 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
     return _merge(base, _flatten(values), notice)
 
 
-def _merge(base: Settings, values: Sequence[tuple[str, object]], notice: Callable[[str], None]) -> Settings:
+def _merge(base: Settings, values: Sequence[tuple[str, object]], notice: Callable[[str], object]) -> Settings:
     settings = base
     for key, value in values:
         name = field_name(key)
@@ -50,7 +50,7 @@ def _merge(base: Settings, values: Sequence[tuple[str, object]], notice: Callabl
     return settings
 
 
-def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *, top: Path | None = None) -> Settings:
+def from_project(base: Settings, folder: Path, notice: Callable[[str], object], *, top: Path | None = None) -> Settings:
     """Return `base` overridden by `[tool.adacoder]` of the nearest pyproject.toml between `folder` and `top`.
 
     Call this only for a trusted workspace. Keys that a project may not set, such as the host, the interpreter and the
@@ -67,6 +67,13 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
     except (ValueError, RecursionError) as error:
         notice(f"{path} cannot be read ({_brief(str(error))}); its [tool.adacoder] is ignored.")
         return base
+    return from_tables(base, tools, path, notice)
+
+
+def from_tables(
+    base: Settings, tools: Mapping[str, object], path: Path, notice: Callable[[str], object] = str
+) -> Settings:
+    """Return `base` overridden by the `[tool.*]` tables of the pyproject.toml at `path`, as `from_project` does."""
     base = _with_options_of_pytest(base, tools)
     table = tools.get("adacoder", {})
     if not isinstance(table, dict):

@@ -48,7 +48,16 @@ def tables(path: Path) -> Mapping[str, object]:
         OSError: the file cannot be read, is not a regular file of the project, or is too large.
         ValueError, RecursionError: the file is not valid TOML, is nested too deeply, or has a number that is too long.
     """
-    tools = _document(path).get("tool", {})
+    return tables_in(_read(path))
+
+
+def tables_in(text: str) -> Mapping[str, object]:
+    """Return the `[tool.*]` tables of the text of a pyproject.toml.
+
+    Raises:
+        ValueError, RecursionError: as `tables`.
+    """
+    tools = tomllib.loads(_readable(text)).get("tool", {})
     return tools if isinstance(tools, dict) else {"adacoder": None}
 
 

@@ -1,0 +1,280 @@
+"""Check the docstrings that a change since a commit concerns: their code, their examples, or code that they use.
+
+The earlier examples also run on the new code. So removing or editing an example does not hide that the code fails it.
+This module shows nothing. `cli/checking.py` puts the results into words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adacoder.aside import aside
+from adacoder.checks import Checks
+from adacoder.domain import Example, Outcome, Status, Target, TargetError
+from adacoder.messages import counted
+from adacoder.privacy.access import Access
+from adacoder.privacy.private_names import Wishes
+from adacoder.project import Project, is_never_own
+from adacoder.revisions import Revision, revision_of
+from adacoder.settings import Settings, from_tables, tables_in
+from adacoder.source.changes import Change, ChangeResult, FileChanges, Why, file_changes
+from adacoder.source.text import LONGEST, SourceFile, decoded
+from adacoder.task import Task
+
+_FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED})
+_OF_EXAMPLES = ("exclude", "doctest_options", "doctest_setup", "env", "timeout", "tests")
+"""Settings of a project that change which examples run, or how."""
+_CONFTEST = ("collect_ignore", "doctest_namespace")
+"""Names with which a `conftest.py` changes which examples run, or how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weakened:
+    """A change after which the examples prove less than before."""
+
+    path: Path
+    what: str
+    """One sentence."""
+
+
+class Changed:
+    """Finds and checks what changed since a commit."""
+
+    def __init__(self, base: str | None = None, *, reaches: bool = True, keeps: bool = False) -> None:
+        """Args:
+        base: the merge base of this commit and HEAD is compared; None for HEAD.
+        reaches: True to also check the docstrings that use something in their file that changed.
+        keeps: True to fail if an earlier example was removed, edited or left out and does not pass now.
+        """
+        self._base = base
+        self._name = base or "HEAD"
+        self._reaches = reaches
+        self.keeps = keeps
+        self._revisions: dict[Path, Revision] = {}
+        """The revision, by the folder for which it was asked."""
+        self._before: dict[Path, str | None] = {}
+        """The earlier texts of files that differ; None for a file that is new, or whose earlier text is unreadable."""
+        self._weakened: dict[Weakened, None] = {}
+
+    @property
+    def since(self) -> str:
+        """The commits in words, such as `HEAD (1a2b3c4)`."""
+        known = dict.fromkeys(f"{each.name} ({each.commit[:7]})" for each in self._revisions.values())
+        return ", ".join(known)
+
+    @property
+    def weakened(self) -> Sequence[Weakened]:
+        """The changes after which the examples prove less."""
+        return list(self._weakened)
+
+    async def differing(self, top: Path, files: Sequence[Path], suffixes: Collection[str]) -> list[Path]:
+        """Return the differing files among `files`. Note other files of the commit that are gone or left out.
+
+        Args:
+            top: the folder or file to check.
+            files: the files that a check of `top` reads.
+            suffixes: the suffixes of the files that count.
+
+        Raises:
+            TargetError: the commit cannot be read.
+        """
+        folder = _folder(top)
+        revision = self._revisions.get(folder) or await revision_of(folder, self._base)
+        self._revisions[folder] = revision
+        differ, absent, settings = await asyncio.to_thread(_compared, revision, top, files, suffixes)
+        places = {path: revision.place(path) for path in (*differ, *settings)} | absent
+        contents = await revision.texts(dict.fromkeys(places.values()))
+        for path, place in places.items():
+            self._before[path] = self._decoded(path, contents[place]) if place in contents else None
+        for path, place in absent.items():
+            await self._left_out(path, place)
+        for path in settings:
+            await self._note_settings(path, revision)
+        return differ
+
+    def _decoded(self, path: Path, data: bytes | None) -> str | None:
+        try:
+            if data is not None:
+                return decoded(path, data).text
+            what = f"is longer than {LONGEST:,} bytes"
+        except TargetError:
+            what = "is not Python text"
+        self._weaken(path, f"Its text in {self._name} {what}, so its examples were not compared.")
+        return None
+
+    async def _left_out(self, path: Path, place: str) -> None:
+        """Note the examples of a file that is gone, or that the check no longer reads."""
+        here = await asyncio.to_thread(os.path.lexists, path)
+        if here and is_never_own(Path(place).parts):
+            return  # it was never checked
+        for target in (await aside(file_changes, self._before[path], None, path, path.parent, False, False)).gone:
+            of_them = counted(sum(each.has_want for each in target.examples), "example")
+            what = "is no longer checked, with" if here else "was removed with its file and"
+            self._weaken(path, f"{target.name} {what} {of_them}.")
+
+    async def _note_settings(self, path: Path, revision: Revision) -> None:
+        now = await asyncio.to_thread(_text, path, _access(revision))
+        before = self._before[path] or ""
+        if path.name == "conftest.py":
+            if any(name in before + now for name in _CONFTEST):
+                self._weaken(path, f"It changed since {revision.name}, and it decides which examples run, and how.")
+            return
+        old, new = (_settings(text, path) for text in (before, now))
+        names = [name for name in _OF_EXAMPLES if getattr(old, name) != getattr(new, name)]
+        if names:
+            self._weaken(path, f"It changed settings of the examples since {revision.name}: {', '.join(names)}.")
+
+    def _weaken(self, path: Path, what: str) -> None:
+        self._weakened[Weakened(path, what)] = None
+
+    async def compare(self, file: SourceFile, folder: Path, *, every_function: bool) -> FileChanges:
+        """Return the changes of a file that `differing` has returned."""
+        before = self._before.get(file.path)
+        found = await aside(file_changes, before, file.text, file.path, folder, self._reaches, every_function)
+        for target in found.gone:
+            of_them = counted(sum(each.has_want for each in target.examples), "example")
+            self._weaken(file.path, f"{target.name} was removed with {of_them}, or its docstring was.")
+        return found
+
+    async def judged(
+        self, checks: Checks, task: Task, change: Change, outcome: Outcome, *, tested: bool
+    ) -> tuple[Outcome, ChangeResult]:
+        """Add the results of the earlier examples and of the earlier code to the Outcome of a check."""
+        if outcome.status is Status.ERROR:
+            return outcome, ChangeResult(change.why, change.altered)
+        lost = await self._lost(checks, task, change, outcome, tested=tested)
+        has_failed = outcome.status in _FAILED
+        failed_before = False
+        if change.before is not None and (has_failed or lost):
+            earlier = await self._earlier(checks, task, change.before, tested=tested)
+            failed_before = _is_no_worse(outcome, lost, earlier)
+        fails = has_failed and not (failed_before and change.why is Why.REACHED)
+        found = ChangeResult(change.why, change.altered, lost, failed_before, fails or bool(self.keeps and lost))
+        told = notes(found, self._name)
+        return replace(outcome, notes=(*outcome.notes, *told)), found
+
+    async def _lost(
+        self, checks: Checks, task: Task, change: Change, outcome: Outcome, *, tested: bool
+    ) -> tuple[Example, ...]:
+        """Run the earlier examples on the current code. Return the examples that do not pass.
+
+        Examples that prove nothing now are lost if they proved something before.
+        """
+        if change.before is None or not (change.altered or outcome.status is Status.UNVERIFIED):
+            return ()
+        target = replace(task.target, examples=change.before.examples)
+        found = await checks.check(Task(target, task.settings, task.project), once=True)
+        is_proof = found.status is not Status.UNVERIFIED
+        if not is_proof and (await self._earlier(checks, task, change.before, tested=tested)).status is found.status:
+            return ()
+        results = () if found.verdict is None or not is_proof else found.verdict.results
+        passed = {each.example for each in results if each.matched}
+        return tuple(each for each in found.target.examples if each.has_want and each not in passed)
+
+    async def _earlier(self, checks: Checks, task: Task, before: Target, *, tested: bool) -> Outcome:
+        """Check the earlier version of a docstring, with the earlier texts of all files that differ."""
+        overlays = {path: text for path, text in self._before.items() if text is not None and path.suffix == ".py"}
+        project = Project(task.project.folder, overlays)
+        return await checks.check(Task(before, task.settings, project), tested=tested)
+
+
+def notes(found: ChangeResult, since: str) -> list[str]:
+    """Return the sentences about a change, for people."""
+    altered, told = found.altered, []
+    parts = [(altered.removed, "removed"), (altered.edited, "edited")]
+    counts = ", ".join(f"{counted(len(examples), 'example')} {what}" for examples, what in parts if examples)
+    if counts or altered.preceded:
+        told.append(f"Since {since}: {counts or 'an example was put before the others'}.")
+    if found.lost:
+        told.append(
+            f"The code does not pass {counted(len(found.lost), 'example')} of {since}: {_brief(found.lost[0])}."
+        )
+    if found.failed_before:
+        told.append("It failed before as well.")
+    return told
+
+
+def _folder(top: Path) -> Path:
+    return top if os.path.isdir(top) else top.parent  # noqa: PTH112  # is_dir() may raise
+
+
+def _brief(example: Example) -> str:
+    return f"line {example.line + 1}, `{example.source.strip().splitlines()[0][:60]}`"
+
+
+def _compared(
+    revision: Revision, top: Path, files: Sequence[Path], suffixes: Collection[str]
+) -> tuple[list[Path], dict[Path, str], list[Path]]:
+    """Return the `files` that differ, other files of the commit that differ or are gone, and files with settings.
+
+    The other files have their paths in the commit.
+    """
+    known = {revision.place(each): each for each in files}
+    access = _access(revision)
+    differ = [each for each in files if revision.submodule(each) is None and _differs(each, revision, access)]
+    below = revision.place(top)
+    inside = "" if below == "." else f"{below}/"
+    absent = {
+        path: place
+        for place in revision.files
+        if place not in known and Path(place).suffix in suffixes and (place.startswith(inside) or place == below)
+        if _differs(path := revision.folder / place, revision, access)
+    }
+    folders = {above for each in (top / "_", *differ, *absent) for above in _above(each, revision)}
+    settings = sorted(folder / name for folder in folders for name in ("pyproject.toml", "conftest.py"))
+    return differ, absent, [each for each in settings if _differs(each, revision, access)]
+
+
+def _above(path: Path, revision: Revision) -> Iterable[Path]:
+    parts = Path(revision.place(path)).parts[:-1]
+    return (revision.folder.joinpath(*parts[:count]) for count in range(len(parts) + 1))
+
+
+def _access(revision: Revision) -> Access:
+    return Access([revision.folder], Wishes(show=("pyproject.toml",)))  # its settings are read even if it has a secret
+
+
+def _differs(path: Path, revision: Revision, access: Access) -> bool:
+    try:
+        is_link = os.path.islink(path)  # noqa: PTH114  # Path.is_symlink() is slower, and there are many paths
+        return is_link or not revision.has(path, access.read(path, most=LONGEST))
+    except OSError:
+        return os.path.lexists(path) or revision.place(path) in revision.files
+
+
+def _text(path: Path, access: Access) -> str:
+    with suppress(OSError):
+        return access.read(path, most=LONGEST).decode("utf-8", "replace")
+    return ""
+
+
+def _settings(text: str, path: Path) -> Settings:
+    with suppress(ValueError, RecursionError):
+        return from_tables(Settings(), tables_in(text), path)
+    return Settings()
+
+
+def _is_no_worse(now: Outcome, lost: Iterable[Example], before: Outcome) -> bool:
+    """Return whether each example that fails now, or is lost, also failed before."""
+    if before.status not in _FAILED:
+        return False
+    keys = {(each.source, each.want) for each in lost} | _failing(now)
+    return keys <= _failing(before) and now.tests[1] - now.tests[0] <= before.tests[1] - before.tests[0]
+
+
+def _failing(outcome: Outcome) -> set[tuple[str, str]]:
+    """Return the source and the output of each example that failed or did not run. A failure may have no example."""
+    verdict = outcome.verdict
+    if outcome.status not in _FAILED or verdict is None:
+        return set()
+    passed = {each.example for each in verdict.results if each.matched or each.skipped}
+    failing = {(each.source, each.want) for each in outcome.target.examples if each not in passed and not each.skipped}
+    failure = verdict.failure
+    if failure is not None and failure.example is None:
+        failing.add((failure.kind.value, ""))
+    return failing

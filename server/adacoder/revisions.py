@@ -1,0 +1,239 @@
+"""Read the files of a commit, without running any program that the repository configures.
+
+A repository may come from anybody, and `git diff`, `git status` and `git show` start the filters, monitors, text
+converters and pagers of its configuration. So this module uses `git ls-tree` and `git cat-file`, which print objects as
+they are stored, and forbids git to fetch missing objects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from adacoder.domain import TargetError
+from adacoder.programs import output_of
+from adacoder.sandbox.isolation.system_programs import environment, program_of_system
+from adacoder.source.text import LONGEST, SourceFile, decoded, must_be_short
+
+_SECONDS = 20.0
+"""Time limit for a call of git."""
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "safe.directory=*", "-c", "core.commitGraph=false")
+"""Options for every call. Git may read even another user's repository, because no program of the repository runs. A
+commit graph could state other parents than the commits do.
+"""
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "",  # unlike `protocol.allow`, no configuration can override this
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_GRAFT_FILE": os.devnull,  # grafts replace the parents of commits
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+_HEAD = "HEAD"
+_BATCH = 50
+"""Number of files whose texts one call of git reads."""
+_ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The files of a commit."""
+
+    folder: Path
+    """The real path of the repository's top folder."""
+    name: str
+    """The commit in words, such as `HEAD` or `main`."""
+    commit: str
+    """The commit's id."""
+    files: Mapping[str, str]
+    """The ids of the contents of regular files, by their paths relative to `folder`."""
+    submodules: frozenset[str]
+    """The paths of submodules, which are repositories of their own."""
+
+    def place(self, path: Path) -> str:
+        """Return a file's path relative to the top folder. Only links in the path of its folder are resolved."""
+        real = os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118  # many
+        return Path(os.path.relpath(real, self.folder)).as_posix()
+
+    def submodule(self, path: Path) -> str | None:
+        """Return the submodule that contains a file; None if there is none."""
+        parents = map(Path.as_posix, Path(self.place(path)).parents) if self.submodules else ()
+        return next(filter(self.submodules.__contains__, parents), None)
+
+    def has(self, path: Path, data: bytes) -> bool:
+        """Return whether the commit has a file with these contents. Windows' line endings are the same to Python."""
+        known = self.files.get(self.place(path))
+        return known is not None and known in (_id(data, known), _id(data.replace(b"\r\n", b"\n"), known))
+
+    async def texts(self, places: Iterable[str]) -> dict[str, bytes | None]:
+        """Read files by their paths relative to the top folder. The contents of a file that is too long are None.
+
+        Raises:
+            TargetError: git lacks an object, or an object does not match its id.
+        """
+        wanted = [place for place in places if place in self.files]
+        found: dict[str, bytes | None] = {}
+        for begin in range(0, len(wanted), _BATCH):
+            batch = {place: self.files[place] for place in wanted[begin : begin + _BATCH]}
+            told = (await self._asked("--batch-check=%(objectname) %(objectsize)", batch.values())).split(b"\n")
+            sizes = dict(line.decode("ascii", "replace").split(" ", 1) for line in told if b" " in line)
+            long = {name for name, size in sizes.items() if size.isdecimal() and int(size) > LONGEST}
+            asked = await self._asked("--batch", (name for name in batch.values() if name not in long))
+            contents = await asyncio.to_thread(_contents, asked)
+            for place, name in batch.items():
+                if name not in contents and name not in long:
+                    raise TargetError(f"git lacks {place} of {self.name}: fetch it, or repair the repository.")
+                found[place] = contents.get(name)
+        return found
+
+    async def _asked(self, how: str, ids: Iterable[str]) -> bytes:
+        asked = "".join(f"{each}\n" for each in ids).encode()
+        return (await _run(_git(), self.folder, *_in(self.folder), "cat-file", how, given=asked))[0]
+
+
+async def revision_of(folder: Path, base: str | None = None) -> Revision:
+    """Return HEAD of the repository around `folder`, or with `base` the merge base of this commit and HEAD.
+
+    Raises:
+        TargetError: git is not installed, or a repository or a commit does not exist.
+    """
+    git, top = _git(), _top(folder)
+    head = await _commit(git, top, _HEAD)
+    if head is None:
+        raise TargetError(f"git finds no commit in {top}: commit first, or leave out --changed.")
+    name, commit = _HEAD, head
+    if base is not None:
+        _must_be_a_name(base)
+        given = await _commit(git, top, base)
+        if given is None:
+            raise TargetError(f"git finds no commit '{base}' in {top}: name another with --base.")
+        merged, code = await _run(git, top, *_in(top), "merge-base", given, head)
+        if code:
+            raise TargetError(f"'{base}' and HEAD have no common commit: fetch more of the history, or name another.")
+        name, commit = base, merged.decode("ascii").strip()
+    listed, code = await _run(git, top, *_in(top), "ls-tree", "-r", "-z", "--full-tree", commit)
+    if code:
+        raise TargetError(f"git cannot list the files of {name} in {top}: repair the repository.")
+    files, submodules = await asyncio.to_thread(_entries, listed)
+    return Revision(top, name, commit, files, submodules)
+
+
+def _top(folder: Path) -> Path:
+    """Return the real path of the folder with the repository around `folder`.
+
+    The repository's configuration cannot name another folder.
+
+    Raises:
+        TargetError: none was found.
+    """
+    real = _real(folder)
+    found = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)
+    if found is None:
+        raise TargetError(f"{folder} is in no git repository: leave out --changed.")
+    return found
+
+
+def _in(top: Path) -> tuple[str, str]:
+    return f"--git-dir={top / '.git'}", f"--work-tree={top}"
+
+
+async def _commit(git: Path, top: Path, name: str) -> str | None:
+    """Return the id of a commit. A name is refused if it may mean two commits."""
+    found, code = await _run(git, top, *_in(top), "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    commit = found.decode("ascii", "replace").strip()
+    if code or not commit:
+        return None
+    refs, _ = await _run(
+        git, top, *_in(top), "for-each-ref", "--format=x", *(f"refs/{kind}/{name}" for kind in ("heads", "tags"))
+    )
+    if len(refs.split()) > 1 or (_ABBREVIATED.fullmatch(name) and not commit.startswith(name)):
+        raise TargetError(f"'{name}' may mean two commits: name the commit by its whole id.")
+    return commit
+
+
+def _entries(listed: bytes) -> tuple[dict[str, str], frozenset[str]]:
+    """Read the output of `git ls-tree`: the regular files with the ids of their contents, and the submodules."""
+    files: dict[str, str] = {}
+    submodules = set[str]()
+    for entry in filter(None, listed.split(b"\0")):
+        about, _, path = entry.partition(b"\t")
+        mode, _, name = about.split()
+        if mode == b"160000":
+            submodules.add(os.fsdecode(path))
+        elif mode != b"120000":
+            files[os.fsdecode(path)] = name.decode("ascii")
+    return files, frozenset(submodules)
+
+
+def _contents(batch: bytes) -> dict[str, bytes]:
+    """Read the output of `git cat-file --batch`. Contents that do not match their id are left out."""
+    found: dict[str, bytes] = {}
+    at = 0
+    while (end := batch.find(b"\n", at)) >= 0:
+        name, *about = batch[at:end].decode("ascii", "replace").split()
+        at = end + 1
+        if len(about) == 2 and about[1].isdecimal():
+            data = batch[at : at + int(about[1])]
+            at += int(about[1]) + 1
+            found |= {name: data} if _id(data, name) == name else {}
+    return found
+
+
+def _id(data: bytes, like: str) -> str:
+    """Return the id that git gives a file with these contents, in the format of the id `like`."""
+    form = hashlib.sha256 if len(like) == hashlib.sha256().digest_size * 2 else hashlib.sha1
+    return form(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+async def read_at(revision: str, path: Path) -> SourceFile:
+    """Read the version of the file `path` in the commit `revision`.
+
+    Raises:
+        TargetError: git is not installed, the commit or the file in it does not exist, or the file is not Python text.
+    """
+    git, path = _git(), _real(path)
+    name = f"{revision}:./{path.name}"
+    _must_be_a_name(revision)
+    size, _ = await _run(git, path.parent, "cat-file", "-s", name)
+    if not size.strip().isdigit():
+        raise TargetError(f"git finds no {path.name} in '{revision}': name a commit that has it, or a file.")
+    must_be_short(path, int(size))
+    data, code = await _run(git, path.parent, "cat-file", "blob", name)
+    if code or len(data) > LONGEST:
+        raise TargetError(f"git cannot read {path.name} in '{revision}': name a commit that has it, or a file.")
+    return decoded(path, data)
+
+
+def _git() -> Path:
+    git = program_of_system("git")
+    if git is None:
+        raise TargetError("git was not found in the system's folders, so no commit can be read: install it.")
+    return git
+
+
+def _must_be_a_name(revision: str) -> None:
+    is_odd = any(not character.isprintable() or character == ":" for character in revision)
+    if not revision or revision.startswith("-") or is_odd:
+        raise TargetError(f"'{revision}' is neither a file nor the name of a commit.")
+
+
+def _real(path: Path) -> Path:
+    """Resolve links, because git stores a link and not its target under the link's name."""
+    return Path(os.path.realpath(path))
+
+
+async def _run(git: Path, folder: Path, *arguments: str, given: bytes = b"") -> tuple[bytes, int]:
+    try:
+        async with asyncio.timeout(_SECONDS):
+            command = (str(git), "--no-replace-objects", *_SAFE, *arguments)
+            return await output_of(*command, env={**environment(), **_ENVIRONMENT}, cwd=folder, given=given)
+    except TimeoutError:
+        raise TargetError(f"git did not answer within {_SECONDS:g} s: run the command again.") from None

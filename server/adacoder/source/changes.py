@@ -1,0 +1,325 @@
+"""Compare two texts of a file: which docstrings changed, which code can feel the change, and which examples are gone.
+
+Comments, blank lines and the order of definitions do not count. The texts are only read, and never run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from enum import StrEnum
+from pathlib import Path
+
+from adacoder.domain import Example, Target
+from adacoder.project import is_page, is_test_file
+from adacoder.pytext import parsed
+from adacoder.source.locate import Documented, documented, functions
+from adacoder.source.pages import page
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_MOST_COMPARED = 1_000_000
+"""Maximum number of pairs of examples to compare."""
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Why(StrEnum):
+    """The reason why a docstring is checked. The values are part of `--json`."""
+
+    CHANGED = "changed"
+    """Its function, class or text changed."""
+    NEW = "new"
+    REACHED = "reached"
+    """It uses something in its file that changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """The differences between the examples of a docstring and its earlier examples."""
+
+    removed: tuple[Example, ...] = ()
+    edited: tuple[Example, ...] = ()
+    """Earlier examples with another source, output, option or place now."""
+    preceded: bool = False
+    """True if a new example runs before an earlier one. It could change the names that the earlier one uses."""
+
+    def __bool__(self) -> bool:
+        return bool(self.removed or self.edited or self.preceded)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A docstring to check because of a change."""
+
+    why: Why
+    now: Documented
+    before: Target | None
+    """The earlier version; None if the docstring is new."""
+    altered: Altered
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeResult:
+    """The result of checking a docstring because of a change."""
+
+    why: Why
+    altered: Altered
+    lost: tuple[Example, ...] = ()
+    """Earlier examples that were altered or do not run now, and that the code as it is now does not pass."""
+    failed_before: bool = False
+    """True if every example that fails, or that is lost, also failed with the earlier code."""
+    fails: bool = False
+    """True if the check fails because of this docstring."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """The differences between two texts of a file."""
+
+    changes: tuple[Change, ...] = ()
+    """The docstrings to check, with examples unless functions without examples were asked for."""
+    gone: tuple[Target, ...] = ()
+    """Earlier docstrings with examples that are not there now."""
+    bare: tuple[str, ...] = ()
+    """Qualified names of changed and new functions without examples."""
+
+
+def file_changes(
+    before: str | None, now: str | None, path: Path, folder: Path, reaches: bool, every_function: bool
+) -> FileChanges:
+    """Compare two texts of the file at `path` in the workspace `folder`. A text of None means that there is no file.
+
+    Args:
+        reaches: True to include the docstrings that use, directly or not, something in the file that changed.
+        every_function: True to include functions without examples.
+    """
+    old, new = ([] if text is None else _read(text, path, folder, every_function) for text in (before, now))
+    pairs, gone = _paired(old, new)
+    difference = _ChangedCode(before, now, is_python=not is_page(path))
+    changes: list[Change] = []
+    for one, earlier in pairs:
+        has_examples = bool(one.target.examples or one.unreadable)
+        altered = Altered() if earlier is None else alterations(earlier.examples, one.target.examples)
+        why = difference.why(one.target, earlier, altered)
+        if why is not None and (why is not Why.REACHED or reaches) and (has_examples or altered or every_function):
+            changes.append(Change(why, one, earlier, altered))
+    shown = {one.target.qualname for one in new if every_function or one.target.examples or one.unreadable}
+    bare = () if is_test_file(path) else tuple(name for name in difference.functions if name not in shown)
+    return FileChanges(tuple(changes), tuple(each for each in gone if each.has_wants), bare)
+
+
+def alterations(before: Sequence[Example], now: Sequence[Example]) -> Altered:
+    """Compare the examples of a docstring with its earlier examples. Examples that were added at the end do not count.
+
+    >>> one, two = Example("f(1)", "1", 0), Example("f(2)", "2", 2)
+    >>> alterations([one, two], [one]).removed == (two,)
+    True
+    """
+    old, new = ([replace(each, line=0) for each in examples] for examples in (before, now))
+    start = next((at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), len(old))
+    if start >= len(old):
+        return Altered()
+    old, new, kept = old[start:], new[start:], set(new)
+    if len(old) * len(new) > _MOST_COMPARED:
+        return Altered(edited=tuple(before[start:]))
+    removed: list[Example] = []
+    edited: list[Example] = []
+    preceded = False
+    for tag, begin, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        preceded = preceded or (tag == "insert" and end < len(old))
+        for number in range(begin, end if tag in ("replace", "delete") else begin):
+            is_edited = first + number - begin < last or old[number] in kept
+            (edited if is_edited else removed).append(before[start + number])
+    return Altered(tuple(removed), tuple(edited), preceded)
+
+
+def _read(text: str, path: Path, folder: Path, every_function: bool) -> list[Documented]:
+    if is_page(path):
+        whole = page(text, path, folder)
+        return [] if whole is None else [whole]
+    found = list(documented(text, path, folder))
+    if every_function:
+        starts = {one.target.docstring_span.start: index for index, one in enumerate(found)}
+        for one in functions(text, path, folder):  # these also have the examples of their classes
+            found[starts[one.target.docstring_span.start]] = one
+    return found
+
+
+def _paired(
+    old: Iterable[Documented], new: Iterable[Documented]
+) -> tuple[list[tuple[Documented, Target | None]], list[Target]]:
+    """Pair docstrings of the same name in their order. Return the pairs, and the earlier docstrings without a pair."""
+    waiting: dict[str, list[Target]] = defaultdict(list)
+    for one in old:
+        waiting[one.target.qualname].append(one.target)
+    pairs = [(one, waiting[name].pop(0) if waiting[name := one.target.qualname] else None) for one in new]
+    return pairs, [target for targets in waiting.values() for target in targets]
+
+
+class _ChangedCode:
+    """The differences between the code of two texts."""
+
+    def __init__(self, before: str | None, now: str | None, *, is_python: bool) -> None:
+        old, new = (_Pieces.of(text or "") if is_python else _Pieces() for text in (before, now))
+        self._is_known = old is not None and new is not None
+        """False if a text cannot be read. Then everything counts as changed."""
+        self.functions: tuple[str, ...] = ()
+        """Qualified names of changed and new functions."""
+        self._changed: set[str] = set()
+        self._reached: set[str] = set()
+        self._names: set[str] | None = set()
+        """The names whose users can feel the change; None if everything can feel it."""
+        if old is None or new is None:
+            return
+        names = {*old.code, *new.code}
+        self._changed = {name for name in names if old.code.get(name) != new.code.get(name)}
+        self.functions = tuple(name for name in new.code if name in self._changed and name not in new.classes)
+        self._names = _outside(old.rest, new.rest)
+        if self._names is not None:
+            self._names |= {each for name in self._changed for each in (*old.spread[name], *new.spread[name])}
+            self._reached = _closed(new, self._names)
+
+    def why(self, target: Target, earlier: Target | None, altered: Altered) -> Why | None:
+        """Return why a docstring is to be checked; None if it is not."""
+        if earlier is None:
+            return Why.NEW
+        is_changed = not self._is_known or target.qualname in self._changed or target.docstring != earlier.docstring
+        if is_changed or altered:
+            return Why.CHANGED
+        if self._names is None or target.qualname in self._reached:
+            return Why.REACHED
+        used = (name for example in target.examples for name in _NAME.findall(example.source))
+        return Why.REACHED if any(name in self._names for name in used) else None
+
+
+class _Pieces(ast.NodeTransformer):
+    """The functions and classes of a module without their docstrings, and the statements outside of them."""
+
+    def __init__(self) -> None:
+        self.code: dict[str, list[str]] = defaultdict(list)
+        """The code of each function and class, by qualified name. A class is without its methods."""
+        self.classes: set[str] = set()
+        self.uses: dict[str, set[str]] = defaultdict(set)
+        """The names that each function or class uses."""
+        self.spread: dict[str, set[str]] = defaultdict(set)
+        """The names whose users can feel a change of a function or class."""
+        self.rest: list[ast.stmt] = []
+        self._class = ""
+
+    @classmethod
+    def of(cls, text: str) -> _Pieces | None:
+        """Read the text of a module; None if it cannot be read."""
+        tree = parsed(text)
+        if tree is None:
+            return None
+        found = cls()
+        try:
+            _without_docstring(tree)
+            found.generic_visit(tree)
+            found.rest = _without_placeholders(tree.body)
+            ast.dump(tree)
+        except RecursionError:
+            return None
+        return found
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # ast's name
+        """Take out a function."""
+        return self._taken(node, is_class=False)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # ast's name
+        """Take out a function."""
+        return self._taken(node, is_class=False)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # ast's name
+        """Take out a class, after its methods."""
+        outer, self._class = self._class, f"{self._class}{node.name}."
+        self.generic_visit(node)
+        self._class = outer
+        node.body = _without_placeholders(node.body)
+        return self._taken(node, is_class=True)
+
+    def _taken(self, node: _Function | ast.ClassDef, *, is_class: bool) -> ast.AST:
+        name = f"{self._class}{node.name}"
+        _without_docstring(node)
+        self.code[name].append(ast.dump(node))
+        self.uses[name] |= {self._class, *_names(node)} - {""}
+        self.spread[name].add(node.name)
+        if is_class:
+            self.classes.add(name)
+            self.spread[name].add(f"{name}.")
+        elif self._class and node.name.startswith("__"):  # called by operators and by the class itself
+            self.spread[name] |= {self._class, self._class.split(".")[-2]}
+        return _placeholder(node.name)
+
+
+def _placeholder(name: str) -> ast.stmt:
+    """Return a statement in place of a definition. It matters only in a compound statement, such as `if`."""
+    return ast.Global([name])
+
+
+def _without_placeholders(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    return [each for each in body if not isinstance(each, ast.Global)]
+
+
+def _without_docstring(node: ast.Module | _Function | ast.ClassDef) -> None:
+    if ast.get_docstring(node, clean=False) is not None:
+        node.body = node.body[1:]
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """Yield the names and attributes in a syntax tree, and the names that imports bind."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield other or name.partition(".")[0]
+            case ast.Global(names=names):
+                yield from names
+
+
+def _outside(before: Sequence[ast.stmt], now: Sequence[ast.stmt]) -> set[str] | None:
+    """Return the names that changed statements outside of definitions bind or use; None if they may change anything."""
+    old, new = ([(ast.dump(each), each) for each in rest] for rest in (before, now))
+    if [text for text, _ in old] == [text for text, _ in new]:
+        return set()
+    counts = [Counter(text for text, _ in rest) for rest in (old, new)]
+    changed = [each for text, each in (*old, *new) if counts[0][text] != counts[1][text]]
+    if not changed or any(isinstance(inner, _ANYTHING) for each in changed for inner in _statements(each)):
+        return None
+    if any(alias.name == "*" for each in changed for alias in ast.walk(each) if isinstance(alias, ast.alias)):
+        return None
+    return {name for each in changed for name in _names(each)}
+
+
+_ANYTHING = ast.Expr | ast.For | ast.While | ast.With | ast.AsyncFor | ast.AsyncWith
+"""Statements outside of definitions that may change any object, for example by a call."""
+
+
+def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
+    """Yield a statement and all statements in it, except strings and other constants."""
+    return (
+        inner
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.stmt) and not (isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant))
+    )
+
+
+def _closed(pieces: _Pieces, names: set[str]) -> set[str]:
+    """Return the functions and classes that use `names`, directly or not. Add the names of these to `names`."""
+    users: dict[str, set[str]] = defaultdict(set)
+    for name, used in pieces.uses.items():
+        for each in used:
+            users[each].add(name)
+    found = set[str]()
+    waiting = list(names)
+    while waiting:
+        more = users[waiting.pop()] - found
+        found |= more
+        spread = {each for name in more for each in pieces.spread[name]} - names
+        names |= spread
+        waiting += spread
+    return found
