@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from support.commandline import SOLVED, STUB, WRONG, Desk
+from support.repository import git
 
 pytestmark = pytest.mark.isolation
 
-WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 JOINING = '''"""Texts."""
 
 SEPARATOR = "-"
@@ -43,11 +41,6 @@ class Stack:
         """Add a value."""
         self.values.append(value)
 '''
-
-
-def git(folder: Path, *arguments: str) -> None:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    subprocess.run(["git", *WHO, *arguments], cwd=folder, env=clean, check=True, capture_output=True)
 
 
 @pytest.fixture

@@ -1,0 +1,561 @@
+"""`adacoder check --changed` checks what changed since a commit, also with the examples of that commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from support.commandline import Desk
+from support.repository import commit, git
+
+pytestmark = pytest.mark.isolation
+
+SHOP = '''"""Prices.
+
+>>> total([1])
+1
+"""
+
+RATE = 2
+
+
+def total(values):
+    """The sum.
+
+    >>> total([1, 2])
+    3
+    >>> total([4])
+    4
+    """
+    return sum(values)
+
+
+def doubled(values):
+    """Twice the sum.
+
+    >>> doubled([1])
+    2
+    """
+    return RATE * total(values)
+
+
+def named(value):
+    """The name.
+
+    >>> named(1)
+    'one'
+    """
+    return {1: "one"}.get(value)
+
+
+class Basket:
+    """Things.
+
+    >>> Basket([1, 2]).size()
+    2
+    """
+
+    def __init__(self, things):
+        self.things = things
+
+    def size(self):
+        """The number.
+
+        >>> Basket([7]).size()
+        1
+        """
+        return len(self.things)
+
+
+__test__ = {"more": """
+>>> total([5])
+5
+"""}
+'''
+BROKEN = ("return sum(values)", "return sum(values) + 1")
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Desk:
+    """A desk whose file `shop.py` is committed."""
+    desk.write(SHOP, "shop.py")
+    commit(desk.folder)
+    return desk
+
+
+def edited(desk: Desk, *pairs: tuple[str, str], name: str = "shop.py") -> None:
+    """Replace texts in a file. Each must be there."""
+    path = desk.folder / name
+    text = path.read_text("utf-8")
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, "utf-8")
+
+
+def checked(desk: Desk, *options: str) -> dict[str, str]:
+    """Return the docstrings that were checked, each with the reason."""
+    objects = desk.run("check", "--changed", "--json", *options).objects
+    return {each["target"].partition("::")[2]: each["change"]["why"] for each in objects if "change" in each}
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("", ""), ("    return sum(values)", "    # all of them\n\n    return (sum(values))"), ("\n\ndef ", "\n\n\ndef ")],
+    ids=["nothing", "a comment", "lines"],
+)
+def test_what_is_the_same_is_not_checked(shop: Desk, pair: tuple[str, str]) -> None:
+    edited(shop, pair)
+    ran = shop.run("check", "--changed")
+    assert (ran.code, ran.out) == (0, "")
+    assert "Nothing to check: no docstring with examples changed since HEAD (" in ran.err
+
+
+@pytest.mark.parametrize("line_end", [b"\r\n", b"\n"])
+def test_line_endings_of_windows_are_no_change(shop: Desk, line_end: bytes) -> None:
+    path = shop.folder / "shop.py"
+    path.write_bytes(path.read_bytes().replace(b"\n", line_end))
+    assert checked(shop) == {}
+    path.write_bytes(path.read_bytes().replace(b"return sum(values)", b"return sum(values) * 1"))
+    assert "total" in checked(shop)
+
+
+@pytest.mark.parametrize(
+    ("pair", "expected"),
+    [
+        (
+            ("sum(values)", "sum(values, 0)"),
+            {"__doc__": "reached", "total": "changed", "doubled": "reached", "__test__.more": "reached"},
+        ),
+        (("RATE = 2", "RATE = 1 + 1"), {"doubled": "reached"}),
+        (("Twice the sum.", "2 x"), {"doubled": "changed"}),
+        (("len(self.things)", "len([*self.things])"), {"Basket": "reached", "Basket.size": "changed"}),
+        (("self.things = things", "self.things = [*things]"), {"Basket": "reached", "Basket.size": "reached"}),
+        (("class Basket:", "class Basket(object):"), {"Basket": "changed", "Basket.size": "reached"}),
+        (("def named(", "def name("), {"name": "new"}),
+        (('"""Prices.', '"""All prices.'), {"__doc__": "changed"}),
+    ],
+    ids=lambda value: value[1] if isinstance(value, tuple) else "",
+)
+def test_a_change_reaches_its_users_in_the_file(shop: Desk, pair: tuple[str, str], expected: dict[str, str]) -> None:
+    edited(shop, pair)
+    assert checked(shop) == expected
+    assert checked(shop, "--reach", "none") == {name: why for name, why in expected.items() if why != "reached"}
+
+
+def test_a_statement_that_may_change_anything_reaches_all(shop: Desk) -> None:
+    edited(shop, ("RATE = 2\n", "RATE = 2\nprint(end='')\n"))
+    assert set(checked(shop).values()) == {"reached"}
+    assert len(checked(shop)) == 7
+
+
+def test_a_new_file_counts_and_a_path_restricts(shop: Desk) -> None:
+    edited(shop, BROKEN)
+    shop.write(
+        'def f():\n    """F.\n\n    >>> f()\n    1\n    """\n    return 1\n\n\ndef g():\n    return 2\n', "new.py"
+    )
+    ran = shop.run("check", "--changed", "new.py")
+    assert ran.code == 0
+    assert "new.py: Changed without examples: g." in ran.err
+    assert checked(shop, "new.py") == {"f": "new"}
+    assert checked(shop, "shop.py::doubled") == {"doubled": "reached"}
+
+
+def test_pages_count_with_pages(desk: Desk) -> None:
+    desk.write("# Page\n\n    >>> 1 + 1\n    2\n", "page.md")
+    commit(desk.folder)
+    desk.write("# Page\n\n    >>> 1 + 1\n    3\n", "page.md")
+    assert desk.run("check", "--changed").code == 0
+    assert desk.run("check", "--changed", "--pages").code == 1
+
+
+def test_a_failure_from_before_fails_only_if_the_function_changed(desk: Desk) -> None:
+    desk.write(SHOP.replace("'one'", "'two'").replace('{1: "one"}', "NAMES") + 'NAMES = {1: "one"}\n', "shop.py")
+    commit(desk.folder)
+    edited(desk, ('NAMES = {1: "one"}', 'NAMES = {1: "one", 2: "two"}'))
+    ran = desk.run("check", "--changed")
+    assert ran.code == 0
+    assert "It failed before as well." in ran.out
+    (found,) = desk.run("check", "--changed", "--json").objects
+    assert (found["change"]["failed_before"], found["change"]["fails"]) == (True, False)
+    edited(desk, (".get(value)", ".get(value, '')"))
+    (found,) = desk.run("check", "--changed", "--json").objects
+    assert (found["change"]["failed_before"], found["change"]["fails"]) == (True, True)
+
+
+def test_a_failure_is_new_if_another_file_that_changed_causes_it(desk: Desk) -> None:
+    desk.write("ONE = 1\n", "helper.py")
+    desk.write(
+        'import helper\n\nX = 1\n\n\ndef f():\n    """F.\n\n    >>> f()\n    2\n    """\n    return helper.ONE + X\n',
+        "a.py",
+    )
+    commit(desk.folder)
+    edited(desk, ("ONE = 1", "ONE = 5"), name="helper.py")
+    edited(desk, ("X = 1", "X = 0 + 1"), name="a.py")
+    (found,) = desk.run("check", "--changed", "--json").objects
+    assert (found["change"]["failed_before"], found["change"]["fails"]) == (False, True)
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """A way to turn a red check green without correcting the code."""
+
+    name: str
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Replacements in `shop.py`, after `total` was broken."""
+    told: str = ""
+    """A part of the output."""
+    code: int = 0
+    """The exit code without `--keep-examples`. With it, the code is 1 if this is 0."""
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    """Further files; None to remove one."""
+    also: Callable[[Path], object] = str
+
+
+GOOD = "    >>> total([1, 2])\n    3\n    >>> total([4])\n    4\n"
+OTHERS = ('>>> total([1])\n1\n"""', '"""'), ("    >>> doubled([1])\n    2\n", ""), ('>>> total([5])\n5\n"""', '"""')
+"""Replacements that remove the other examples that the broken function fails."""
+
+
+def replaced(new: str) -> tuple[tuple[str, str], ...]:
+    return ((GOOD, new), *OTHERS)
+
+
+CHEATS = [
+    Cheat("break only", (), "shop.py::total  0/2 examples passed", 1),
+    Cheat("edit an output", replaced(GOOD.replace("    3", "    4")), "1 example edited", 1),
+    Cheat(
+        "edit all outputs",
+        replaced("    >>> total([1, 2])\n    4\n    >>> total([4])\n    5\n"),
+        "Since HEAD: 2 examples edited. The code does not pass 2 examples of HEAD",
+    ),
+    Cheat("edit the call", replaced("    >>> total([1, 2]) - 1\n    3\n"), "1 example removed, 1 example edited"),
+    Cheat("remove all", replaced(""), "Since HEAD: 2 examples removed."),
+    Cheat("skip", replaced(GOOD.replace(")\n", ")  # doctest: +SKIP\n")), "The code does not pass 2 examples of HEAD"),
+    Cheat("ellipsis", replaced("    >>> total([1, 2])  # doctest: +ELLIPSIS\n    4...\n"), "does not pass 2 examples"),
+    Cheat(
+        "ignore the output", replaced(GOOD.replace(")\n", ")  # doctest: +IGNORE_OUTPUT\n")), "does not pass 2 examples"
+    ),
+    Cheat(
+        "shadow", replaced("    >>> total = sum\n" + GOOD), "an example was put before the others. The code does not"
+    ),
+    Cheat("reorder", replaced("    >>> total([4])\n    5\n    >>> total([1, 2])\n    4\n"), "does not pass 2 examples"),
+    Cheat(
+        "memorise",
+        (("return sum(values) + 1", "return {(1, 2): 3, (4,): 4}[tuple(values)]"), *OTHERS),
+        "does not pass 2 examples of HEAD",
+    ),
+    Cheat(
+        "a string that is no docstring", (('"""The sum.', 'text = """The sum.'), *OTHERS), "total was removed with 2 ex"
+    ),
+    Cheat("an f-string", (('"""The sum.', 'f"""The sum.'), *OTHERS), "total was removed with 2 examples"),
+    Cheat(
+        "a statement before it", (('    """The sum.', '    pass\n    """The sum.'), *OTHERS), "total was removed with 2"
+    ),
+    Cheat(
+        "rename",
+        (
+            ("def total(values):", "def total_of(values):"),
+            *replaced(""),
+        ),
+        "total was removed with 2 examples",
+    ),
+    Cheat(
+        "nest",
+        (
+            (
+                'def total(values):\n    """The sum.',
+                'def total(values):\n    return sum(values) + 1\n\n\ndef hide():\n  def total(values):\n    """The sum.',
+            ),
+            *OTHERS,
+        ),
+        "total was removed with 2",
+    ),
+    Cheat(
+        "overload",
+        (
+            ("def total(", "import typing\n\n\n@typing.overload\ndef total("),
+            ("def doubled(", "def total(values):\n    return 9\n\n\ndef doubled("),
+            *OTHERS,
+        ),
+        "total was removed with 2",
+    ),
+    Cheat("never define", (("def total(values):", "if False:\n  def total(values):"), *OTHERS), "total"),
+    Cheat(
+        "delete the name",
+        (("def doubled(", "def _hidden(): pass\n\n\ndel total\n\n\ndef doubled("), *OTHERS),
+        "The imported module does not define 'total'",
+    ),
+    Cheat(
+        "define it again",
+        (("def doubled(", "def total(values):\n    return {2: 3, 1: 4}[len(values)]\n\n\ndef doubled("), *OTHERS),
+        "shop.py::total",
+    ),
+    Cheat(
+        "replace it",
+        (
+            ("def doubled(", "total = {2: 3, 1: 4}.__getitem__ and (lambda v: {2: 3, 1: 4}[len(v)])\n\n\ndef doubled("),
+            *OTHERS,
+        ),
+        "shop.py::total",
+    ),
+    Cheat(
+        "raise SkipTest",
+        (("return sum(values) + 1", "import unittest\n    raise unittest.SkipTest('later')"), *OTHERS),
+        "Some examples of 'total' were skipped while they ran",
+    ),
+    Cheat(
+        "__doctest_skip__",
+        (("RATE = 2", 'RATE = 2\n__doctest_skip__ = ["*"]'),),
+        "The code does not pass 2 examples of HEAD",
+    ),
+    Cheat(
+        "__doctest_requires__",
+        (("RATE = 2", 'RATE = 2\n__doctest_requires__ = {"*": ["no_such_package"]}'),),
+        "The code does not pass 2 examples of HEAD",
+    ),
+    Cheat("empty __test__", ((">>> total([5])\n5\n", ""),), "__test__", 1),
+    Cheat("end the file early", (("RATE = 2", "RATE = 2\nraise SystemExit"),), "shop.py", 1),
+    Cheat("do not parse", (("RATE = 2", "RATE = ("),), "Fix this syntax error first", 1),
+    Cheat("no UTF-8", also=lambda folder: (folder / "shop.py").write_bytes(b"\xff"), told="is not Python text", code=2),
+    Cheat("too long", also=lambda folder: (folder / "shop.py").write_text("#" * 1_000_001), told="characters", code=2),
+    Cheat("remove the file", files={"shop.py": None}, told="total was removed with its file and 2 examples."),
+    Cheat(
+        "rename the file",
+        also=lambda folder: (folder / "shop.py").rename(folder / "shop.txt"),
+        told="was removed with its file and 2",
+    ),
+    Cheat(
+        "hide the file",
+        also=lambda folder: (folder / "shop.py").rename(folder / ".shop.py"),
+        told="was removed with its file and 2",
+    ),
+    Cheat(
+        "make it a link",
+        also=lambda folder: (
+            (folder / "shop.py").rename(folder / "shop.txt"),
+            (folder / "shop.py").symlink_to("shop.txt"),
+        ),
+        told="total is no longer checked, with 2 examples.",
+    ),
+    Cheat(
+        "make it a folder",
+        also=lambda folder: ((folder / "shop.py").unlink(), (folder / "shop.py").mkdir()),
+        told="total is no longer checked, with 2",
+    ),
+    Cheat("a virtual environment", files={"pyvenv.cfg": ""}, told="shop.py", code=1),
+    Cheat(
+        "exclude",
+        files={"pyproject.toml": '[tool.adacoder]\nexclude = ["shop.py"]\n'},
+        told="It changed settings of the examples since HEAD: exclude.",
+    ),
+    Cheat(
+        "options",
+        files={"pyproject.toml": '[tool.adacoder]\ndoctestOptions = ["ELLIPSIS"]\n'},
+        told="since HEAD: doctest_options.",
+        code=1,
+    ),
+    Cheat(
+        "options of pytest",
+        files={"pyproject.toml": '[tool.pytest.ini_options]\ndoctest_optionflags = "ELLIPSIS NUMBER"\n'},
+        told="since HEAD: doctest_options.",
+        code=1,
+    ),
+    Cheat(
+        "setup",
+        OTHERS,
+        files={"pyproject.toml": '[tool.adacoder]\ndoctestSetup = "total = sum"\n'},
+        told="since HEAD: doctest_setup.",
+    ),
+    Cheat(
+        "conftest",
+        files={"conftest.py": 'collect_ignore = ["shop.py"]\n'},
+        told="conftest.py: It changed since HEAD, and it decides",
+    ),
+]
+
+
+@pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.name)
+@pytest.mark.parametrize("keeps", [False, True], ids=["", "keep"])
+def test_a_cheat_is_reported_or_fails(shop: Desk, cheat: Cheat, *, keeps: bool) -> None:
+    edited(shop, BROKEN)
+    edited(shop, *cheat.pairs)
+    for name, text in cheat.files.items():
+        (shop.folder / name).unlink() if text is None else shop.write(text, name)
+    cheat.also(shop.folder)
+    ran = shop.run("check", "--changed", *(["--keep-examples"] if keeps else []))
+    assert cheat.told in ran.out + ran.err
+    assert ran.code == (cheat.code or int(keeps))
+
+
+def test_only_the_base_shows_a_change_that_was_committed(shop: Desk) -> None:
+    first = git(shop.folder, "rev-parse", "HEAD").strip()
+    edited(shop, BROKEN, *replaced(""))
+    commit(shop.folder, "Second")
+    assert shop.run("check", "--changed").code == 0
+    ran = shop.run("check", "--changed", "--base", first, "--keep-examples")
+    assert ran.code == 1
+    assert f"Since {first}: 2 examples removed." in ran.out
+
+
+def test_the_base_is_the_common_commit(shop: Desk) -> None:
+    git(shop.folder, "branch", "other")
+    edited(shop, ("'one'", "'ones'"), ('"one"', '"ones"'))
+    commit(shop.folder, "Here")
+    git(shop.folder, "checkout", "--quiet", "other")
+    edited(shop, ("sum(values)", "sum(values, 0)"))
+    commit(shop.folder, "There")
+    assert "total" in checked(shop, "--base", "master")
+    assert "named" not in checked(shop, "--base", "master")
+
+
+@pytest.mark.parametrize("option", ["--assume-unchanged", "--skip-worktree"])
+def test_the_index_does_not_hide_a_change(shop: Desk, option: str) -> None:
+    git(shop.folder, "update-index", option, "shop.py")
+    edited(shop, BROKEN)
+    assert shop.run("check", "--changed").code == 1
+
+
+def test_ignored_files_and_a_staged_text_that_differs_count(shop: Desk) -> None:
+    shop.write("new.py\n", ".gitignore")
+    shop.write('def f():\n    """F.\n\n    >>> f()\n    1\n    """\n    return 2\n', "new.py")
+    assert shop.run("check", "--changed").code == 1
+    (shop.folder / "new.py").unlink()
+    edited(shop, BROKEN)
+    git(shop.folder, "add", "--all")
+    assert shop.run("check", "--changed").code == 1
+    shop.write(SHOP, "shop.py")
+    assert shop.run("check", "--changed").code == 0
+
+
+def test_the_configuration_of_the_repository_runs_nothing_and_moves_nothing(
+    shop: Desk, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / "shop.py").write_text(SHOP, "utf-8")
+    proof = other / "ran"
+    program = other / "program"
+    program.write_text(f"#!/bin/sh\ntouch {proof}\ncat\n", "utf-8")
+    program.chmod(0o755)
+    shop.write("*.py filter=x diff=x\n", ".gitattributes")
+    for name in (
+        "core.fsmonitor",
+        "diff.external",
+        "filter.x.clean",
+        "filter.x.smudge",
+        "diff.x.textconv",
+        "core.pager",
+    ):
+        git(shop.folder, "config", name, str(program))
+    git(shop.folder, "config", "core.worktree", str(other))
+    monkeypatch.setenv("GIT_DIR", str(other))
+    edited(shop, BROKEN)
+    assert shop.run("check", "--changed").code == 1
+    assert not proof.exists()
+
+
+def test_a_replaced_commit_does_not_count(shop: Desk) -> None:
+    first = git(shop.folder, "rev-parse", "HEAD").strip()
+    edited(shop, BROKEN, *replaced(""))
+    second = commit(shop.folder, "Second")
+    git(shop.folder, "replace", first, second)
+    (shop.folder / ".git/info/grafts").write_text(f"{first} {second}\n", "utf-8")
+    assert shop.run("check", "--changed", "--base", first, "--keep-examples").code == 1
+
+
+def test_a_forged_object_is_refused(shop: Desk) -> None:
+    edited(shop, BROKEN)
+    forged = git(shop.folder, "hash-object", "-w", "shop.py").strip()
+    real = git(shop.folder, "rev-parse", "HEAD:shop.py").strip()
+    paths = [shop.folder / ".git/objects" / each[:2] / each[2:] for each in (real, forged)]
+    paths[0].chmod(0o644)
+    paths[0].write_bytes(paths[1].read_bytes())
+    edited(shop, ("+ 1", "+ 2"))
+    ran = shop.run("check", "--changed")
+    assert ran.code == 2
+    assert "git lacks shop.py of HEAD: fetch it, or repair the repository." in ran.err
+
+
+def test_a_name_for_two_commits_is_refused(shop: Desk) -> None:
+    git(shop.folder, "branch", "good")
+    assert shop.run("check", "--changed", "--base", "good").code == 0
+    edited(shop, BROKEN)
+    commit(shop.folder, "Second")
+    git(shop.folder, "tag", "good")
+    ran = shop.run("check", "--changed", "--base", "good")
+    assert ran.code == 2
+    assert "'good' may mean two commits: name the commit by its whole id." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--base", "nope"], "git finds no commit 'nope' in "),
+        (["--base", "--output=x"], "'--output=x' is neither a file nor the name of a commit."),
+        (["--base", "orphan"], "'orphan' and HEAD have no common commit"),
+    ],
+)
+def test_a_base_that_cannot_be_compared_is_an_error(shop: Desk, options: list[str], told: str) -> None:
+    git(shop.folder, "branch", "home")
+    git(shop.folder, "checkout", "--quiet", "--orphan", "orphan")
+    commit(shop.folder, "Alone")
+    git(shop.folder, "checkout", "--quiet", "home")
+    ran = shop.run("check", "--changed", *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
+
+
+def test_without_a_repository_or_a_commit_nothing_can_be_compared(desk: Desk) -> None:
+    desk.write(SHOP, "shop.py")
+    ran = desk.run("check", "--changed")
+    assert (ran.code, ran.err.count("is in no git repository: leave out --changed.")) == (2, 1)
+    git(desk.folder, "init", "--quiet")
+    ran = desk.run("check", "--changed")
+    assert (ran.code, ran.err.count("commit first, or leave out --changed.")) == (2, 1)
+    assert desk.run("check", "--base", "HEAD").code == 2
+
+
+def test_subfolders_links_and_sha256_are_understood(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write(SHOP, "sub/shop.py")
+    git(desk.folder, "init", "--quiet", "--object-format=sha256")
+    commit(desk.folder)
+    link = desk.folder.parent / f"{desk.folder.name}-link"
+    link.symlink_to(desk.folder)
+    monkeypatch.chdir(link / "sub")
+    assert desk.run("check", "--changed", link / "sub").code == 0
+    edited(desk, BROKEN, name="sub/shop.py")
+    assert desk.run("check", "--changed", ".").code == 1
+    assert desk.run("check", "--changed", link / "sub").code == 1
+    assert desk.run("check", "--changed", link / "sub/shop.py").code == 1
+
+
+def test_a_submodule_is_a_repository_of_its_own(shop: Desk) -> None:
+    shop.write(SHOP, "lib/shop.py")
+    commit(shop.folder / "lib")
+    commit(shop.folder, "Second")
+    edited(shop, BROKEN, name="lib/shop.py")
+    assert shop.run("check", "--changed").code == 0
+    assert shop.run("check", "--changed", "lib").code == 1
+
+
+def test_reports_have_the_same_results(shop: Desk) -> None:
+    edited(shop, BROKEN, *replaced("    >>> total([1, 2])\n    4\n"))
+    reports = ["--junit", "out.xml", "--sarif", "out.sarif"]
+    for options, kind, level in (([], None, "note"), (["--keep-examples"], "failure", "error")):
+        ran = shop.run("check", "--changed", "--format", "github", *reports, *options)
+        assert f"::{'error' if options else 'warning'} file=shop.py,line=10,title=shop.total::Since HEAD" in ran.out
+        case = ET.parse(shop.folder / "out.xml").find(".//testcase[@name='total']")
+        assert case is not None
+        assert [each.tag for each in case] == [*([kind] if kind else []), "system-out"]
+        assert "does not pass 2 examples of HEAD" in (case.findtext("system-out") or "")
+        results = json.loads((shop.folder / "out.sarif").read_text("utf-8"))["runs"][0]["results"]
+        assert (results[-1]["level"], results[-1]["ruleId"]) == (level, "lost_example")
+    objects = shop.run("check", "--changed", "--keep-examples", "--json").objects
+    (change,) = [each["change"] for each in objects if each["target"] == "shop.py::total"]
+    assert change["examples"] | {"lost": len(change["examples"]["lost"])} == {"removed": 1, "edited": 1, "lost": 2}
+    assert change["fails"]
