@@ -106,9 +106,7 @@ async def revision_of(folder: Path, base: str | None = None) -> Revision:
         TargetError: git is not installed, or a repository or a commit does not exist.
     """
     git, top = _git(), _top(folder)
-    head = await _commit(git, top, _HEAD)
-    if head is None:
-        raise TargetError(f"git finds no commit in {top}: commit first, or leave out --changed.")
+    head = await head_of(top)
     name, commit = _HEAD, head
     if base is not None:
         _must_be_a_name(base)
@@ -126,6 +124,19 @@ async def revision_of(folder: Path, base: str | None = None) -> Revision:
     return Revision(top, name, commit, files, submodules)
 
 
+async def head_of(folder: Path) -> str:
+    """Return the id of HEAD in the repository around `folder`.
+
+    Raises:
+        TargetError: git is not installed, or there is no repository or no commit.
+    """
+    top = _top(folder)
+    head = await _commit(_git(), top, _HEAD)
+    if head is None:
+        raise TargetError(f"git finds no commit in {top}: commit first.")
+    return head
+
+
 def _top(folder: Path) -> Path:
     """Return the real path of the folder with the repository around `folder`.
 
@@ -137,7 +148,7 @@ def _top(folder: Path) -> Path:
     real = _real(folder)
     found = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)
     if found is None:
-        raise TargetError(f"{folder} is in no git repository: leave out --changed.")
+        raise TargetError(f"{folder} is in no git repository, so its changes are unknown: create one, and commit.")
     return found
 
 

@@ -312,6 +312,46 @@ def check(
 
 
 @adacoder.command()
+@click.option("--install", "agent", metavar="AGENT", help="Print the configuration for an agent, or for git.")
+@click.option(
+    "--agent",
+    "form",
+    type=click.Choice(["auto", "exit2"]),
+    default="auto",
+    help="With exit2, block by the exit code, for agents that read no JSON.",
+)
+@click.option("--base", metavar="REV", help="Compare with this commit.  [default: HEAD at the start of the session]")
+@click.option("--tests", "tested", is_flag=True, help="Also run the project's tests that run a changed function.")
+@click.option(
+    "--max-blocks",
+    "most_blocks",
+    type=click.IntRange(0, 100),
+    default=3,
+    show_default=True,
+    help="How often to keep a session from stopping.",
+)
+@click.option("--strict", "is_strict", is_flag=True, help="Block also if the check cannot run.")
+@_evaluation
+def hook(*, agent: str | None, form: str, **values: object) -> int:
+    """Keep a coding agent from stopping while functions that it changed fail their examples.
+
+    The agent runs this command as a hook, and gives it an event on stdin. --install prints how to set it up for
+    claude, codex, gemini, qwen, vibe and git.
+
+    Exit codes: 0 the answer, if any, is on stdout; 1 the check could not run, and the agent may stop; 2 with --agent
+    exit2, the agent must go on.
+    """
+    if agent is not None:
+        from adacoder.cli.hook_setup import print_setup
+
+        return print_setup(agent)
+    from adacoder.cli.hook import Hook
+
+    values["by_code"] = form == "exit2"
+    return _await(_with(partial(Hook, values), values).carry_out(sys.stdin.buffer))
+
+
+@adacoder.command()
 @_place
 @click.option("--against", required=True, metavar="REV|FILE", help="The earlier version: a commit, or a file.")
 @_as_json
