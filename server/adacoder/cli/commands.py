@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import click
 
@@ -312,6 +312,7 @@ def check(
 
 
 @adacoder.command()
+@click.argument("event", type=click.File("rb"), default="-")
 @click.option("--install", "agent", metavar="AGENT", help="Print the configuration for an agent, or for git.")
 @click.option(
     "--agent",
@@ -328,15 +329,15 @@ def check(
     type=click.IntRange(0, 100),
     default=3,
     show_default=True,
-    help="How often to keep a session from stopping.",
+    help="Number of times that a session is kept from stopping.",
 )
 @click.option("--strict", "is_strict", is_flag=True, help="Block also if the check cannot run.")
 @_evaluation
-def hook(*, agent: str | None, form: str, **values: object) -> int:
+def hook(*, event: BinaryIO, agent: str | None, form: str, **values: object) -> int:
     """Keep a coding agent from stopping while functions that it changed fail their examples.
 
-    The agent runs this command as a hook, and gives it an event on stdin. --install prints how to set it up for
-    claude, codex, gemini, qwen, vibe and git.
+    The agent runs this command as a hook, with an event on stdin. EVENT is a file with an event, to try the hook.
+    --install prints how to set it up for claude, codex, gemini, qwen, vibe and git.
 
     Exit codes: 0 the answer, if any, is on stdout; 1 the check could not run, and the agent may stop; 2 with --agent
     exit2, the agent must go on.
@@ -348,7 +349,7 @@ def hook(*, agent: str | None, form: str, **values: object) -> int:
     from adacoder.cli.hook import Hook
 
     values["by_code"] = form == "exit2"
-    return _await(_with(partial(Hook, values), values).carry_out(sys.stdin.buffer))
+    return _await(_with(partial(Hook, values), values).carry_out(event))
 
 
 @adacoder.command()

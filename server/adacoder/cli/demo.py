@@ -111,7 +111,7 @@ class Demo:
         try:
             parent = Path(tempfile.mkdtemp(prefix="adacoder-demo-")).resolve()
         except OSError:
-            reason = "The demonstration needs a folder for temporary files: set TMPDIR to one that can be written."
+            reason = "The demonstration needs a folder for temporary files: set TMPDIR to a writable one."
             raise TargetError(reason) from None
         folder = parent / PROJECT
         try:

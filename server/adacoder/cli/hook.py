@@ -77,7 +77,7 @@ class Event:
         with suppress(ValueError):
             found = read_json(text.decode()) if len(text) <= _MOST_BYTES else None
         if not isinstance(found, dict):
-            raise TargetError("stdin has no JSON object with an event: let a coding agent run this command as a hook.")
+            raise TargetError("There is no JSON object with an event: let a coding agent run this command as a hook.")
 
         def first(*names: str) -> str:
             return next((value for name in names if isinstance(value := found.get(name), str)), "")
@@ -99,7 +99,7 @@ class Event:
 
 
 @dataclass(slots=True)
-class Session:
+class AgentSession:
     """What the hook remembers of an agent's session."""
 
     head: str = ""
@@ -110,24 +110,24 @@ class Session:
     """A hash of the failures and the texts at the last block."""
 
 
-class Sessions:
+class AgentSessions:
     """The sessions, in the user's cache. Without a usable cache, every session is new."""
 
     def __init__(self, folder: PrivateFolder) -> None:
         self._folder = folder
 
-    def read(self, event: Event) -> Session:
+    def read(self, event: Event) -> AgentSession:
         """Return the stored session of an event."""
         try:
             found = read_json(self._folder.read(_name(event), _MOST_STORED_BYTES).decode())
         except (OSError, ValueError):
-            return Session()
+            return AgentSession()
         match found:
             case {"head": str(head), "blocks": int(blocks), "state": str(state)}:
-                return Session(head, blocks, state)
-        return Session()
+                return AgentSession(head, blocks, state)
+        return AgentSession()
 
-    def write(self, event: Event, session: Session) -> None:
+    def write(self, event: Event, session: AgentSession) -> None:
         """Store a session. Remove the oldest ones."""
         with suppress(OSError):
             self._folder.write(_name(event), json.dumps(asdict(session)).encode())
@@ -200,7 +200,7 @@ class Hook:
         self._by_code = by_code
         self._is_strict = is_strict
         self._tested = tested
-        self._sessions = Sessions(cache_folder("hooks"))
+        self._sessions = AgentSessions(cache_folder("hooks"))
 
     async def carry_out(self, stream: BinaryIO) -> int:
         """Answer the event on `stream`. Return the exit code."""
@@ -251,7 +251,7 @@ class Hook:
         found.left = [each for each in found.left if each.weakens]
         return found, " ".join(told.getvalue().split("\n")).strip()
 
-    def _block(self, event: Event, session: Session, lines: Sequence[str], state: str) -> int:
+    def _block(self, event: Event, session: AgentSession, lines: Sequence[str], state: str) -> int:
         """Keep the agent from stopping, unless that is of no use. The last of `lines` is the advice."""
         if session.blocks >= self._most_blocks or session.state == state:
             why = (

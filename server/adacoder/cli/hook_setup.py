@@ -65,7 +65,7 @@ _PLACES: Mapping[str, tuple[str, Callable[[str], str]]] = {
 def print_setup(agent: str) -> int:
     """Print the configuration for an agent to stdout, and to stderr where it belongs. Return the exit code."""
     if agent not in _PLACES:
-        complain(f"'{agent}' is not one of {', '.join(_PLACES)}.")
+        complain(f"No configuration is known for '{agent}': name {', '.join(_PLACES)}.")
         return COULD_NOT_RUN
     place, written = _PLACES[agent]
     complain(

@@ -198,7 +198,7 @@ def test_what_is_no_event_is_trouble(told: bytes, agent: Agent) -> None:
     ran = agent.sends(told)
     assert (ran.code, ran.out) == (1, "")
     assert ran.error_lines == [
-        "AdaCoder: stdin has no JSON object with an event: let a coding agent run this command as a hook."
+        "AdaCoder: There is no JSON object with an event: let a coding agent run this command as a hook."
     ]
 
 

@@ -83,6 +83,4 @@ def test_the_demonstration_names_the_missing_folder(desk: Desk, monkeypatch: pyt
     monkeypatch.setattr("tempfile.tempdir", str(desk.folder / "gone"))
     ran = desk.run("demo")
     assert ran.code == 2
-    assert ran.error_lines == [
-        "The demonstration needs a folder for temporary files: set TMPDIR to one that can be written."
-    ]
+    assert ran.error_lines == ["The demonstration needs a folder for temporary files: set TMPDIR to a writable one."]
