@@ -217,12 +217,13 @@ def _compared(
     known = {revision.place(each): each for each in files}
     access = _access(revision)
     differ = [each for each in files if revision.submodule(each) is None and _differs(each, revision, access)]
-    below = revision.place(top)
-    inside = "" if below == "." else f"{below}/"
+    is_folder = _folder(top) == top
+    below = revision.place(top / "_").removesuffix("_") if is_folder else revision.place(top)
     absent = {
         path: place
         for place in revision.files
-        if place not in known and Path(place).suffix in suffixes and (place.startswith(inside) or place == below)
+        if place not in known and (place.startswith(below) if is_folder else place == below)
+        if Path(place).suffix in suffixes
         if _differs(path := revision.folder / place, revision, access)
     }
     folders = {above for each in (top / "_", *differ, *absent) for above in _above(each, revision)}

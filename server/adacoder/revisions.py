@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adacoder.domain import TargetError
@@ -57,11 +57,15 @@ class Revision:
     """The ids of the contents of regular files, by their paths relative to `folder`."""
     submodules: frozenset[str]
     """The paths of submodules, which are repositories of their own."""
+    _reals: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Cached real paths of folders."""
 
     def place(self, path: Path) -> str:
         """Return a file's path relative to the top folder. Only links in the path of its folder are resolved."""
-        real = os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118  # many
-        return Path(os.path.relpath(real, self.folder)).as_posix()
+        folder, name = os.path.split(path)
+        if folder not in self._reals:
+            self._reals[folder] = Path(os.path.relpath(os.path.realpath(folder), self.folder)).as_posix()
+        return name if self._reals[folder] == "." else f"{self._reals[folder]}/{name}"
 
     def submodule(self, path: Path) -> str | None:
         """Return the submodule that contains a file; None if there is none."""

@@ -119,9 +119,8 @@ def alterations(before: Sequence[Example], now: Sequence[Example]) -> Altered:
     True
     """
     old, new = ([replace(each, line=0) for each in examples] for examples in (before, now))
-    start = next(
-        (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
-    )
+    shared = min(len(old), len(new))
+    start = next((at for at in range(shared) if old[at] != new[at]), shared)
     if start >= len(old):
         return Altered()
     old, new, kept = old[start:], new[start:], set(new)

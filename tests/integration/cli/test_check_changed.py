@@ -270,7 +270,7 @@ CHEATS = [
         (
             (
                 'def total(values):\n    """The sum.',
-                'def total(values):\n    return sum(values) + 1\n\n\ndef hide():\n  def total(values):\n    """The sum.',
+                'def total(values):\n    return 1\n\n\ndef hide():\n  def total(values):\n    """The sum.',
             ),
             *OTHERS,
         ),
@@ -307,7 +307,7 @@ CHEATS = [
     Cheat(
         "raise SkipTest",
         (("return sum(values) + 1", "import unittest\n    raise unittest.SkipTest('later')"), *OTHERS),
-        "Some examples of 'total' were skipped while they ran",
+        "All examples of 'total' are skipped",
     ),
     Cheat(
         "__doctest_skip__",
@@ -532,6 +532,9 @@ def test_subfolders_links_and_sha256_are_understood(desk: Desk, monkeypatch: pyt
     assert desk.run("check", "--changed", ".").code == 1
     assert desk.run("check", "--changed", link / "sub").code == 1
     assert desk.run("check", "--changed", link / "sub/shop.py").code == 1
+    (desk.folder / "sub/shop.py").unlink()
+    for place in (".", link, link / "sub", desk.folder):
+        assert "total was removed with its file and 2 examples." in desk.run("check", "--changed", place).err
 
 
 def test_a_submodule_is_a_repository_of_its_own(shop: Desk) -> None:
@@ -548,7 +551,7 @@ def test_reports_have_the_same_results(shop: Desk) -> None:
     reports = ["--junit", "out.xml", "--sarif", "out.sarif"]
     for options, kind, level in (([], None, "note"), (["--keep-examples"], "failure", "error")):
         ran = shop.run("check", "--changed", "--format", "github", *reports, *options)
-        assert f"::{'error' if options else 'warning'} file=shop.py,line=10,title=shop.total::Since HEAD" in ran.out
+        assert f"::{'error' if options else 'warning'} file=shop.py,line=11,title=shop.total::Since HEAD" in ran.out
         case = ET.parse(shop.folder / "out.xml").find(".//testcase[@name='total']")
         assert case is not None
         assert [each.tag for each in case] == [*([kind] if kind else []), "system-out"]
