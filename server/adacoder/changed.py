@@ -7,6 +7,7 @@ This module shows nothing. `cli/checking.py` puts the results into words.
 from __future__ import annotations
 
 import asyncio
+import glob
 import os
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from adacoder.domain import Example, Outcome, Status, Target, TargetError
 from adacoder.messages import counted
 from adacoder.privacy.access import Access
 from adacoder.privacy.private_names import Wishes
-from adacoder.project import Project, is_never_own
+from adacoder.project import Project, below, is_never_own, python_files
 from adacoder.revisions import Revision, revision_of
 from adacoder.settings import Settings, from_tables, tables_in
 from adacoder.source.changes import Change, ChangeResult, FileChanges, Why, file_changes
@@ -60,6 +61,11 @@ class Changed:
         self._before: dict[Path, str | None] = {}
         """The earlier texts of files that differ; None for a file that is new, or whose earlier text is unreadable."""
         self._weakened: dict[Weakened, None] = {}
+        self._projects: dict[Path, dict[Path, str | None]] = {}
+        """The earlier texts of all Python files that differ, by workspace."""
+        self._reading = asyncio.Lock()
+        self.submodules: set[Path] = set()
+        """Submodules with files that were left out."""
 
     @property
     def since(self) -> str:
@@ -90,22 +96,15 @@ class Changed:
         places = {path: revision.place(path) for path in (*differ, *settings)} | absent
         contents = await revision.texts(dict.fromkeys(places.values()))
         for path, place in places.items():
-            self._before[path] = self._decoded(path, contents[place]) if place in contents else None
+            self._before[path] = _decoded(path, contents.get(place))
+            if place in contents and self._before[path] is None:
+                self._weaken(path, f"Its text in {self._name} is too long or not text, so nothing was compared.")
         for path, place in absent.items():
             await self._left_out(path, place)
         for path in settings:
             await self._note_settings(path, revision)
+        self.submodules |= {revision.folder / each for each in map(revision.submodule, files) if each is not None}
         return differ
-
-    def _decoded(self, path: Path, data: bytes | None) -> str | None:
-        try:
-            if data is not None:
-                return decoded(path, data).text
-            what = f"is longer than {LONGEST:,} bytes"
-        except TargetError:
-            what = "is not Python text"
-        self._weaken(path, f"Its text in {self._name} {what}, so its examples were not compared.")
-        return None
 
     async def _left_out(self, path: Path, place: str) -> None:
         """Note the examples of a file that is gone, or that the check no longer reads."""
@@ -176,11 +175,28 @@ class Changed:
         passed = {each.example for each in results if each.matched}
         return tuple(each for each in found.target.examples if each.has_want and each not in passed)
 
+    async def _texts(self, folder: Path) -> dict[Path, str | None]:
+        """Return the earlier texts of all Python files in `folder` that differ; None for a new file."""
+        revision = await revision_of(folder, self._base)
+        files = await asyncio.to_thread(lambda: list(python_files(folder)))
+        differ, absent, _ = await asyncio.to_thread(_compared, revision, folder, files, {".py"})
+        places = {path: revision.place(path) for path in differ} | absent
+        contents = await revision.texts(dict.fromkeys(places.values()))
+        return {path: _decoded(path, contents.get(place)) for path, place in places.items()}
+
     async def _earlier(self, checks: Checks, task: Task, before: Target, *, tested: bool) -> Outcome:
-        """Check the earlier version of a docstring, with the earlier texts of all files that differ."""
-        overlays = {path: text for path, text in self._before.items() if text is not None and path.suffix == ".py"}
-        project = Project(task.project.folder, overlays)
-        return await checks.check(Task(before, task.settings, project), tested=tested)
+        """Check the earlier version of a docstring, with the earlier texts of all files that differ.
+
+        New files are hidden, because one could replace a module that the earlier code imports.
+        """
+        folder, settings = task.project.folder, task.settings
+        async with self._reading:
+            if folder not in self._projects:
+                self._projects[folder] = await self._texts(folder)
+        texts = self._projects[folder]
+        new = tuple(f"/{glob.escape(below(folder, path).as_posix())}" for path, text in texts.items() if text is None)
+        project = Project(folder, {path: text for path, text in texts.items() if text is not None})
+        return await checks.check(Task(before, replace(settings, hide=(*settings.hide, *new)), project), tested=tested)
 
 
 def notes(found: ChangeResult, since: str) -> list[str]:
@@ -197,6 +213,12 @@ def notes(found: ChangeResult, since: str) -> list[str]:
     if found.failed_before:
         told.append("It failed before as well.")
     return told
+
+
+def _decoded(path: Path, data: bytes | None) -> str | None:
+    with suppress(TargetError):
+        return None if data is None else decoded(path, data).text
+    return None
 
 
 def _folder(top: Path) -> Path:

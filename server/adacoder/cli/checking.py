@@ -441,6 +441,9 @@ class Checking:
             return
         for each in changed.weakened:
             self._leave(NotChecked(each.what, each.path, is_skipped=not changed.keeps, weakens=True))
+        for path in sorted(changed.submodules):
+            reason = "Skipped, because a submodule is a repository of its own: name it to check it."
+            self._leave(NotChecked(reason, path, is_skipped=True))
         for path, names in self._bare.items():
             self._leave(NotChecked(f"Changed without examples: {_listed(names)}.", path, is_skipped=True))
         for path in self._excluded:

@@ -201,6 +201,17 @@ def test_a_failure_is_new_if_another_file_that_changed_causes_it(desk: Desk) -> 
     assert (found["change"]["failed_before"], found["change"]["fails"]) == (False, True)
 
 
+def test_a_new_file_does_not_make_the_earlier_code_fail(desk: Desk) -> None:
+    desk.write(
+        'import colorsys\n\nX = 1\n\n\ndef f():\n    """F.\n\n    >>> f()\n    1\n    """\n    return X\n', "a.py"
+    )
+    commit(desk.folder)
+    edited(desk, ("X = 1", "X = 2"), name="a.py")
+    desk.write("raise RuntimeError\n", "colorsys.py")
+    (found,) = desk.run("check", "--changed", "--json", "a.py").objects
+    assert (found["change"]["failed_before"], found["change"]["fails"]) == (False, True)
+
+
 @dataclass(frozen=True)
 class Cheat:
     """A way to turn a red check green without correcting the code."""
@@ -542,7 +553,9 @@ def test_a_submodule_is_a_repository_of_its_own(shop: Desk) -> None:
     commit(shop.folder / "lib")
     commit(shop.folder, "Second")
     edited(shop, BROKEN, name="lib/shop.py")
-    assert shop.run("check", "--changed").code == 0
+    ran = shop.run("check", "--changed")
+    assert ran.code == 0
+    assert "lib: Skipped, because a submodule is a repository of its own: name it to check it." in ran.err
     assert shop.run("check", "--changed", "lib").code == 1
 
 
@@ -551,7 +564,7 @@ def test_reports_have_the_same_results(shop: Desk) -> None:
     reports = ["--junit", "out.xml", "--sarif", "out.sarif"]
     for options, kind, level in (([], None, "note"), (["--keep-examples"], "failure", "error")):
         ran = shop.run("check", "--changed", "--format", "github", *reports, *options)
-        assert f"::{'error' if options else 'warning'} file=shop.py,line=11,title=shop.total::Since HEAD" in ran.out
+        assert f"::{'error' if options else 'warning'} file=shop.py,line=9,title=shop.total::Since HEAD" in ran.out
         case = ET.parse(shop.folder / "out.xml").find(".//testcase[@name='total']")
         assert case is not None
         assert [each.tag for each in case] == [*([kind] if kind else []), "system-out"]
