@@ -524,10 +524,10 @@ def test_a_base_that_cannot_be_compared_is_an_error(shop: Desk, options: list[st
 def test_without_a_repository_or_a_commit_nothing_can_be_compared(desk: Desk) -> None:
     desk.write(SHOP, "shop.py")
     ran = desk.run("check", "--changed")
-    assert (ran.code, ran.err.count("is in no git repository: leave out --changed.")) == (2, 1)
+    assert (ran.code, ran.err.count("is in no git repository")) == (2, 1)
     git(desk.folder, "init", "--quiet")
     ran = desk.run("check", "--changed")
-    assert (ran.code, ran.err.count("commit first, or leave out --changed.")) == (2, 1)
+    assert (ran.code, ran.err.count("commit first")) == (2, 1)
     assert desk.run("check", "--base", "HEAD").code == 2
 
 
