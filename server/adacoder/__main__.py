@@ -10,8 +10,12 @@ import io
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _STDIO = ["--stdio"]
 """Option that some editors add. It has no effect, because the server always uses stdin and stdout."""
@@ -36,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return serve()
         from adacoder.cli.commands import run
 
-        return run(arguments)
+        return run(arguments, _serve_agent)
     except KeyboardInterrupt:
         from adacoder.cli import INTERRUPTED
 
@@ -45,6 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         if argv is None:
             _end_without_traceback()
+
+
+def _serve_agent(root: Path | None, told: Path | None, values: Mapping[str, object], *, read_only: bool) -> int:
+    from adacoder.mcp.agent_server import serve
+
+    return serve(root, told, values, read_only=read_only)
 
 
 def _end_without_traceback() -> None:

@@ -135,7 +135,7 @@ class Checks:
                 await evaluator.close()
             outcome = conclude_check(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
-            outcome = Outcome(Status.ERROR, target, str(error))
+            outcome = Outcome(Status.ERROR, target, str(error), trouble=error)
         return with_evidence(outcome, task)
 
     async def compare(self, task: Task, before: Target) -> BehaviourDiff:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, BinaryIO, TypeVar
 
 T = TypeVar("T")
 
@@ -64,6 +65,21 @@ def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]
     _starting.add(task)
     task.add_done_callback(_starting.discard)
     return task
+
+
+def take_stdio() -> tuple[BinaryIO, BinaryIO]:
+    """Return stdin and stdout, reserved for the protocol.
+
+    For all other code in this process and in its children, stdin is empty and output to stdout goes to stderr.
+    Otherwise a single `print` in a library would break the stream of messages.
+    """
+    sys.stdout.flush()
+    stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return stdin, stdout
 
 
 def _memory() -> IO[bytes]:

@@ -23,7 +23,7 @@ from adacoder.cli.choices import Choices, Told
 from adacoder.cli.findings import Checked, NotChecked, View
 from adacoder.cli.output import shown_path
 from adacoder.cli.place import Place
-from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
+from adacoder.domain import AdaCoderError, Outcome, Status, TargetError
 from adacoder.messages import counted
 from adacoder.privacy.access import Access
 from adacoder.privacy.private_names import Wishes
@@ -39,18 +39,16 @@ from adacoder.project import (
     project_around,
     python_files,
 )
-from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
 from adacoder.source.accepting import outputs
 from adacoder.source.conftests import Ignored, conftests, ignoring
 from adacoder.source.dunder_test import NAME as DUNDER_TEST
-from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import (
     Documented,
     documented,
+    documented_at,
     functions,
-    locate,
     loose_texts,
     may_have_examples,
     must_run,
@@ -543,29 +541,4 @@ def _with_examples(
 
 
 def _named(place: Place, file: SourceFile, folder: Path) -> Documented:
-    """Return the docstring at a place: of a function, or else of a class or of the module.
-
-    Raises:
-        TargetError: no docstring was found.
-    """
-    others = documented(file.text, file.path, folder)
-    try:
-        function = locate(file.text, file.path, folder, line=place.line, qualname=place.qualname)
-    except UnreadableExample as error:
-        found = next((one for one in others if one.unreadable and one.unreadable.line == error.line), None)
-        if found is None:
-            raise
-        return found
-    except TargetError:
-        found = next((one for one in others if not one.target.is_function and _is_at(one.target, place)), None)
-        if found is None:
-            raise
-        return found
-    return Documented(function)
-
-
-def _is_at(target: Target, place: Place) -> bool:
-    if place.line is None:
-        return target.qualname == place.qualname
-    lines = Lines(target.text)
-    return lines.line_at(target.docstring_span.start) <= place.line <= lines.line_at(target.docstring_span.end)
+    return documented_at(file.text, file.path, folder, place.line, place.qualname)

@@ -28,14 +28,14 @@ F = TypeVar("F", bound=Callable[..., object])
 T = TypeVar("T")
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command line `arguments`. Return the exit code.
+def run(arguments: Sequence[str], serve_agent: Callable[..., int] | None = None) -> int:
+    """Run the command line `arguments`. Return the exit code. `serve_agent` starts the server of `adacoder mcp`.
 
     Raises:
         KeyboardInterrupt: the user pressed Ctrl-C before the command began.
     """
     try:
-        with adacoder.make_context("adacoder", list(arguments)) as context:
+        with adacoder.make_context("adacoder", list(arguments), obj=serve_agent) as context:
             code = adacoder.invoke(context)
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
@@ -586,6 +586,22 @@ def models(*, rank: bool, **values: object) -> int:
             "--host and --base-url name two servers: list one at a time.", click.get_current_context()
         )
     return _await(list_models(values, as_json=contest.as_json))
+
+
+@adacoder.command()
+@click.option("--root", type=_FOLDER, metavar="DIR", help="The agent may name only files below DIR. [default: .]")
+@click.option("--read-only", is_flag=True, help="Offer no tool that changes files.")
+@click.option("--log", "told", type=_FILE, metavar="FILE", help="Append each result that the agent receives to FILE.")
+@_all_settings
+@click.pass_obj
+def mcp(
+    serve_agent: Callable[..., int], /, *, root: Path | None, told: Path | None, read_only: bool, **values: object
+) -> int:
+    """Start an MCP server for coding agents, over stdin and stdout.
+
+    Agents check examples, verify candidates and insert verified functions with it. See docs/agents.md.
+    """
+    return serve_agent(root, told, values, read_only=read_only)
 
 
 adacoder.add_command(

@@ -18,7 +18,7 @@ from pygls.io_ import StdinAsyncReader
 
 from adacoder.aside import in_a_process
 from adacoder.lsp.language_server import AdaCoderServer, register
-from adacoder.programs import run
+from adacoder.programs import run, take_stdio
 
 if TYPE_CHECKING:
     from pygls.io_ import AsyncReader
@@ -69,7 +69,7 @@ def serve_stdio(server: AdaCoderServer) -> int:
         The exit code that the protocol requires: 0 if the client has sent `shutdown`, else 1.
     """
     must_block = os.path.sameopenfile(0, 1) or _is_null_device(0)
-    stdin, stdout = _take_stdio()
+    stdin, stdout = take_stdio()
     server.protocol.set_writer(_Writer(stdout))
     # Existing objects live as long as the process. If they were not frozen, the garbage collector would scan them again
     # during the first requests, for 20 ms.
@@ -101,21 +101,6 @@ class _Writer:
     def close(self) -> None:
         with suppress(ConnectionError):
             self._stream.close()
-
-
-def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Return stdin and stdout, reserved for the protocol.
-
-    For all other code in this process and in its children, stdin is empty and output to stdout goes to stderr.
-    Otherwise a single `print` in a library would break the stream of messages.
-    """
-    sys.stdout.flush()
-    stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return stdin, stdout
 
 
 async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:

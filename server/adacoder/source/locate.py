@@ -42,6 +42,7 @@ _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _PROMPT = re.compile(r"(?m)^[ \t]*>>> \S")
 _PROSE = re.compile(r"[(=]")
 """A bracket or equals sign. An example in prose needs it to call the function or to give the arguments."""
+_MOST_NEAR = 3
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
@@ -195,6 +196,45 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
         yield _read(Documented(target), lines)
 
 
+def documented_at(text: str, path: Path, workspace: Path, line: int | None, qualname: str | None) -> Documented:
+    """Return the docstring at a 0-based `line` or of `qualname`: of a function, or else of a class or of the module.
+
+    Raises:
+        TargetError: no docstring was found.
+    """
+    others = documented(text, path, workspace)
+    try:
+        return Documented(locate(text, path, workspace, line=line, qualname=qualname))
+    except UnreadableExample as error:
+        found = next((one for one in others if one.unreadable and one.unreadable.line == error.line), None)
+        if found is None:
+            raise
+    except TargetError:
+        found = next((one for one in others if _is_at(one.target, line, qualname)), None)
+        if found is None:
+            raise
+    return found
+
+
+def _is_at(target: Target, line: int | None, qualname: str | None) -> bool:
+    if target.is_function or line is None:
+        return not target.is_function and target.qualname == qualname
+    lines = Lines(target.text)
+    return lines.line_at(target.docstring_span.start) <= line <= lines.line_at(target.docstring_span.end)
+
+
+def names_near(text: str, name: str) -> list[str]:
+    """Return the names of at most three functions whose names are most like `name`."""
+    return _near(definitions(text), name)[:_MOST_NEAR]
+
+
+def _near(found: Sequence[Definition], name: str) -> list[str]:
+    """Return the names of functions that are like `name`, first the methods with this very name."""
+    known = [each.qualname for each in found if not each.is_class and not each.in_function]
+    methods = [qualname for qualname in known if qualname.endswith(f".{name}")]
+    return [*methods, *(each for each in difflib.get_close_matches(name, known) if each not in methods)]
+
+
 def out_of_reach(text: str) -> Iterator[tuple[str, str, Span, str]]:
     """Yield the docstrings that `documented` leaves out: name, kind, place and the reason."""
     for each in definitions(text):
@@ -281,9 +321,7 @@ def _hint(found: Sequence[Definition], wanted: str) -> str:
     """Return the end of the message about a missing function: a name to use instead, if there is a similar one."""
     if any(each.qualname == wanted for each in found):
         return "it is a class, so name one of its methods."
-    known = [each.qualname for each in found if not each.is_class and not each.in_function]
-    methods = [qualname for qualname in known if qualname.endswith(f".{wanted}")]
-    close = methods or difflib.get_close_matches(wanted, known, n=1)
+    close = _near(found, wanted)
     return f"did you mean '{close[0]}'?" if close else "check its name."
 
 

@@ -1,0 +1,138 @@
+"""Start `adacoder mcp`: read the messages of one agent from stdin, and answer on stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from adacoder.domain import AdaCoderError
+from adacoder.mcp.exchange import AgentExchange, Report
+from adacoder.mcp.tool_words import offered
+from adacoder.programs import run, take_stdio
+from adacoder.project import is_wide
+
+if TYPE_CHECKING:
+    from adacoder.mcp.tools import Tools
+
+log = logging.getLogger(__name__)
+
+_LONGEST = 1 << 20
+"""Maximum number of bytes of a message."""
+_PIECE = 1 << 16
+
+
+def serve(root: Path | None, told: Path | None, values: Mapping[str, object], *, read_only: bool) -> int:
+    """Serve one agent until it closes stdin. Return the exit code.
+
+    Args:
+        root: the folder in which the agent works; by default the current folder.
+        told: a file to which everything is appended that the agent gets to know.
+        values: values of the options, by field of Settings.
+        read_only: True to offer no tool that writes files.
+
+    Raises:
+        AdaCoderError: the folder is missing or too wide, or the file cannot be written.
+    """
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    folder = _folder(root)
+    try:
+        with nullcontext() if told is None else open(told, "a", encoding="utf-8", buffering=1) as diary:  # noqa: PTH123
+            calls = LateTools(folder, values, diary)
+            stdin, stdout = take_stdio()
+            tools = offered(read_only=read_only, is_open=bool(values.get("allow_cloud")))
+            run(_serve(calls, tools, stdin, stdout))
+    except OSError as error:
+        raise AdaCoderError(f"{told} cannot be written ({error.strerror}): name another file.") from None
+    except KeyboardInterrupt:
+        log.warning("Ended by a signal.")
+    return 0
+
+
+def _folder(root: Path | None) -> Path:
+    folder = Path(os.path.realpath(root or "."))
+    if not folder.is_dir():
+        raise AdaCoderError(f"There is no folder {root}: name another folder with --root.")
+    if is_wide(folder):
+        raise AdaCoderError(f"{folder} is too wide to be a project: name a project's folder with --root.")
+    return folder
+
+
+class LateTools:
+    """Carries out calls of tools. Everything that they need is imported with the first call."""
+
+    def __init__(self, root: Path, values: Mapping[str, object], diary: IO[str] | None) -> None:
+        """For `root` and `values`, see `Workplace`. `diary` receives a line for each result."""
+        self._root, self._values, self._diary = root, values, diary
+        self._tools: Tools | None = None
+
+    async def call(self, name: str, arguments: dict[str, str], report: Report) -> tuple[dict[str, Any], bool]:
+        """Carry out a call. Return the result, and True if the result is an error."""
+        kind = await asyncio.to_thread(_imported)
+        self._tools = self._tools or kind(self._root, self._values)
+        result, is_error = await self._tools.call(name, arguments, report)
+        if self._diary is not None:
+            named = {each: arguments[each] for each in ("path", "name") if each in arguments}
+            at = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+            with suppress(OSError):  # the agent's call matters more
+                self._diary.write(json.dumps({"at": at, "tool": name, **named, "answer": result}) + "\n")
+        return result, is_error
+
+    async def close(self) -> None:
+        """End all processes."""
+        if self._tools is not None:
+            await self._tools.close()
+
+
+def _imported() -> type[Tools]:
+    from adacoder.mcp.tools import Tools
+
+    return Tools
+
+
+async def _serve(calls: LateTools, tools: list[dict[str, Any]], stdin: IO[bytes], stdout: IO[bytes]) -> None:
+    ended = asyncio.Event()
+
+    def send(line: bytes) -> None:
+        try:
+            stdout.write(line)
+            stdout.flush()
+        except ConnectionError:  # the agent is gone
+            ended.set()
+
+    exchange = AgentExchange(send, tools, calls.call)
+    loop = asyncio.get_running_loop()
+    # Asyncio cannot read every kind of stdin, so a thread reads it. The exit does not wait for the thread.
+    threading.Thread(target=_read, args=(stdin.fileno(), loop, exchange, ended), daemon=True).start()
+    try:
+        await ended.wait()
+    finally:
+        await exchange.close()
+        await calls.close()
+
+
+def _read(stdin: int, loop: asyncio.AbstractEventLoop, exchange: AgentExchange, ended: asyncio.Event) -> None:
+    """Read lines until the end of stdin, and hand them to the event loop."""
+    line, is_long = b"", False
+    with suppress(RuntimeError, OSError):  # the loop is closed, or stdin cannot be read
+        while piece := os.read(stdin, _PIECE):
+            *whole, rest = piece.split(b"\n")
+            for part in whole:
+                line += part
+                if is_long or len(line) > _LONGEST:
+                    loop.call_soon_threadsafe(exchange.too_long)
+                elif line.strip():
+                    loop.call_soon_threadsafe(exchange.receive, line)
+                line, is_long = b"", False
+            line += rest
+            if len(line) > _LONGEST:
+                line, is_long = b"", True
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(ended.set)

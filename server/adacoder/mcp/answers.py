@@ -1,0 +1,179 @@
+"""Make the results that agents read: the verdict first, short, and with foreign text only in fields made for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from adacoder.domain import JSON, UNPARSED, BehaviourDiff, Outcome, Status
+from adacoder.mcp.exchange import compact
+from adacoder.privacy.contents import without_secrets
+from adacoder.project import below
+from adacoder.report import label
+from adacoder.report.outcome import notes
+from adacoder.sandbox.environment.choice import Choice
+from adacoder.visible import visible
+
+MOST = 6000
+"""Maximum number of characters of a result, as JSON. Some clients cut longer results."""
+_MOST_LISTED = 10
+"""Maximum number of functions or differences in a result."""
+_LONGEST = 400
+_MOST_LINES = 8
+_READ = 20_000
+"""Maximum number of characters of a text that are searched for secrets."""
+_LONGEST_CODE = 3500
+_WORST_FIRST = ("failed", "not_run", "unverified", "verified")
+_VERDICTS = {
+    Status.VERIFIED: "verified",
+    Status.UNVERIFIED: "unverified",
+    Status.PARTIAL: "failed",
+    Status.FAILED: "failed",
+}
+
+Result = dict[str, JSON]
+
+
+class Refusal(Exception):
+    """An error that the agent can fix by calling otherwise."""
+
+    def __init__(self, code: str, message: str, then: str, nearby: Sequence[str] = ()) -> None:
+        """Args:
+        code: one of the codes in docs/agents.md.
+        message: one sentence. It may quote only the agent's own arguments.
+        then: the next step.
+        nearby: names of functions with similar names.
+        """
+        super().__init__(message)
+        self.result: Result = {"error": code, "message": shown(message), "next": then}
+        if nearby:
+            self.result["functions_nearby"] = [shown(each) for each in nearby]
+
+
+def shown(text: str, longest: int = _LONGEST) -> str:
+    """Return foreign text as agents get it: without secrets and invisible characters, and short."""
+    text = text.rstrip("\n")
+    kept = visible(without_secrets(text[:_READ]))
+    kept = "\n".join(kept.split("\n")[:_MOST_LINES] if longest == _LONGEST else [kept])
+    left = len(text) - min(len(kept), longest)
+    is_cut = len(kept) > longest or kept.count("\n") < text.count("\n") or len(text) > _READ
+    return f"{kept[:longest]}… (+{left:,} characters)" if is_cut and left > 0 else kept[:longest]
+
+
+def judged(
+    outcomes: Sequence[Outcome],
+    root: Path,
+    python: Choice | None,
+    then: Mapping[str, str],
+    *,
+    is_named: bool = True,
+    counts: Mapping[str, int] | None = None,
+) -> Result:
+    """Return the result for the examples of functions.
+
+    Args:
+        outcomes: the outcomes.
+        root: paths of targets are relative to this folder.
+        python: the interpreter that ran the examples.
+        then: the next step for each verdict.
+        is_named: True to list functions that are verified as well.
+        counts: further numbers.
+    """
+    verdicts = [verdict_of(each) for each in outcomes]
+    worst = min(verdicts, key=_WORST_FIRST.index, default="unverified")
+    told = sorted(zip(verdicts, outcomes, strict=True), key=lambda each: _WORST_FIRST.index(each[0]))
+    functions: list[JSON] = [_function(each, root) for verdict, each in told if is_named or verdict != "verified"]
+    levels = [each.verdict.isolation.level for each in outcomes if each.verdict and each.verdict.isolation]
+    found = Counter(verdicts)
+    number: dict[str, JSON] = {verdict: found[verdict] for verdict in reversed(_WORST_FIRST)}
+    number |= {"skipped_examples": sum(each.skipped for each in outcomes), "omitted": 0, **(counts or {})}
+    result: Result = {"verdict": worst, "next": then[worst]}
+    if levels:
+        result["isolation"] = next(level for level in reversed(type(levels[0])) if level in levels).value
+    if python is not None:
+        result["python"] = {"path": shown(str(python.path)), "why": shown(python.why)}
+    return fitted({**result, "counts": number, "functions": functions}, "functions")
+
+
+def unparsed(path: Path, root: Path, why: str, then: Mapping[str, str]) -> Result:
+    """Return the result for a file that does not parse, and so has no examples that could run."""
+    failure: Result = {"kind": "unparsed", "error": shown(why)}
+    target = shown(below(root, path).as_posix())
+    function: Result = {"target": target, "verdict": "failed", "passed": 0, "total": 0, "failure": failure}
+    return {"verdict": "failed", "next": then["failed"], "functions": [function]}
+
+
+def different(found: BehaviourDiff, python: Choice, then: Mapping[str, str]) -> Result:
+    """Return the result of a comparison."""
+    verdict = "different" if found.differs else "same"
+    differences: list[JSON] = [
+        {"example": shown(each.call), "before": shown(each.there), "after": shown(each.here)} for each in found.differs
+    ]
+    left_out = sum(found.left_out.values())
+    counts: dict[str, JSON] = {"same": found.agreed, "different": len(found.differs), "not_compared": left_out}
+    result: Result = {"verdict": verdict, "next": then[verdict], "inputs": found.inputs}
+    result["python"] = {"path": shown(str(python.path)), "why": shown(python.why)}
+    return fitted({**result, "counts": {**counts, "omitted": 0}, "differences": differences}, "differences")
+
+
+def fitted(result: Result, name: str) -> Result:
+    """Shorten the list `name` of a result until the result is short enough, and count the items left out."""
+    items, counts = result[name], result["counts"]
+    if isinstance(items, list) and isinstance(counts, dict):
+        total = len(items)
+        del items[_MOST_LISTED:]
+        counts["omitted"] = total - len(items)
+        while len(items) > 1 and len(compact(result)) > MOST:
+            items.pop()
+            counts["omitted"] = total - len(items)
+    return result
+
+
+def with_code(result: Result, code: str) -> Result:
+    """Add the code of a candidate, if it is short enough to be complete."""
+    added: Result = {**result, "code": shown(code, _LONGEST_CODE)}
+    is_whole = len(code) <= _LONGEST_CODE and len(compact(added)) <= MOST
+    return added if is_whole else result
+
+
+def verdict_of(outcome: Outcome) -> str:
+    """Return the verdict that agents get. A file that does not parse is a failure."""
+    failure = None if outcome.verdict is None else outcome.verdict.failure
+    if outcome.status is Status.ERROR and failure is not None and failure.kind in UNPARSED:
+        return "failed"
+    return _VERDICTS.get(outcome.status, "not_run")
+
+
+def _function(outcome: Outcome, root: Path) -> JSON:
+    verdict = verdict_of(outcome)
+    told: Result = {
+        "target": shown(label(outcome.target, root)),
+        "verdict": verdict,
+        "passed": outcome.passed,
+        "total": outcome.total,
+    }
+    if verdict != "verified":
+        told["failure"] = _failure(outcome)
+    if found := notes(outcome):
+        told["note"] = shown(" ".join(found))
+    return told
+
+
+def _failure(outcome: Outcome) -> Result:
+    failure = None if outcome.verdict is None else outcome.verdict.failure
+    if failure is None:
+        kind = {"unverified": "unproved", "failed": "refused"}.get(verdict_of(outcome), "not_run")
+        return {"kind": kind, "error": shown(outcome.reason or "")}
+    told: Result = {"kind": failure.kind.value}
+    error = failure.error
+    if failure.example is not None:
+        told |= {"line": failure.example.line + 1, "example": shown(failure.example.source)}
+        told["want"] = shown(failure.example.exception or failure.example.want)
+    if failure.got is not None:
+        told["got"] = shown(failure.got)
+    elif error is None:
+        error = failure.message
+    if error is not None:
+        told["error"] = shown(error)
+    return told

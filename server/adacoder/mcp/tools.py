@@ -1,0 +1,297 @@
+"""Carry out calls of the tools, with the same checks and requests as the command line and editors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from adacoder.aside import aside
+from adacoder.domain import AdaCoderError, Candidate, Outcome, Status, Target, TargetError
+from adacoder.mcp import tool_words as words
+from adacoder.mcp.answers import Refusal, Result, different, judged, shown, unparsed, with_code
+from adacoder.mcp.exchange import Report
+from adacoder.mcp.workplace import OpenFile, Workplace
+from adacoder.models.errors import ModelError
+from adacoder.revisions import read_at
+from adacoder.sandbox.environment.choice import Choice, choose
+from adacoder.sandbox.unavailable import IsolationRefused
+from adacoder.service import Service, from_reply
+from adacoder.source.context import pieces
+from adacoder.source.locate import Documented, counterpart, documented, functions, locate
+from adacoder.source.text import apply_edits, write
+from adacoder.task import Mode, Task
+
+_MOST_CALLS = 16
+"""Maximum number of calls at a time."""
+_MOST_JOBS = 4
+_MOST_CANDIDATES = 50
+"""Maximum number of candidates that are kept for `insert_verified`."""
+_BEAT_SECONDS = 5.0
+_BEATS = 9
+"""Number of waits until `generate` answers that the job is still running."""
+_LONGEST_CONTEXT = 2000
+_LONGEST_DOCSTRING = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateJob:
+    """A request to a model."""
+
+    opened: OpenFile
+    target: Target
+    task: asyncio.Task[Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """A candidate that was evaluated in the text of a file."""
+
+    opened: OpenFile
+    candidate: Candidate
+    outcome: Outcome
+
+
+class Tools:
+    """The tools of one agent. Warm processes, candidates and jobs are kept for later calls."""
+
+    def __init__(self, root: Path, values: Mapping[str, object]) -> None:
+        """For the arguments, see `Workplace`."""
+        self._place = Workplace(root, values)
+        self._service = Service()
+        self._candidates: dict[str, Candidate] = {}
+        self._jobs: dict[str, GenerateJob] = {}
+        self._numbers = count(1)
+        self._running = 0
+
+    async def call(self, name: str, arguments: dict[str, str], report: Report) -> tuple[Result, bool]:
+        """Carry out a call. Return the result, and True if the result is an error."""
+        tools: dict[str, Callable[..., Awaitable[Result]]] = {
+            "check_examples": self._check,
+            "verify_candidate": self._verify,
+            "behaviour_diff": self._compare,
+            "generate": self._generate,
+            words.WRITES: self._insert,
+        }
+        more: dict[str, Any] = {"report": report} if name == "generate" else {}
+        self._running += 1
+        try:
+            if self._running > _MOST_CALLS:
+                raise Refusal("busy", "Too many calls are running.", "Wait for the other results, then call again.")
+            return await tools[name](**arguments, **more), False
+        except Refusal as refusal:
+            return refusal.result, True
+        except IsolationRefused:
+            return _no_isolation().result, True
+        finally:
+            self._running -= 1
+
+    async def close(self) -> None:
+        """End all jobs and processes."""
+        for job in self._jobs.values():
+            job.task.cancel()
+        await asyncio.gather(*(job.task for job in self._jobs.values()), return_exceptions=True)
+        await self._service.close()
+
+    async def _check(self, path: str, name: str | None = None) -> Result:
+        opened = await self._opened(path)
+        if name is not None:
+            found, others = [await aside(OpenFile.find, opened, name)], 0
+        else:
+            found, others = await aside(_with_examples, opened)
+        outcomes = await asyncio.gather(
+            *(self._service.check(_task(opened, each.target), each.unreadable) for each in found)
+        )
+        if not any(each.verdict for each in outcomes):  # otherwise running the examples shows that the file parses
+            texts = {opened.file.path: opened.file.text}
+            if broken := await self._service.unparsed(texts, opened.settings, opened.project):
+                return unparsed(opened.file.path, self._place.root, next(iter(broken.values())), words.NEXT)
+        counts = {} if name else {"without_examples": others}
+        return await self._told(opened, outcomes, words.NEXT, is_named=name is not None, counts=counts)
+
+    async def _verify(self, path: str, name: str, code: str) -> Result:
+        found = await self._judged(path, name, code)
+        result = await self._told(found.opened, [found.outcome], words.NEXT_FOR_CANDIDATE)
+        return {**result, "candidate": self._kept(found.candidate)}
+
+    async def _insert(self, path: str, name: str, code: str = "", candidate: str = "") -> Result:
+        start = self._candidates.get(candidate) or code
+        if not start:
+            return {"verdict": "not_run", "next": words.UNKNOWN_CANDIDATE, "written": False}
+        found = await self._judged(path, name, start)
+        opened, outcome = found.opened, found.outcome
+        writes = outcome.status is Status.VERIFIED and bool(outcome.edits)
+        if writes:
+            try:
+                text = apply_edits(opened.file.text, outcome.edits)
+                await asyncio.to_thread(write, opened.file, text, opened.folder)
+            except AdaCoderError as error:
+                writes, outcome = False, _not_run(outcome.target, error)
+        return {**await self._told(opened, [outcome], words.NEXT_AFTER_INSERT), "written": writes}
+
+    async def _compare(self, path: str, name: str, base: str = "HEAD", code: str = "") -> Result:
+        opened = await self._opened(path)
+        target = await self._function(opened, name)
+        now = target
+        try:
+            before = (await read_at(base, opened.file.path)).text
+            then = await aside(counterpart, target, before, opened.folder)
+            if then is None:
+                raise TargetError("The earlier version of the file does not have this function.")
+            if code:
+                outcome = await self._evaluated(opened, target, await aside(from_reply, code, target))
+                if outcome.verdict is None or not (outcome.verdict.edits or outcome.stands):
+                    outcome = replace(outcome, status=Status.ERROR)  # two versions cannot be compared
+                    return await self._told(opened, [outcome], words.NEXT_OF_DIFFERENCES)
+                now = await aside(_placed, target, outcome, opened.folder)
+            found = await self._service.compare(_task(opened, now), then)
+        except IsolationRefused:
+            raise
+        except AdaCoderError as error:
+            return await self._told(opened, [_not_run(target, error)], words.NEXT_OF_DIFFERENCES)
+        return different(found, await _python(opened), words.NEXT_OF_DIFFERENCES)
+
+    async def _generate(self, path: str, name: str, job: str = "", *, report: Report) -> Result:
+        number = job or await self._begun(path, name)
+        begun = self._jobs.get(number)
+        if begun is None:
+            return {"verdict": "not_run", "next": words.UNKNOWN_JOB}
+        try:
+            for beat in range(1, _BEATS + 1):
+                done, _ = await asyncio.wait({begun.task}, timeout=_BEAT_SECONDS)
+                if done:
+                    del self._jobs[number]
+                    return await self._generated(begun)
+                report(beat, _BEATS, "The model writes the function.")
+        except asyncio.CancelledError:
+            begun.task.cancel()
+            await asyncio.wait({begun.task})
+            self._jobs.pop(number, None)
+            raise
+        return {"verdict": "running", "next": words.NEXT_FOR_GENERATED["running"], "job": number}
+
+    async def _begun(self, path: str, name: str) -> str:
+        """Start a job. Return its number."""
+        opened = await self._opened(path)
+        target = await self._function(opened, name)
+        if len(self._jobs) >= _MOST_JOBS:
+            raise Refusal("busy", "Too many jobs are running.", "Call generate with a running job, then call again.")
+        number = f"j{next(self._numbers)}"
+        work = self._service.perform(Mode.GENERATE, _task(opened, target))
+        self._jobs[number] = GenerateJob(opened, target, asyncio.create_task(work))
+        return number
+
+    async def _generated(self, job: GenerateJob) -> Result:
+        outcome = job.task.result()
+        result = await self._told(job.opened, [outcome], words.NEXT_FOR_GENERATED)
+        if outcome.candidate is None or not outcome.candidate.function:
+            if isinstance(outcome.trouble, ModelError):
+                brief: Result = await aside(_brief, job.opened, job.target)
+                return {**result, "next": words.NO_MODEL, "brief": brief}
+            return result
+        return with_code({**result, "candidate": self._kept(outcome.candidate)}, outcome.candidate.text)
+
+    async def _judged(self, path: str, name: str, start: Candidate | str) -> InPlace:
+        """Evaluate a candidate, or the code of one, in the text of the file as it is now."""
+        opened = await self._opened(path)
+        target = await self._function(opened, name)
+        candidate = start if isinstance(start, Candidate) else await aside(from_reply, start, target)
+        return InPlace(opened, candidate, await self._evaluated(opened, target, candidate))
+
+    async def _evaluated(self, opened: OpenFile, target: Target, candidate: Candidate) -> Outcome:
+        if await aside(_has_other_docstring, candidate, target):
+            return Outcome(Status.FAILED, target, words.OTHER_DOCSTRING, candidate)
+        return await self._service.recheck(replace(_task(opened, target), start=candidate))
+
+    async def _opened(self, path: str) -> OpenFile:
+        return await asyncio.to_thread(self._place.open, path)
+
+    async def _function(self, opened: OpenFile, name: str) -> Target:
+        """Return the function `name`.
+
+        Raises:
+            Refusal: there is none, or its examples are unreadable.
+        """
+        found = await aside(OpenFile.find, opened, name)
+        if found.unreadable is not None or not found.target.is_function:
+            message = f"'{name}' is not a function with readable examples."
+            raise Refusal("no_such_function", message, "Call check_examples with this name to see the reason.")
+        return found.target
+
+    async def _told(self, opened: OpenFile, outcomes: list[Outcome], then: Mapping[str, str], **more: Any) -> Result:
+        """Return the result for outcomes.
+
+        Raises:
+            Refusal: the examples could not run, because nothing can isolate them.
+        """
+        if any(isinstance(each.trouble, IsolationRefused) for each in outcomes):
+            raise _no_isolation()
+        python = None
+        with suppress(AdaCoderError):  # the outcomes say why there is none
+            python = await _python(opened)
+        return judged(outcomes, self._place.root, python, then, **more)
+
+    def _kept(self, candidate: Candidate) -> str:
+        """Keep a candidate for `insert_verified`. Return the name by which it can be inserted."""
+        name = sha256(candidate.text.encode(errors="backslashreplace")).hexdigest()[:12]
+        self._candidates[name] = candidate
+        if len(self._candidates) > _MOST_CANDIDATES:
+            del self._candidates[next(iter(self._candidates))]
+        return name
+
+
+def _no_isolation() -> Refusal:
+    return Refusal(
+        "no_isolation",
+        "Nothing on this machine can isolate the examples, so they did not run.",
+        "Report this to the user, and name `adacoder doctor`. Do not run the examples in another way.",
+    )
+
+
+def _task(opened: OpenFile, target: Target) -> Task:
+    return Task(target, opened.settings, opened.project)
+
+
+def _not_run(target: Target, error: AdaCoderError) -> Outcome:
+    return Outcome(Status.ERROR, target, str(error), trouble=error)
+
+
+async def _python(opened: OpenFile) -> Choice:
+    return await asyncio.to_thread(choose, opened.settings.interpreter, opened.file.path.parent, opened.folder)
+
+
+def _with_examples(opened: OpenFile) -> tuple[list[Documented], int]:
+    """Return the docstrings with examples, and the number of documented functions without examples."""
+    text, path = opened.file.text, opened.file.path
+    found = [each for each in documented(text, path, opened.folder) if each.target.examples or each.unreadable]
+    starts = {each.target.docstring_span.start for each in found}
+    others = (each.target.docstring_span.start for each in functions(text, path, opened.folder))
+    return found, sum(start not in starts for start in others)
+
+
+def _has_other_docstring(candidate: Candidate, target: Target) -> bool:
+    found = functions(candidate.text, target.module.path, target.module.root)
+    return any(each.target.name == target.name and each.target.docstring != target.docstring for each in found)
+
+
+def _placed(target: Target, outcome: Outcome, folder: Path) -> Target:
+    """Return `target` with the candidate of `outcome` in place."""
+    edits = outcome.verdict.edits if outcome.verdict else ()
+    return locate(apply_edits(target.text, edits), target.module.path, folder, qualname=target.qualname)
+
+
+def _brief(opened: OpenFile, target: Target) -> Result:
+    """Return everything that an agent needs to write the function itself."""
+    access = _task(opened, target).access()
+    around = sorted(pieces(target, None, access)[:20], key=lambda piece: piece.position)
+    return {
+        "signature": shown(target.signature),
+        "docstring": shown(target.docstring, _LONGEST_DOCSTRING),
+        "context": shown("\n\n".join(piece.text for piece in around), _LONGEST_CONTEXT),
+        "rules": words.RULES,
+    }

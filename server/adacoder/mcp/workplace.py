@@ -1,0 +1,96 @@
+"""Find the files that an agent names. Only files below one folder may be named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from logging import getLogger
+from pathlib import Path
+
+from adacoder.domain import AdaCoderError, TargetError
+from adacoder.mcp.answers import Refusal
+from adacoder.privacy.access import Access
+from adacoder.project import Project, folder_of
+from adacoder.settings import Settings, from_project, merge
+from adacoder.source.locate import Documented, documented_at, names_near, undocumented
+from adacoder.source.text import SourceFile, read
+
+log = getLogger(__name__)
+
+_PYTHON = frozenset({"", ".py", ".pyw"})
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """A file that an agent has named."""
+
+    file: SourceFile
+    folder: Path
+    """The workspace of the file."""
+    settings: Settings
+
+    @property
+    def project(self) -> Project:
+        """The project of the file."""
+        return Project(self.folder)
+
+    def find(self, name: str) -> Documented:
+        """Return the docstring of the function or class `name`.
+
+        Raises:
+            Refusal: there is none.
+        """
+        try:
+            return documented_at(self.file.text, self.file.path, self.folder, None, name)
+        except TargetError:
+            if undocumented(self.file.text, self.file.path, qualname=name) is not None:
+                raise Refusal(
+                    "no_such_function", f"'{name}' has no docstring.", "Give it a docstring that has >>> examples."
+                ) from None
+            near = names_near(self.file.text, name)
+            then = "Call again with a name from functions_nearby." if near else "Call check_examples without a name."
+            raise Refusal("no_such_function", f"The file has no function '{name}'.", then, near) from None
+
+
+class Workplace:
+    """The folder in which an agent works, with the settings that its user has chosen."""
+
+    def __init__(self, root: Path, values: Mapping[str, object]) -> None:
+        """`root` must be a real path. `values` are values of options, by field of Settings."""
+        self.root = root
+        self._values = values
+
+    def open(self, path: str) -> OpenFile:
+        """Read a Python file.
+
+        Raises:
+            Refusal: the path leads out of the root, or is private, or is not a Python file.
+        """
+        real = self._real(path)
+        if real.suffix not in _PYTHON:
+            raise Refusal("not_python", f"'{path}' is not a .py file.", "Call again with the path of a .py file.")
+        try:
+            file = read(real)
+        except TargetError:
+            message = f"'{path}' is not a readable file with Python text."
+            raise Refusal("not_python", message, "Call again with the path of a .py file.") from None
+        folder = folder_of(real, file.text)
+        return OpenFile(file, folder, self._settings(folder))
+
+    def _real(self, path: str) -> Path:
+        """Return the real path of a file that may be read.
+
+        Raises:
+            Refusal: it may not be read.
+        """
+        try:
+            real = Path(os.path.realpath(self.root / path))
+            Access((self.root,), self._settings(self.root).wishes).require(real)
+        except (ValueError, AdaCoderError):
+            message = f"'{path}' is outside of the root, or it is private."
+            raise Refusal("outside_root", message, "Call again with a path below the root.") from None
+        return real
+
+    def _settings(self, folder: Path) -> Settings:
+        return merge(from_project(Settings(), folder, log.warning), self._values, log.warning)
