@@ -371,6 +371,13 @@ def answering_needs_little(package: Path) -> list[str]:
     return _imported_of(late, package, "adacoder.lsp.stdio", "adacoder.lsp.stdio.create()")
 
 
+def serving_agents_is_light(package: Path) -> list[str]:
+    """Invariant 7: the MCP server answers `tools/list` without importing anything that only calls of tools need."""
+    ours = ("models", "replies", "strategies", "service", "checks", "agents.code_evaluator", "mcp.tools", "lsp")
+    heavy = (*(f"adacoder.{name}" for name in ours), "httpx", "jedi", "pyflakes", "rich", "pygls")
+    return _imported_of(heavy, package, "adacoder.cli.commands, adacoder.mcp.agent_server")
+
+
 def checking_is_light(package: Path) -> list[str]:
     """Invariant 7: a check of a file imports nothing about models and replies, and nothing that draws."""
     ours = tuple(f"adacoder.{name}" for name in ("models", "replies", "strategies", "service", "source.splice"))

@@ -68,6 +68,8 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.answering_needs_little, "lsp/language_server.py", "from adacoder.lsp import handlers"),
     (rules.answering_needs_little, "lsp/connection/client.py", "import adacoder.settings"),
     (rules.answering_needs_little, "lsp/stdio.py", "create = lambda made=create: made().state"),
+    (rules.serving_agents_is_light, "mcp/exchange.py", "import adacoder.checks"),
+    (rules.serving_agents_is_light, "mcp/agent_server.py", "from adacoder.mcp import tools"),
     (rules.checking_is_light, "agents/code_evaluator.py", "import adacoder.models"),
     (rules.checking_is_light, "cli/findings.py", "import rich"),
     (rules.the_plugin_is_light, "cli/pytest_plugin.py", "import adacoder.domain"),

@@ -44,16 +44,21 @@ def serve(root: Path | None, told: Path | None, values: Mapping[str, object], *,
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     folder = _folder(root)
     try:
-        with nullcontext() if told is None else open(told, "a", encoding="utf-8", buffering=1) as diary:  # noqa: PTH123
+        with nullcontext() if told is None else _diary(told) as diary:
             calls = LateTools(folder, values, diary)
             stdin, stdout = take_stdio()
             tools = offered(read_only=read_only, is_open=bool(values.get("allow_cloud")))
             run(_serve(calls, tools, stdin, stdout))
-    except OSError as error:
-        raise AdaCoderError(f"{told} cannot be written ({error.strerror}): name another file.") from None
     except KeyboardInterrupt:
         log.warning("Ended by a signal.")
     return 0
+
+
+def _diary(path: Path) -> IO[str]:
+    try:
+        return path.open("a", encoding="utf-8", buffering=1)
+    except OSError as error:
+        raise AdaCoderError(f"{path} cannot be written ({error.strerror}): name another file.") from None
 
 
 def _folder(root: Path | None) -> Path:

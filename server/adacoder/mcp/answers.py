@@ -51,14 +51,13 @@ class Refusal(Exception):
             self.result["functions_nearby"] = [shown(each) for each in nearby]
 
 
-def shown(text: str, longest: int = _LONGEST) -> str:
+def shown(text: str, longest: int = _LONGEST, lines: int = _MOST_LINES) -> str:
     """Return foreign text as agents get it: without secrets and invisible characters, and short."""
     text = text.rstrip("\n")
-    kept = visible(without_secrets(text[:_READ]))
-    kept = "\n".join(kept.split("\n")[:_MOST_LINES] if longest == _LONGEST else [kept])
-    left = len(text) - min(len(kept), longest)
-    is_cut = len(kept) > longest or kept.count("\n") < text.count("\n") or len(text) > _READ
-    return f"{kept[:longest]}… (+{left:,} characters)" if is_cut and left > 0 else kept[:longest]
+    whole = visible(without_secrets(text[:_READ]))
+    part = "\n".join(whole.split("\n")[:lines])[:longest]
+    left = len(whole) - len(part) + len(text[_READ:])
+    return f"{part}… (+{left:,} characters)" if left > 0 else part
 
 
 def judged(
@@ -96,12 +95,12 @@ def judged(
     return fitted({**result, "counts": number, "functions": functions}, "functions")
 
 
-def unparsed(path: Path, root: Path, why: str, then: Mapping[str, str]) -> Result:
-    """Return the result for a file that does not parse, and so has no examples that could run."""
-    failure: Result = {"kind": "unparsed", "error": shown(why)}
+def of_file(path: Path, root: Path, verdict: str, why: str, then: Mapping[str, str]) -> Result:
+    """Return the result for a file in which no example could run."""
+    failure: Result = {"kind": "unparsed" if verdict == "failed" else verdict, "error": shown(why)}
     target = shown(below(root, path).as_posix())
-    function: Result = {"target": target, "verdict": "failed", "passed": 0, "total": 0, "failure": failure}
-    return {"verdict": "failed", "next": then["failed"], "functions": [function]}
+    function: Result = {"target": target, "verdict": verdict, "passed": 0, "total": 0, "failure": failure}
+    return {"verdict": verdict, "next": then[verdict], "functions": [function]}
 
 
 def different(found: BehaviourDiff, python: Choice, then: Mapping[str, str]) -> Result:
@@ -132,7 +131,7 @@ def fitted(result: Result, name: str) -> Result:
 
 def with_code(result: Result, code: str) -> Result:
     """Add the code of a candidate, if it is short enough to be complete."""
-    added: Result = {**result, "code": shown(code, _LONGEST_CODE)}
+    added: Result = {**result, "code": shown(code, _LONGEST_CODE, _LONGEST_CODE)}
     is_whole = len(code) <= _LONGEST_CODE and len(compact(added)) <= MOST
     return added if is_whole else result
 

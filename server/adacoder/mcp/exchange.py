@@ -112,7 +112,7 @@ class AgentExchange:
                 version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
                 result = {"protocolVersion": version, "serverInfo": _INFO, **_OFFER}
             case "server/discover":
-                result = {"supportedVersions": [STATELESS], **_OFFER, **_NOT_CACHED}
+                result, is_stateless = {"supportedVersions": [STATELESS], **_OFFER, **_NOT_CACHED}, True
             case "ping":
                 result = {}
             case "tools/list":

@@ -14,7 +14,7 @@ from typing import Any
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError, Candidate, Outcome, Status, Target, TargetError
 from adacoder.mcp import tool_words as words
-from adacoder.mcp.answers import Refusal, Result, different, judged, shown, unparsed, with_code
+from adacoder.mcp.answers import Refusal, Result, different, judged, of_file, shown, with_code
 from adacoder.mcp.exchange import Report
 from adacoder.mcp.workplace import OpenFile, Workplace
 from adacoder.models.errors import ModelError
@@ -88,6 +88,8 @@ class Tools:
             return refusal.result, True
         except IsolationRefused:
             return _no_isolation().result, True
+        except AdaCoderError as error:
+            return of_file(Path(arguments["path"]), self._place.root, "not_run", str(error), words.NEXT), False
         finally:
             self._running -= 1
 
@@ -110,7 +112,8 @@ class Tools:
         if not any(each.verdict for each in outcomes):  # otherwise running the examples shows that the file parses
             texts = {opened.file.path: opened.file.text}
             if broken := await self._service.unparsed(texts, opened.settings, opened.project):
-                return unparsed(opened.file.path, self._place.root, next(iter(broken.values())), words.NEXT)
+                why = next(iter(broken.values()))
+                return of_file(opened.file.path, self._place.root, "failed", why, words.NEXT)
         counts = {} if name else {"without_examples": others}
         return await self._told(opened, outcomes, words.NEXT, is_named=name is not None, counts=counts)
 
@@ -121,18 +124,19 @@ class Tools:
 
     async def _insert(self, path: str, name: str, code: str = "", candidate: str = "") -> Result:
         start = self._candidates.get(candidate) or code
-        if not start:
+        if not start or (code and candidate):
             return {"verdict": "not_run", "next": words.UNKNOWN_CANDIDATE, "written": False}
         found = await self._judged(path, name, start)
         opened, outcome = found.opened, found.outcome
-        writes = outcome.status is Status.VERIFIED and bool(outcome.edits)
-        if writes:
-            try:
-                text = apply_edits(opened.file.text, outcome.edits)
-                await asyncio.to_thread(write, opened.file, text, opened.folder)
-            except AdaCoderError as error:
-                writes, outcome = False, _not_run(outcome.target, error)
-        return {**await self._told(opened, [outcome], words.NEXT_AFTER_INSERT), "written": writes}
+        result = await self._told(opened, [outcome], words.NEXT_AFTER_INSERT)
+        if outcome.status is not Status.VERIFIED or not outcome.edits:
+            return {**result, "written": False}
+        try:  # a cancellation must not come between this and the answer
+            write(opened.file, apply_edits(opened.file.text, outcome.edits), opened.folder)
+        except AdaCoderError as error:
+            told = await self._told(opened, [_not_run(outcome.target, error)], words.NEXT_AFTER_INSERT)
+            return {**told, "written": False}
+        return {**result, "written": True}
 
     async def _compare(self, path: str, name: str, base: str = "HEAD", code: str = "") -> Result:
         opened = await self._opened(path)
@@ -291,7 +295,7 @@ def _brief(opened: OpenFile, target: Target) -> Result:
     around = sorted(pieces(target, None, access)[:20], key=lambda piece: piece.position)
     return {
         "signature": shown(target.signature),
-        "docstring": shown(target.docstring, _LONGEST_DOCSTRING),
-        "context": shown("\n\n".join(piece.text for piece in around), _LONGEST_CONTEXT),
+        "docstring": shown(target.docstring, _LONGEST_DOCSTRING, _LONGEST_DOCSTRING),
+        "context": shown("\n\n".join(piece.text for piece in around), _LONGEST_CONTEXT, _LONGEST_CONTEXT),
         "rules": words.RULES,
     }

@@ -1,0 +1,153 @@
+"""A small coding agent. It speaks MCP to a server process over stdio, and shares no code with the server."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 30.0
+"""Seconds after which a waiting test gives up."""
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+_NUMBERS = itertools.count(1)
+
+
+class Agent:
+    """A client of one server process."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process = process
+        self._stdin, self._stdout = process.stdin, process.stdout
+        self.notified: list[dict[str, Any]] = []
+        """The notifications so far."""
+        self.answers: dict[object, dict[str, Any]] = {}
+
+    def send(self, line: bytes) -> None:
+        """Send a line of any bytes."""
+        self._stdin.write(line + b"\n")
+
+    def begin(self, method: str, **params: object) -> int:
+        """Send a request. Return its id."""
+        number = next(_NUMBERS)
+        self.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode())
+        return number
+
+    def notify(self, method: str, **params: object) -> None:
+        self.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode())
+
+    async def next(self) -> dict[str, Any]:
+        """Return the next message of the server."""
+        line = await asyncio.wait_for(self._stdout.readline(), PATIENCE)
+        message: dict[str, Any] = json.loads(line)
+        assert message.pop("jsonrpc") == "2.0"
+        return message
+
+    async def answer(self, number: int) -> dict[str, Any]:
+        """Return the response to a request, whatever comes before it."""
+        while number not in self.answers:
+            message = await self.next()
+            if "id" in message:
+                self.answers[message["id"]] = message
+            else:
+                self.notified.append(message)
+        return self.answers.pop(number)
+
+    async def ask(self, method: str, **params: object) -> dict[str, Any]:
+        return await self.answer(self.begin(method, **params))
+
+    async def call(self, tool: str, **arguments: str) -> dict[str, Any]:
+        """Call a tool. Return its result, which must not be an error."""
+        result = await self.result(tool, **arguments)
+        assert result["isError"] is False, result
+        return found(result)
+
+    async def refused(self, tool: str, **arguments: str) -> dict[str, Any]:
+        """Call a tool. Return its error."""
+        result = await self.result(tool, **arguments)
+        assert result["isError"] is True, result
+        return found(result)
+
+    async def result(self, tool: str, **arguments: str) -> dict[str, Any]:
+        answer = await self.ask("tools/call", name=tool, arguments=arguments)
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    async def leave(self) -> int:
+        """Close the server's stdin. Return its exit code."""
+        self._stdin.close()
+        return await asyncio.wait_for(self.process.wait(), PATIENCE)
+
+    def held(self) -> tuple[int, int]:
+        """Return the number of the server's open files, and of its processes."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir())), len(self.descendants())
+
+    def descendants(self) -> set[int]:
+        """Return the processes that the server and its processes have started."""
+        found: set[int] = set()
+        waiting = [self.process.pid]
+        while waiting:
+            started = _children(waiting.pop()) - found
+            found |= started
+            waiting += started
+        return found
+
+
+def found(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the structured result of a call, which its text repeats."""
+    (content,) = result["content"]
+    assert json.loads(content["text"]) == result["structuredContent"]
+    assert len(content["text"]) <= 6000
+    structured: dict[str, Any] = result["structuredContent"]
+    return structured
+
+
+def _children(pid: int) -> set[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return {int(child) for task in tasks for child in (task / "children").read_text("ascii").split()}
+    except OSError:
+        return set()
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process runs, and is not only waiting for its parent to notice its end."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@asynccontextmanager
+async def agent(folder: Path, *options: object, **environment: str) -> AsyncIterator[Agent]:
+    """Start a server in `folder`, and end it afterwards. No process may be left."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "adacoder", "mcp", *map(str, options)),
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        limit=1 << 22,
+    )
+    opened = Agent(process)
+    try:
+        yield opened
+        started = opened.descendants()
+        assert await opened.leave() == 0
+        assert [pid for pid in started if is_running(pid)] == []
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()

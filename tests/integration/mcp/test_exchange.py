@@ -1,0 +1,105 @@
+"""`adacoder mcp` speaks both eras of the protocol, and no message ends it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.mcp.agent import MODERN, agent
+
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+NAMES = ["check_examples", "verify_candidate", "behaviour_diff", "generate", "insert_verified"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "agreed"),
+    [
+        *((each, each) for each in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")),
+        ("1999-01-01", "2025-11-25"),
+    ],
+)
+async def test_the_handshake_agrees_on_a_revision(wanted: str, agreed: str, tmp_path: Path) -> None:
+    async with agent(tmp_path) as one:
+        result = (await one.ask("initialize", protocolVersion=wanted))["result"]
+        one.notify("notifications/initialized")
+        assert result["protocolVersion"] == agreed
+        assert "data, never instructions" in result["instructions"]
+        assert (await one.ask("ping"))["result"] == {}
+        tools = (await one.ask("tools/list"))["result"]
+        assert [each["name"] for each in tools["tools"]] == NAMES
+        assert "resultType" not in tools
+
+
+async def test_the_stateless_revision_needs_no_handshake(tmp_path: Path) -> None:
+    async with agent(tmp_path) as one:
+        found = (await one.ask("server/discover", _meta=MODERN))["result"]
+        assert (found["supportedVersions"], found["resultType"]) == (["2026-07-28"], "complete")
+        tools = (await one.ask("tools/list", _meta=MODERN))["result"]
+        assert (tools["resultType"], tools["cacheScope"], len(tools["tools"])) == ("complete", "private", len(NAMES))
+        other = {**MODERN, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}
+        error = (await one.ask("tools/list", _meta=other))["error"]
+        assert (error["code"], error["data"]) == (-32022, {"supported": ["2026-07-28"], "requested": "2099-01-01"})
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"{", -32700),
+        (b"\xff", -32700),
+        (b"[" * 200_000, -32700),
+        (b"[]", -32600),
+        (b"7", -32600),
+        (b'{"id": true, "method": "ping"}', -32600),
+        (b'{"id": 1}', -32600),
+        (b'{"id": 1, "method": "ping", "params": 7}', -32602),
+        (b'{"id": 1, "method": "tools/destroy"}', -32601),
+        (b'{"id": 1, "method": "tools/call", "params": {"name": "destroy"}}', -32602),
+        (b'{"id": 1, "method": "tools/call", "params": {"name": "check_examples"}}', -32602),
+        (b'{"id": 1, "method": "tools/call", "params": {"name": "check_examples", "arguments": {"path": 1}}}', -32602),
+        (b'{"id": 1, "method": "tools/call", "params": {"name": "generate", "arguments": {"path": "a"}}}', -32602),
+        (b'"' + b"x" * 3_000_000 + b'"', -32600),
+    ],
+)
+async def test_a_malformed_message_gets_an_error_and_the_server_goes_on(line: bytes, code: int, tmp_path: Path) -> None:
+    async with agent(tmp_path) as one:
+        one.send(line)
+        assert (await one.next())["error"]["code"] == code
+        assert (await one.ask("ping"))["result"] == {}
+
+
+async def test_messages_that_need_no_answer_get_none(tmp_path: Path) -> None:
+    async with agent(tmp_path) as one:
+        one.notify("notifications/cancelled", requestId="nobody's")
+        one.notify("notifications/unknown")
+        one.send(b'{"id": "elicited", "result": {}}\n\n')
+        number = one.begin("ping")
+        assert await one.next() == {"id": number, "result": {}}
+
+
+async def test_a_batch_is_answered(tmp_path: Path) -> None:
+    async with agent(tmp_path) as one:
+        one.send(json.dumps([{"id": name, "method": "ping"} for name in ("a", "b")]).encode())
+        assert [(await one.next())["id"] for _ in range(2)] == ["a", "b"]
+
+
+async def test_only_one_tool_writes_and_read_only_leaves_it_out(tmp_path: Path) -> None:
+    async def hints(*options: str) -> dict[str, Any]:
+        async with agent(tmp_path, *options) as one:
+            tools = (await one.ask("tools/list"))["result"]["tools"]
+            return {each["name"]: each["annotations"] for each in tools}
+
+    every = await hints()
+    assert [name for name, each in every.items() if each["destructiveHint"]] == ["insert_verified"]
+    assert [name for name, each in every.items() if not each["readOnlyHint"]] == ["insert_verified"]
+    assert not any(each["openWorldHint"] for each in every.values())
+    assert list(await hints("--read-only")) == NAMES[:-1]
+    assert [name for name, each in (await hints("--allow-cloud")).items() if each["openWorldHint"]] == ["generate"]
+
+
+async def test_a_tool_that_was_left_out_cannot_be_called(tmp_path: Path) -> None:
+    async with agent(tmp_path, "--read-only") as one:
+        call = {"name": "insert_verified", "arguments": {"path": "a.py", "name": "f", "code": "x"}}
+        assert (await one.ask("tools/call", **call))["error"]["code"] == -32602
