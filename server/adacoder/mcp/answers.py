@@ -40,7 +40,7 @@ class Refusal(Exception):
 
     def __init__(self, code: str, message: str, then: str, nearby: Sequence[str] = ()) -> None:
         """Args:
-        code: one of the codes in docs/agents.md.
+        code: a code from docs/agents.md.
         message: one sentence. It may quote only the agent's own arguments.
         then: the next step.
         nearby: names of functions with similar names.

@@ -1,6 +1,6 @@
 """The tools: their names, schemas and words. All of them are constants, so that no text of a repository gets in.
 
-This module imports nothing of AdaCoder, because agents wait for the list of tools.
+This module imports no other module of AdaCoder, because agents wait for the list of tools.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _result(*verdicts: str, **more: object) -> dict[str, Any]:
             "python": _PYTHON,
             "counts": {"type": "object", "additionalProperties": _COUNT},
             "functions": {"type": "array", "items": _FUNCTION},
-            "error": {"type": "string", "description": "The code of an error. There is no verdict then."},
+            "error": {"type": "string", "description": "The code of an error. It replaces the verdict."},
             "message": _TEXT,
             "functions_nearby": {"type": "array", "items": _TEXT},
             **more,

@@ -241,7 +241,7 @@ class Tools:
         return judged(outcomes, self._place.root, python, then, **more)
 
     def _kept(self, candidate: Candidate) -> str:
-        """Keep a candidate for `insert_verified`. Return the name by which it can be inserted."""
+        """Keep a candidate for `insert_verified`. Return its name for the agent."""
         name = sha256(candidate.text.encode(errors="backslashreplace")).hexdigest()[:12]
         self._candidates[name] = candidate
         if len(self._candidates) > _MOST_CANDIDATES:
