@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from adacoder.domain import JSON, UNPARSED, BehaviourDiff, Outcome, Status
+from adacoder.domain import JSON, UNPARSED, BehaviourDiff, FailureKind, Outcome, Status
 from adacoder.mcp.exchange import compact
+from adacoder.mcp.tool_words import BROKEN_EXAMPLE
 from adacoder.privacy.contents import without_secrets
 from adacoder.project import below
 from adacoder.report import label
@@ -88,6 +89,8 @@ def judged(
     number: dict[str, JSON] = {verdict: found[verdict] for verdict in reversed(_WORST_FIRST)}
     number |= {"skipped_examples": sum(each.skipped for each in outcomes), "omitted": 0, **(counts or {})}
     result: Result = {"verdict": worst, "next": then[worst]}
+    if worst == "failed" and all(map(_has_broken_example, (one for verdict, one in told if verdict == worst))):
+        result["next"] = BROKEN_EXAMPLE
     if levels:
         result["isolation"] = next(level for level in reversed(type(levels[0])) if level in levels).value
     if python is not None:
@@ -142,6 +145,11 @@ def verdict_of(outcome: Outcome) -> str:
     if outcome.status is Status.ERROR and failure is not None and failure.kind in UNPARSED:
         return "failed"
     return _VERDICTS.get(outcome.status, "not_run")
+
+
+def _has_broken_example(outcome: Outcome) -> bool:
+    failure = None if outcome.verdict is None else outcome.verdict.failure
+    return failure is not None and failure.kind is FailureKind.BROKEN_EXAMPLE
 
 
 def _function(outcome: Outcome, root: Path) -> JSON:

@@ -210,6 +210,7 @@ NEXT_OF_DIFFERENCES = {
 NO_MODEL = "There is no model. Write the function yourself from the brief, then call verify_candidate."
 UNKNOWN_JOB = "This job is unknown or was already answered. Call generate again without a job."
 UNKNOWN_CANDIDATE = "Nothing was written. Give either the code, or a candidate that an earlier result has named."
+BROKEN_EXAMPLE = "An example is broken, so no code can pass it. Say so to the user, and ask for a correct example."
 OTHER_DOCSTRING = "The docstring of the code differs from the file's. Keep the file's docstring, or leave it out."
 RULES = (
     "Write the whole function with this signature. Do not change the docstring or its examples. Compute the results "

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adacoder.aside import aside
+from adacoder.checks import Checks
 from adacoder.domain import AdaCoderError, Candidate, Outcome, Status, Target, TargetError
 from adacoder.mcp import tool_words as words
 from adacoder.mcp.answers import Refusal, Result, different, judged, of_file, shown, with_code
@@ -29,6 +30,8 @@ from adacoder.task import Mode, Task
 
 _MOST_CALLS = 16
 """Maximum number of calls at a time."""
+_FEW = 8
+"""For more docstrings than these, starting processes takes less time than importing the module for each."""
 _MOST_JOBS = 4
 _MOST_CANDIDATES = 50
 """Maximum number of candidates that are kept for `insert_verified`."""
@@ -106,9 +109,7 @@ class Tools:
             found, others = [await aside(OpenFile.find, opened, name)], 0
         else:
             found, others = await aside(_with_examples, opened)
-        outcomes = await asyncio.gather(
-            *(self._service.check(_task(opened, each.target), each.unreadable) for each in found)
-        )
+        outcomes = await self._checked(opened, found)
         if not any(each.verdict for each in outcomes):  # otherwise running the examples shows that the file parses
             texts = {opened.file.path: opened.file.text}
             if broken := await self._service.unparsed(texts, opened.settings, opened.project):
@@ -116,6 +117,16 @@ class Tools:
                 return of_file(opened.file.path, self._place.root, "failed", why, words.NEXT)
         counts = {} if name else {"without_examples": others}
         return await self._told(opened, outcomes, words.NEXT, is_named=name is not None, counts=counts)
+
+    async def _checked(self, opened: OpenFile, found: list[Documented]) -> list[Outcome]:
+        """Check docstrings. Many of them are checked in processes of their own, which import the module only once."""
+        checks, once = (self._service, False) if len(found) <= _FEW else (Checks(), True)
+        try:
+            tasks = (checks.check(_task(opened, each.target), each.unreadable, once=once) for each in found)
+            return list(await asyncio.gather(*tasks))
+        finally:
+            if once:
+                await checks.close()
 
     async def _verify(self, path: str, name: str, code: str) -> Result:
         found = await self._judged(path, name, code)

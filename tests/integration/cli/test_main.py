@@ -18,7 +18,7 @@ from adacoder.cli.place import Place
 from adacoder.cli.terminal import visible
 from support.commandline import SOLVED, STUB, WRONG, Desk
 
-COMMANDS = ("apply", "check", "demo", "doctor", "fix", "generate", "serve")
+COMMANDS = ("apply", "check", "demo", "doctor", "fix", "generate", "mcp", "serve")
 
 
 def test_alone_it_prints_its_help(desk: Desk) -> None:

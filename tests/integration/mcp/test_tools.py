@@ -104,6 +104,13 @@ async def test_many_failures_and_long_outputs_stay_short(one: Agent, folder: Pat
     assert len(got) < 440
 
 
+async def test_a_broken_example_is_a_question_for_the_user(one: Agent, folder: Path) -> None:
+    (folder / "shapes.py").write_text(SOLVED.replace("hypotenuse(3, 4)", "hypotenuse(3, 4"))
+    found = await one.call("check_examples", **PLACE)
+    assert found["functions"][0]["failure"]["kind"] == "broken_example"
+    assert "ask for a correct example" in found["next"]
+
+
 async def test_a_broken_file_is_a_failure_and_not_an_error(one: Agent, folder: Path) -> None:
     (folder / "shapes.py").write_text(WRONG + "\n\ndef (:\n")
     found = await one.call("check_examples", path="shapes.py")
@@ -180,6 +187,21 @@ async def test_behaviour_is_compared_with_a_commit(one: Agent, folder: Path) -> 
     assert (await one.call("behaviour_diff", **PLACE, code=BAD))["verdict"] == "same"
     assert (await one.call("behaviour_diff", **PLACE, base="nowhere"))["verdict"] == "not_run"
     assert (await one.call("behaviour_diff", **PLACE, code="def hypotenuse(:"))["verdict"] == "not_run"
+
+
+async def test_a_strangers_repository_runs_no_program_of_its_configuration(one: Agent, folder: Path) -> None:
+    git(folder, "init", "--quiet")
+    git(folder, "add", "shapes.py")
+    git(folder, "commit", "--quiet", "--message", "First")
+    ran = folder / "ran"
+    (folder / ".gitattributes").write_text("*.py filter=own diff=own\n")
+    for key in ("core.fsmonitor", "diff.external", "filter.own.smudge", "filter.own.clean", "diff.own.textconv"):
+        git(folder, "config", key, f"touch {ran}; cat")
+    assert (await one.call("behaviour_diff", **PLACE))["verdict"] == "same"
+    assert (await one.call("check_examples", **PLACE))["verdict"] == "failed"
+    assert not ran.exists()
+    git(folder, "diff", "HEAD")  # the control
+    assert ran.exists()
 
 
 async def test_without_a_model_the_agent_gets_the_brief(one: Agent, folder: Path) -> None:
