@@ -21,6 +21,7 @@ MOST = 6000
 _MOST_LISTED = 10
 """Maximum number of functions or differences in a result."""
 _LONGEST = 400
+_SHORT = 200
 _MOST_LINES = 8
 _READ = 20_000
 """Maximum number of characters of a text that are searched for secrets."""
@@ -83,25 +84,27 @@ def judged(
     verdicts = [verdict_of(each) for each in outcomes]
     worst = min(verdicts, key=_WORST_FIRST.index, default="unverified")
     told = sorted(zip(verdicts, outcomes, strict=True), key=lambda each: _WORST_FIRST.index(each[0]))
-    functions: list[JSON] = [_function(each, root) for verdict, each in told if is_named or verdict != "verified"]
+    listed = [each for verdict, each in told if is_named or verdict != "verified"]
+    functions: list[JSON] = [_function(each, root) for each in listed[:_MOST_LISTED]]
     levels = [each.verdict.isolation.level for each in outcomes if each.verdict and each.verdict.isolation]
     found = Counter(verdicts)
     number: dict[str, JSON] = {verdict: found[verdict] for verdict in reversed(_WORST_FIRST)}
-    number |= {"skipped_examples": sum(each.skipped for each in outcomes), "omitted": 0, **(counts or {})}
+    number |= {"skipped_examples": sum(each.skipped for each in outcomes), "omitted": len(listed) - len(functions)}
+    number |= counts or {}
     result: Result = {"verdict": worst, "next": then[worst]}
     if worst == "failed" and all(map(_has_broken_example, (one for verdict, one in told if verdict == worst))):
         result["next"] = BROKEN_EXAMPLE
     if levels:
         result["isolation"] = next(level for level in reversed(type(levels[0])) if level in levels).value
     if python is not None:
-        result["python"] = {"path": shown(str(python.path)), "why": shown(python.why)}
-    return fitted({**result, "counts": number, "functions": functions}, "functions")
+        result["python"] = _python(python)
+    return _fitted({**result, "counts": number, "functions": functions}, functions, number)
 
 
 def of_file(path: Path, root: Path, verdict: str, why: str, then: Mapping[str, str]) -> Result:
     """Return the result for a file in which no example could run."""
     failure: Result = {"kind": "unparsed" if verdict == "failed" else verdict, "error": shown(why)}
-    target = shown(below(root, path).as_posix())
+    target = shown(below(root, path).as_posix(), _SHORT)
     function: Result = {"target": target, "verdict": verdict, "passed": 0, "total": 0, "failure": failure}
     return {"verdict": verdict, "next": then[verdict], "functions": [function]}
 
@@ -110,26 +113,34 @@ def different(found: BehaviourDiff, python: Choice, then: Mapping[str, str]) -> 
     """Return the result of a comparison."""
     verdict = "different" if found.differs else "same"
     differences: list[JSON] = [
-        {"example": shown(each.call), "before": shown(each.there), "after": shown(each.here)} for each in found.differs
+        {"example": shown(each.call), "before": shown(each.there), "after": shown(each.here)}
+        for each in found.differs[:_MOST_LISTED]
     ]
     left_out = sum(found.left_out.values())
     counts: dict[str, JSON] = {"same": found.agreed, "different": len(found.differs), "not_compared": left_out}
-    result: Result = {"verdict": verdict, "next": then[verdict], "inputs": found.inputs}
-    result["python"] = {"path": shown(str(python.path)), "why": shown(python.why)}
-    return fitted({**result, "counts": {**counts, "omitted": 0}, "differences": differences}, "differences")
+    counts["omitted"] = len(found.differs) - len(differences)
+    result: Result = {"verdict": verdict, "next": then[verdict], "inputs": found.inputs, "python": _python(python)}
+    return _fitted({**result, "counts": counts, "differences": differences}, differences, counts)
 
 
-def fitted(result: Result, name: str) -> Result:
-    """Shorten the list `name` of a result until the result is short enough, and count the items left out."""
-    items, counts = result[name], result["counts"]
-    if isinstance(items, list) and isinstance(counts, dict):
-        total = len(items)
-        del items[_MOST_LISTED:]
-        counts["omitted"] = total - len(items)
-        while len(items) > 1 and len(compact(result)) > MOST:
-            items.pop()
-            counts["omitted"] = total - len(items)
+def _fitted(result: Result, items: list[JSON], counts: dict[str, JSON]) -> Result:
+    """Drop the last `items` of a result until the result is short enough, and count them."""
+    listed, omitted = len(items), int(str(counts["omitted"]))
+    while len(items) > 1 and len(compact(result)) > MOST:
+        items.pop()
+        counts["omitted"] = omitted + listed - len(items)
     return result
+
+
+def _python(python: Choice) -> Result:
+    return {"path": shown(str(python.path), _SHORT), "why": shown(python.why, _SHORT)}
+
+
+def with_brief(result: Result, brief: dict[str, str]) -> Result:
+    """Add what an agent needs to write a function itself. The context is cut if the result would be too long."""
+    while brief["context"] and len(compact({**result, "brief": brief})) > MOST:
+        brief["context"] = brief["context"][: len(brief["context"]) // 2]
+    return {**result, "brief": {**brief}}
 
 
 def with_code(result: Result, code: str) -> Result:
@@ -155,7 +166,7 @@ def _has_broken_example(outcome: Outcome) -> bool:
 def _function(outcome: Outcome, root: Path) -> JSON:
     verdict = verdict_of(outcome)
     told: Result = {
-        "target": shown(label(outcome.target, root)),
+        "target": shown(label(outcome.target, root), _SHORT),
         "verdict": verdict,
         "passed": outcome.passed,
         "total": outcome.total,

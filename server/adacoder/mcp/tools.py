@@ -15,7 +15,7 @@ from adacoder.aside import aside
 from adacoder.checks import Checks
 from adacoder.domain import AdaCoderError, Candidate, Outcome, Status, Target, TargetError
 from adacoder.mcp import tool_words as words
-from adacoder.mcp.answers import Refusal, Result, different, judged, of_file, shown, with_code
+from adacoder.mcp.answers import Refusal, Result, different, judged, of_file, shown, with_brief, with_code
 from adacoder.mcp.exchange import Report
 from adacoder.mcp.workplace import OpenFile, Workplace
 from adacoder.models.errors import ModelError
@@ -169,7 +169,7 @@ class Tools:
             raise
         except AdaCoderError as error:
             return await self._told(opened, [_not_run(target, error)], words.NEXT_OF_DIFFERENCES)
-        return different(found, await _python(opened), words.NEXT_OF_DIFFERENCES)
+        return await asyncio.to_thread(different, found, await _python(opened), words.NEXT_OF_DIFFERENCES)
 
     async def _generate(self, path: str, name: str, job: str = "", *, report: Report) -> Result:
         number = job or await self._begun(path, name)
@@ -206,8 +206,8 @@ class Tools:
         result = await self._told(job.opened, [outcome], words.NEXT_FOR_GENERATED)
         if outcome.candidate is None or not outcome.candidate.function:
             if isinstance(outcome.trouble, ModelError):
-                brief: Result = await aside(_brief, job.opened, job.target)
-                return {**result, "next": words.NO_MODEL, "brief": brief}
+                brief = await aside(_brief, job.opened, job.target)
+                return with_brief({**result, "next": words.NO_MODEL}, brief)
             return result
         return with_code({**result, "candidate": self._kept(outcome.candidate)}, outcome.candidate.text)
 
@@ -249,7 +249,7 @@ class Tools:
         python = None
         with suppress(AdaCoderError):  # the outcomes say why there is none
             python = await _python(opened)
-        return judged(outcomes, self._place.root, python, then, **more)
+        return await asyncio.to_thread(judged, outcomes, self._place.root, python, then, **more)
 
     def _kept(self, candidate: Candidate) -> str:
         """Keep a candidate for `insert_verified`. Return its name for the agent."""
@@ -300,7 +300,7 @@ def _placed(target: Target, outcome: Outcome, folder: Path) -> Target:
     return locate(apply_edits(target.text, edits), target.module.path, folder, qualname=target.qualname)
 
 
-def _brief(opened: OpenFile, target: Target) -> Result:
+def _brief(opened: OpenFile, target: Target) -> dict[str, str]:
     """Return everything that an agent needs to write the function itself."""
     access = _task(opened, target).access()
     around = sorted(pieces(target, None, access)[:20], key=lambda piece: piece.position)

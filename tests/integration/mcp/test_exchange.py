@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from adacoder.mcp.exchange import AgentExchange, Report
+from adacoder.mcp.tool_words import TOOLS
 from integration.mcp.agent import MODERN, agent
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -103,3 +106,26 @@ async def test_a_tool_that_was_left_out_cannot_be_called(tmp_path: Path) -> None
     async with agent(tmp_path, "--read-only") as one:
         call = {"name": "insert_verified", "arguments": {"path": "a.py", "name": "f", "code": "x"}}
         assert (await one.ask("tools/call", **call))["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize(("token", "reported"), [("t", [1, 2]), (7, [1, 2]), (None, [])])
+async def test_progress_is_reported_to_clients_that_ask_for_it(token: object, reported: list[int]) -> None:
+    sent: list[dict[str, Any]] = []
+    is_answered = asyncio.Event()
+
+    def send(line: bytes) -> None:
+        sent.append(json.loads(line))
+        if "id" in sent[-1]:
+            is_answered.set()
+
+    async def call(_: str, __: dict[str, Any], report: Report) -> tuple[dict[str, Any], bool]:
+        report(1, 9, "at work")
+        report(2, 9, "at work")
+        return {"next": ""}, False
+
+    params = {"name": "generate", "arguments": {"path": "a.py", "name": "f"}, "_meta": {"progressToken": token}}
+    AgentExchange(send, TOOLS, call).receive(json.dumps({"id": 1, "method": "tools/call", "params": params}).encode())
+    await is_answered.wait()
+    notified = [each["params"] for each in sent if each.get("method") == "notifications/progress"]
+    assert [each["progress"] for each in notified] == reported
+    assert all(each["progressToken"] == token for each in notified)

@@ -104,6 +104,18 @@ async def test_many_failures_and_long_outputs_stay_short(one: Agent, folder: Pat
     assert len(got) < 440
 
 
+async def test_the_longest_texts_fit_into_a_result(one: Agent, folder: Path) -> None:
+    value = "'\\\"" * 500
+    deep = folder / ("d" * 200) / ("e" * 200)
+    deep.mkdir(parents=True)
+    lines = f'def f(a):\n    r"""{value}.\n\n    >>> f({value!r})\n    {value}\n    """\n    print(a * 2)\n'
+    (deep / "long.py").write_text(lines)
+    path = str(deep / "long.py")
+    failed = await one.call("check_examples", path=path)  # the agent checks the length
+    assert len(failed["functions"][0]["failure"]["got"]) > 400
+    assert (await one.call("generate", path=path, name="f"))["brief"]["rules"]
+
+
 async def test_a_broken_example_is_a_question_for_the_user(one: Agent, folder: Path) -> None:
     (folder / "shapes.py").write_text(SOLVED.replace("hypotenuse(3, 4)", "hypotenuse(3, 4"))
     found = await one.call("check_examples", **PLACE)
@@ -354,6 +366,15 @@ async def test_the_end_of_stdin_ends_calls_as_well(folder: Path) -> None:
         one.begin("tools/call", name="check_examples", arguments=PLACE)
         while len(one.descendants()) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+
+
+async def test_a_signal_ends_the_server_and_its_processes(folder: Path) -> None:
+    async with agent(folder) as one:
+        await one.call("check_examples", **PLACE)
+        started = one.descendants()
+        one.process.terminate()
+        assert await one.process.wait() == 0
+        assert [pid for pid in started if is_running(pid)] == []
 
 
 async def test_calls_run_at_the_same_time(one: Agent, folder: Path) -> None:
