@@ -346,18 +346,19 @@ async def test_a_long_generation_is_asked_for_again(folder: Path, monkeypatch: p
         await tools.close()
 
 
-async def test_a_cancelled_call_leaves_no_process_and_gets_no_answer(one: Agent, folder: Path) -> None:
-    await one.call("check_examples", **PLACE)
-    before = one.descendants()
-    (folder / "shapes.py").write_text(ENDLESS)
-    number = one.begin("tools/call", name="check_examples", arguments=PLACE)
-    while not (started := one.descendants() - before):  # noqa: ASYNC110  # the system's processes set no Event
-        await asyncio.sleep(0.02)
-    one.notify("notifications/cancelled", requestId=number, reason="enough")
-    (folder / "shapes.py").write_text(SOLVED)
-    assert (await one.call("check_examples", **PLACE))["verdict"] == "verified"
-    assert number not in one.answers
-    assert [pid for pid in started if is_running(pid) and pid not in one.descendants()] == []
+async def test_a_cancelled_call_leaves_no_process_and_gets_no_answer(folder: Path) -> None:
+    async with agent(folder, "--timeout", 300) as one:
+        await one.call("check_examples", **PLACE)
+        before = one.descendants()
+        (folder / "shapes.py").write_text(ENDLESS)
+        number = one.begin("tools/call", name="check_examples", arguments=PLACE)
+        while not (started := one.descendants() - before):  # noqa: ASYNC110  # the system's processes set no Event
+            await asyncio.sleep(0.02)
+        one.notify("notifications/cancelled", requestId=number, reason="enough")
+        (folder / "shapes.py").write_text(SOLVED)
+        assert (await one.call("check_examples", **PLACE))["verdict"] == "verified"
+        assert number not in one.answers
+        assert [pid for pid in started if is_running(pid) and pid not in one.descendants()] == []
 
 
 async def test_the_end_of_stdin_ends_calls_as_well(folder: Path) -> None:
