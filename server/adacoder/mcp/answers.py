@@ -8,12 +8,13 @@ from pathlib import Path
 
 from adacoder.domain import JSON, UNPARSED, BehaviourDiff, FailureKind, Outcome, Status
 from adacoder.mcp.exchange import compact
-from adacoder.mcp.tool_words import BROKEN_EXAMPLE
+from adacoder.mcp.tool_words import BROKEN_EXAMPLE, LOST_EXAMPLE, NEXT_SINCE, NOTHING_CHANGED
 from adacoder.privacy.contents import without_secrets
 from adacoder.project import below
 from adacoder.report import label
 from adacoder.report.outcome import notes
 from adacoder.sandbox.environment.choice import Choice
+from adacoder.source.changes import ChangeResult
 from adacoder.visible import visible
 
 MOST = 6000
@@ -81,19 +82,40 @@ def judged(
         is_named: True to list functions that are verified as well.
         counts: further numbers.
     """
-    verdicts = [verdict_of(each) for each in outcomes]
-    worst = min(verdicts, key=_WORST_FIRST.index, default="unverified")
-    told = sorted(zip(verdicts, outcomes, strict=True), key=lambda each: _WORST_FIRST.index(each[0]))
-    listed = [each for verdict, each in told if is_named or verdict != "verified"]
-    functions: list[JSON] = [_function(each, root) for each in listed[:_MOST_LISTED]]
+    functions = [_function(each, root) for each in outcomes]
+    result = _of_all(functions, outcomes, python, then, is_named=is_named, counts=counts)
+    failed = [each for each in outcomes if verdict_of(each) == "failed"]
+    return {**result, "next": BROKEN_EXAMPLE} if failed and all(map(_has_broken_example, failed)) else result
+
+
+def since(
+    found: Sequence[tuple[Outcome, ChangeResult]], others: Sequence[Result], root: Path, python: Choice | None
+) -> Result:
+    """Return the result for what changed since a commit. `others` are files that are not right as a whole."""
+    functions = [*(_changed(outcome, change, root) for outcome, change in found), *others]
+    result = _of_all(functions, [outcome for outcome, _ in found], python, NEXT_SINCE, is_named=False)
+    return result if functions else {**result, "next": NOTHING_CHANGED}
+
+
+def _of_all(
+    every: Sequence[Result],
+    outcomes: Sequence[Outcome],
+    python: Choice | None,
+    then: Mapping[str, str],
+    *,
+    is_named: bool,
+    counts: Mapping[str, int] | None = None,
+) -> Result:
+    found = Counter(str(each["verdict"]) for each in every)
+    worst = next((verdict for verdict in _WORST_FIRST if found[verdict]), "unverified")
+    told = sorted(every, key=lambda each: _WORST_FIRST.index(str(each["verdict"])))
+    listed = [each for each in told if is_named or each["verdict"] != "verified"]
+    functions: list[JSON] = [*listed[:_MOST_LISTED]]
     levels = [each.verdict.isolation.level for each in outcomes if each.verdict and each.verdict.isolation]
-    found = Counter(verdicts)
     number: dict[str, JSON] = {verdict: found[verdict] for verdict in reversed(_WORST_FIRST)}
     number |= {"skipped_examples": sum(each.skipped for each in outcomes), "omitted": len(listed) - len(functions)}
     number |= counts or {}
     result: Result = {"verdict": worst, "next": then[worst]}
-    if worst == "failed" and all(map(_has_broken_example, (one for verdict, one in told if verdict == worst))):
-        result["next"] = BROKEN_EXAMPLE
     if levels:
         result["isolation"] = next(level for level in reversed(type(levels[0])) if level in levels).value
     if python is not None:
@@ -101,12 +123,17 @@ def judged(
     return _fitted({**result, "counts": number, "functions": functions}, functions, number)
 
 
-def of_file(path: Path, root: Path, verdict: str, why: str, then: Mapping[str, str]) -> Result:
-    """Return the result for a file in which no example could run."""
-    failure: Result = {"kind": "unparsed" if verdict == "failed" else verdict, "error": shown(why)}
+def of_file(file: Result, then: Mapping[str, str]) -> Result:
+    """Return the result for a file in which no example could run. `file` is what `of_path` returns."""
+    return {"verdict": file["verdict"], "next": then[str(file["verdict"])], "functions": [file]}
+
+
+def of_path(path: Path, root: Path, kind: str, why: str) -> Result:
+    """Return the part of a result about a whole file. It is a failure, unless `kind` is `not_run`."""
+    verdict = kind if kind == "not_run" else "failed"
+    failure: Result = {"kind": kind, "error": shown(why)}
     target = shown(below(root, path).as_posix(), _SHORT)
-    function: Result = {"target": target, "verdict": verdict, "passed": 0, "total": 0, "failure": failure}
-    return {"verdict": verdict, "next": then[verdict], "functions": [function]}
+    return {"target": target, "verdict": verdict, "passed": 0, "total": 0, "failure": failure}
 
 
 def different(found: BehaviourDiff, python: Choice, then: Mapping[str, str]) -> Result:
@@ -163,7 +190,25 @@ def _has_broken_example(outcome: Outcome) -> bool:
     return failure is not None and failure.kind is FailureKind.BROKEN_EXAMPLE
 
 
-def _function(outcome: Outcome, root: Path) -> JSON:
+def _changed(outcome: Outcome, change: ChangeResult, root: Path) -> Result:
+    """Return the part of a result about a function that changed. A failure that is not the change's is `unverified`."""
+    told = _function(outcome, root)
+    if change.fails and verdict_of(outcome) != "failed":
+        lost = change.lost[0]
+        told["failure"] = {
+            "kind": "lost_example",
+            "line": lost.line + 1,
+            "example": shown(lost.source),
+            "want": shown(lost.exception or lost.want),
+            "error": LOST_EXAMPLE,
+        }
+    verdict = "failed" if change.fails else "unverified" if told["verdict"] == "failed" else told["verdict"]
+    edited = {"removed": len(change.altered.removed), "edited": len(change.altered.edited)}
+    more: Result = {"examples_changed": {**edited}} if any(edited.values()) else {}
+    return {**told, "verdict": verdict, "why": change.why.value, "failed_before": change.failed_before, **more}
+
+
+def _function(outcome: Outcome, root: Path) -> Result:
     verdict = verdict_of(outcome)
     told: Result = {
         "target": shown(label(outcome.target, root), _SHORT),

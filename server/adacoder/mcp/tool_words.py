@@ -38,6 +38,9 @@ _FUNCTION = {
         "total": _COUNT,
         "failure": _FAILURE,
         "note": _TEXT,
+        "why": {"type": "string", "enum": ["changed", "new", "reached"]},
+        "failed_before": {"type": "boolean"},
+        "examples_changed": {"type": "object", "additionalProperties": _COUNT},
     },
     "required": ["target", "verdict", "passed", "total"],
 }
@@ -114,13 +117,16 @@ TOOLS = [
     _tool(
         "check_examples",
         "Check examples",
-        "Run the >>> examples in the docstring of a Python function, or of all functions of a file, in a sandbox. Call "
-        "it after every edit of a function that has examples, and before you report the work as done. `verified` is "
-        "the only success. On `failed`, change the function, never its examples, and call it again. It changes "
-        f"nothing. {_DATA}",
-        "path",
+        "Run the >>> examples in the docstring of a Python function, of all functions of a file, or with a base of all "
+        "functions that changed since a commit, in a sandbox. Call it after every edit of a function that has "
+        "examples, and with base HEAD before you report the work as done. `verified` is the only success. On "
+        "`failed`, change the function, never its examples, and call it again. With a base, the earlier examples run "
+        f"as well. It changes nothing. {_DATA}",
+        "",
         _result(*_JUDGED),
+        path={**_PATH, "description": f"{_PATH['description']} With a base, also a folder; by default the root."},
         name={**_NAME, "description": "A function in that file, such as `area` or `Shape.area`. Without it, all."},
+        base={"type": "string", "description": "A commit such as HEAD, to check only what changed since then."},
     ),
     _tool(
         "verify_candidate",
@@ -183,6 +189,12 @@ NEXT = {
     "unverified": "No example proves the function. Say so to the user, or ask for an example that shows an output.",
     "not_run": "The examples could not run. Report the reason to the user; this is not a success.",
 }
+NEXT_SINCE = {
+    **NEXT,
+    "failed": "Change the functions, not their examples, then call check_examples with the same base. If the user has "
+    "asked for other examples, say so and stop.",
+}
+NOTHING_CHANGED = "No function with examples changed since the base. Nothing is left to do for the examples."
 NEXT_FOR_CANDIDATE = {
     "verified": "Call insert_verified with this candidate, or write the same code into the file.",
     "failed": "Change the code, not the examples, then call verify_candidate again.",
@@ -210,6 +222,7 @@ NEXT_OF_DIFFERENCES = {
 NO_MODEL = "There is no model. Write the function yourself from the brief, then call verify_candidate."
 UNKNOWN_JOB = "This job is unknown or was already answered. Call generate again without a job."
 UNKNOWN_CANDIDATE = "Nothing was written. Give either the code, or a candidate that an earlier result has named."
+LOST_EXAMPLE = "This earlier example does not pass any more."
 BROKEN_EXAMPLE = "An example is broken, so no code can pass it. Say so to the user, and ask for a correct example."
 OTHER_DOCSTRING = "The docstring of the code differs from the file's. Keep the file's docstring, or leave it out."
 RULES = (

@@ -12,17 +12,31 @@ from pathlib import Path
 from typing import Any
 
 from adacoder.aside import aside
+from adacoder.changed import Changed
 from adacoder.checks import Checks
 from adacoder.domain import AdaCoderError, Candidate, Outcome, Status, Target, TargetError
 from adacoder.mcp import tool_words as words
-from adacoder.mcp.answers import Refusal, Result, different, judged, of_file, shown, with_brief, with_code
+from adacoder.mcp.answers import (
+    Refusal,
+    Result,
+    different,
+    judged,
+    of_file,
+    of_path,
+    shown,
+    since,
+    with_brief,
+    with_code,
+)
 from adacoder.mcp.exchange import Report
 from adacoder.mcp.workplace import OpenFile, Workplace
 from adacoder.models.errors import ModelError
+from adacoder.project import python_files
 from adacoder.revisions import read_at
 from adacoder.sandbox.environment.choice import Choice, choose
 from adacoder.sandbox.unavailable import IsolationRefused
 from adacoder.service import Service, from_reply
+from adacoder.source.changes import Change, ChangeResult
 from adacoder.source.context import pieces
 from adacoder.source.locate import Documented, counterpart, documented, functions, locate
 from adacoder.source.text import apply_edits, write
@@ -92,7 +106,8 @@ class Tools:
         except IsolationRefused:
             return _no_isolation().result, True
         except AdaCoderError as error:
-            return of_file(Path(arguments["path"]), self._place.root, "not_run", str(error), words.NEXT), False
+            place = self._place.root / arguments.get("path", "")
+            return of_file(of_path(place, self._place.root, "not_run", str(error)), words.NEXT), False
         finally:
             self._running -= 1
 
@@ -103,7 +118,9 @@ class Tools:
         await asyncio.gather(*(job.task for job in self._jobs.values()), return_exceptions=True)
         await self._service.close()
 
-    async def _check(self, path: str, name: str | None = None) -> Result:
+    async def _check(self, path: str = "", name: str | None = None, base: str = "") -> Result:
+        if base:
+            return await self._since(base, path, name)
         opened = await self._opened(path)
         if name is not None:
             found, others = [await aside(OpenFile.find, opened, name)], 0
@@ -114,9 +131,42 @@ class Tools:
             texts = {opened.file.path: opened.file.text}
             if broken := await self._service.unparsed(texts, opened.settings, opened.project):
                 why = next(iter(broken.values()))
-                return of_file(opened.file.path, self._place.root, "failed", why, words.NEXT)
+                return of_file(of_path(opened.file.path, self._place.root, "unparsed", why), words.NEXT)
         counts = {} if name else {"without_examples": others}
         return await self._told(opened, outcomes, words.NEXT, is_named=name is not None, counts=counts)
+
+    async def _since(self, base: str, path: str, name: str | None) -> Result:
+        """Check what changed since a commit, also with the commit's examples."""
+        top = await asyncio.to_thread(self._place.inside, path)
+        files = await asyncio.to_thread(lambda: list(python_files(top)) if top.is_dir() else [top])
+        changed, checks = Changed(base, keeps=True), Checks()
+        found: list[tuple[Outcome, ChangeResult]] = []
+        others: list[Result] = []
+        python = None
+        try:
+            for file in await changed.differing(top, files, {".py"}):
+                try:
+                    opened = await self._opened(str(file))
+                except Refusal as refusal:
+                    others.append(of_path(file, self._place.root, "not_run", str(refusal)))
+                    continue
+                of_file = [
+                    each
+                    for each in (await changed.compare(opened.file, opened.folder, every_function=False)).changes
+                    if name in (None, each.now.target.qualname)
+                ]
+                found += await asyncio.gather(*(_judged(checks, changed, opened, each) for each in of_file))
+                if not of_file:
+                    texts = {file: opened.file.text}
+                    broken = await checks.unparsed(texts, opened.settings, opened.project)
+                    others += [of_path(file, self._place.root, "unparsed", why) for why in broken.values()]
+                python = python or await _python(opened)
+        finally:
+            await checks.close()
+        if any(isinstance(outcome.trouble, IsolationRefused) for outcome, _ in found):
+            raise _no_isolation()
+        others += [of_path(each.path, self._place.root, "weakened", each.what) for each in changed.weakened]
+        return await asyncio.to_thread(since, found, others, self._place.root, python)
 
     async def _checked(self, opened: OpenFile, found: list[Documented]) -> list[Outcome]:
         """Check docstrings. Many of them are checked in processes of their own, which import the module only once."""
@@ -258,6 +308,12 @@ class Tools:
         if len(self._candidates) > _MOST_CANDIDATES:
             del self._candidates[next(iter(self._candidates))]
         return name
+
+
+async def _judged(checks: Checks, changed: Changed, opened: OpenFile, change: Change) -> tuple[Outcome, ChangeResult]:
+    task = _task(opened, change.now.target)
+    outcome = await checks.check(task, change.now.unreadable, once=True)
+    return await changed.judged(checks, _task(opened, change.now.target), change, outcome, tested=False)
 
 
 def _no_isolation() -> Refusal:

@@ -67,7 +67,7 @@ class Workplace:
         Raises:
             Refusal: the path leads out of the root, or is private, or is not a Python file.
         """
-        real = self._real(path)
+        real = self.inside(path)
         if real.suffix not in _PYTHON:
             raise Refusal("not_python", f"'{path}' is not a .py file.", "Call again with the path of a .py file.")
         try:
@@ -78,8 +78,8 @@ class Workplace:
         folder = folder_of(real, file.text)
         return OpenFile(file, folder, self._settings(folder))
 
-    def _real(self, path: str) -> Path:
-        """Return the real path of a file that may be read.
+    def inside(self, path: str) -> Path:
+        """Return the real path of a file or folder that may be read.
 
         Raises:
             Refusal: it may not be read.

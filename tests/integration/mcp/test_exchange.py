@@ -60,7 +60,7 @@ async def test_the_stateless_revision_needs_no_handshake(tmp_path: Path) -> None
         (b'{"id": 1, "method": "ping", "params": 7}', -32602),
         (b'{"id": 1, "method": "tools/destroy"}', -32601),
         (b'{"id": 1, "method": "tools/call", "params": {"name": "destroy"}}', -32602),
-        (b'{"id": 1, "method": "tools/call", "params": {"name": "check_examples"}}', -32602),
+        (b'{"id": 1, "method": "tools/call", "params": {"name": "verify_candidate"}}', -32602),
         (b'{"id": 1, "method": "tools/call", "params": {"name": "check_examples", "arguments": {"path": 1}}}', -32602),
         (b'{"id": 1, "method": "tools/call", "params": {"name": "generate", "arguments": {"path": "a"}}}', -32602),
         (b'"' + b"x" * 3_000_000 + b'"', -32600),

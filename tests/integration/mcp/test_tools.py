@@ -10,17 +10,19 @@ import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NoReturn
+from unittest.mock import ANY
 
 import pytest
 
 from adacoder.mcp import tools as tools_module
+from adacoder.mcp.tool_words import NOTHING_CHANGED
 from adacoder.mcp.tools import Tools
 from adacoder.messages import Named
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.unavailable import IsolationRefused
 from integration.mcp.agent import Agent, agent, is_running
 from support.commandline import BODY, GOOD_REPLY, MODEL, SOLVED, STUB, WRONG
-from support.repository import git
+from support.repository import commit, git
 from support.standins.ollama import StandIn
 from support.standins.server import Script
 
@@ -435,3 +437,57 @@ async def test_project_settings_do_not_decide_where_prompts_go(folder: Path) -> 
             assert (await one.call("generate", **PLACE))["verdict"] == "not_run"
         async with agent(folder, "--host", standin.host) as one:  # the control
             assert (await one.call("generate", **PLACE))["verdict"] == "verified"
+
+
+async def test_what_changed_since_a_commit_is_checked(one: Agent, folder: Path) -> None:
+    path = folder / "shapes.py"
+    path.write_text(SOLVED)
+    commit(folder)
+    nothing = await one.call("check_examples", base="HEAD")
+    assert (nothing["verdict"], nothing["functions"]) == ("unverified", [])
+    assert nothing["next"] == NOTHING_CHANGED
+    path.write_text(WRONG)
+    (folder / "other.py").write_text("x = (\n")
+    found = await one.call("check_examples", base="HEAD")
+    assert (found["verdict"], found["isolation"], found["counts"]["failed"]) == ("failed", ANY, 2)
+    by_target = {each["target"]: each for each in found["functions"]}
+    assert by_target["other.py"]["failure"]["kind"] == "unparsed"
+    wrong = by_target["shapes.py::hypotenuse"]
+    assert (wrong["why"], wrong["failed_before"], wrong["failure"]["got"]) == ("changed", False, "7.0")
+    (folder / "other.py").unlink()
+    path.write_text(SOLVED.replace("a * a", "a ** 2"))
+    assert (await one.call("check_examples", base="HEAD", path="."))["counts"]["verified"] == 1
+    assert (await one.call("check_examples", base="HEAD", name="other"))["functions"] == []
+
+
+async def test_earlier_examples_still_count(one: Agent, folder: Path) -> None:
+    path = folder / "shapes.py"
+    path.write_text(SOLVED)
+    commit(folder)
+    path.write_text(WRONG.replace("5.0", "7.0").replace("13.0", "17.0"))
+    (edited,) = (await one.call("check_examples", base="HEAD"))["functions"]
+    assert (edited["verdict"], edited["passed"], edited["failure"]["kind"]) == ("failed", 2, "lost_example")
+    assert (edited["failure"]["want"], edited["examples_changed"]) == ("5.0", {"removed": 0, "edited": 2})
+    path.write_text("def other():\n    return 1\n")
+    (removed,) = (await one.call("check_examples", base="HEAD"))["functions"]
+    assert (removed["target"], removed["failure"]["kind"]) == ("shapes.py", "weakened")
+
+
+async def test_a_failure_that_the_change_does_not_cause_is_told_apart(one: Agent, folder: Path) -> None:
+    path = folder / "shapes.py"
+    path.write_text(f"SIDE = 1\n\n\n{WRONG.replace('float(a + b)', 'SIDE * float(a + b)')}")
+    commit(folder)
+    path.write_text(path.read_text().replace("SIDE = 1", "SIDE = 1.0"))
+    found = await one.call("check_examples", base="HEAD")
+    (function,) = found["functions"]
+    assert (found["verdict"], function["why"], function["failed_before"]) == ("unverified", "reached", True)
+    assert function["failure"]["got"] == "7.0"
+
+
+async def test_a_base_that_cannot_be_read_is_no_success(one: Agent, folder: Path) -> None:
+    assert (await one.call("check_examples", base="HEAD"))["verdict"] == "not_run"
+    commit(folder)
+    found = await one.call("check_examples", base="--output=x")
+    assert (found["verdict"], "neither a file nor" in found["functions"][0]["failure"]["error"]) == ("not_run", True)
+    assert (await one.refused("check_examples", base="HEAD", path=".."))["error"] == "outside_root"
+    assert (await one.refused("check_examples"))["error"] == "not_python"
