@@ -117,9 +117,9 @@ TOOLS = [
     _tool(
         "check_examples",
         "Check examples",
-        "Run the >>> examples in the docstring of a Python function or of a whole file in a sandbox, or with a base those "
-        "of every function that changed since a commit. Call it after every edit of a function that has "
-        "examples, and with base HEAD before you report the work as done. `verified` is the only success. On "
+        "Run the >>> examples of a Python function or of a whole file in a sandbox. With a base, run them for every "
+        "function that changed since a commit. Call it after every edit of a function that has examples, and with "
+        "base HEAD before you report the work as done. `verified` is the only success. On "
         "`failed`, change the function, never its examples, and call it again. With a base, the earlier examples run "
         f"as well. It changes nothing. {_DATA}",
         "",
