@@ -87,6 +87,26 @@ class Flow:
         return id(self._names[name]) if name in self._names else None
 
 
+def imports_others(source: str, module: str) -> bool:
+    """Return whether a statement only imports modules outside the top-level package of `module`."""
+    if not source.startswith(("import ", "from ")):
+        return False
+    try:
+        tree: Any = compile(source, "<names>", "exec", PyCF_ONLY_AST, True)
+    except Exception:  # It does not compile, and the example reports this.
+        return False
+    own = {"", module.partition(".")[0]}  # A relative import has an empty part.
+    return all(own.isdisjoint(name.partition(".")[0] for name in _imported(each)) for each in tree.body)
+
+
+def _imported(statement: Any) -> list[str]:
+    """Return the modules that a statement imports. For another statement, and in a relative import, a name is empty."""
+    kind = type(statement).__name__
+    if kind == "Import":
+        return [alias.name for alias in statement.names]
+    return [statement.module] if kind == "ImportFrom" and not statement.level else [""]
+
+
 def _names_of(code: CodeType) -> Iterator[str]:
     """Yield the names in code, including the names of attributes and the names in nested code."""
     yield from code.co_names

@@ -49,7 +49,8 @@ The fields are:
   prints, else empty.
 * CLASS is the name of the value's class, and PLAIN displays the value's `plain` copy. Both are empty unless FORM is
   `value`. PLAIN is also empty if there is no such copy.
-* RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if this is uncertain.
+* RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if this is uncertain. An import
+  of another package is not observed, so RAN is then `no`.
 * INSTEAD names the function that ran instead of the target, if the names in the example show it.
 * LINES are line numbers of the target's code, separated by spaces. BRANCHES are the jumps from a test's line to another
   line, such as `3>4`. Both are empty if BY_LINE is empty. In `loaded`, they are all lines and branches. In answers to
@@ -434,7 +435,10 @@ class ModuleUnderTest:
         _setrecursionlimit(self._recursion_limit)
         self._flow.begins()
         observer.forget()
-        observer.start()
+        # Before Python 3.12, it is slow to observe the import of a large package.
+        is_observed = self._by_line or not flow.imports_others(source, self._name)
+        if is_observed:
+            observer.start()
         tracer = tell and tracing.Tracer(observer.codes, tell)
         try:
             code, binds = self._compiled(source, name, form)
@@ -445,7 +449,7 @@ class ModuleUnderTest:
             raised = error
         if tracer:
             tracer.stop()
-        is_undisturbed = observer.is_undisturbed()
+        is_undisturbed = not is_observed or observer.is_undisturbed()
         self._recursion_limit = _getrecursionlimit()
         regain()
         printed = CapturedOutput.getvalue(output)

@@ -100,6 +100,17 @@ async def test_what_shows_what_came_of_the_target_runs_it(ws: Workspace) -> None
     assert found == FLOWS
 
 
+async def test_only_imports_from_the_targets_own_package_are_observed(ws: Workspace) -> None:
+    ws.write({"other.py": "import mod\n\nVALUE = mod.f(1)\n"})
+    lazy = "\n\ndef __getattr__(name):\n    if name == 'lazy': return f(1)\n    raise AttributeError\n"
+    shown = {
+        ">>> from mod import lazy\n>>> lazy\n1": "xx",
+        ">>> from other import VALUE\n>>> VALUE\n1": "--",
+        ">>> from other import VALUE; f(VALUE)\n1\n>>> from other import VALUE as x; x = f(x)\n>>> x\n1": "xxx",
+    }
+    assert {each: entered(await ws.evaluate(with_examples(each) + lazy)) for each in shown} == shown
+
+
 async def test_what_ran_instead_is_told(ws: Workspace) -> None:
     ws.write({"pkg/__init__.py": "from .far import f, Box\n", "pkg/far.py": "def f(x=1): return x\nclass Box: pass\n"})
     told = {
