@@ -99,7 +99,9 @@ def python_files(
     most: float = inf,
     suffixes: Collection[str] = (".py",),
 ) -> Iterator[Path]:
-    """Yield the project's own Python files below `folder`, depth first and sorted in each folder.
+    """Yield the project's own Python files below `folder`. In each folder, sorted files come before sorted folders.
+
+    So the files of a package come together, and `check` imports the package less often.
 
     Links are skipped, and so are folders that are hidden, installed, vendored or built.
 
@@ -112,9 +114,9 @@ def python_files(
         suffixes: the suffixes of the files to yield.
     """
     seen = set() if seen is None else seen
-    pending = [iter([(folder, True)])]  # folders can be nested more deeply than generators
+    pending = [iter([(True, folder)])]  # folders can be nested more deeply than generators
     while pending:
-        path, is_folder = next(pending[-1], (None, False))
+        is_folder, path = next(pending[-1], (False, None))
         if path is None:
             pending.pop()
         elif not is_folder:
@@ -141,8 +143,8 @@ def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
 
 def _own_entries(
     folder: Path, skip: Callable[[Skipped], object] | None, suffixes: Collection[str]
-) -> Iterator[tuple[Path, bool]]:
-    """Yield the project's own folders and files directly in `folder`. The second item is True for a folder."""
+) -> Iterator[tuple[bool, Path]]:
+    """Yield the project's own folders and files directly in `folder`. The first item is True for a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = folder / entry.name
@@ -150,7 +152,7 @@ def _own_entries(
             is_folder = not is_link and entry.is_dir()
             is_file = not is_link and path.suffix in suffixes and entry.is_file() and not entry.name.startswith(".")
             if is_file or (is_folder and _is_own(path)):
-                yield path, is_folder
+                yield is_folder, path
             elif skip is not None and (why := _why_skipped(path, is_link=is_link, is_folder=is_folder)):
                 skip(Skipped(path, why))
 

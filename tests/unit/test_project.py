@@ -52,7 +52,7 @@ NOT_OWN = (".hidden", "venv", "node_modules", "site-packages", "dist-packages", 
 
 
 def a_tree(folder: Path) -> None:
-    for path in ("m.py", "pkg/a.py", "pkg/sub/b.py", "other/c.py", *(f"{name}/x.py" for name in NOT_OWN)):
+    for path in ("z.py", "pkg/a.py", "pkg/sub/b.py", "other/c.py", *(f"{name}/x.py" for name in NOT_OWN)):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).touch()
     (folder / "pkg" / "data.txt").touch()
@@ -67,12 +67,12 @@ def a_tree(folder: Path) -> None:
 def test_only_the_projects_own_files_are_walked(tmp_path: Path) -> None:
     a_tree(tmp_path)
     found = [path.relative_to(tmp_path).as_posix() for path in python_files(tmp_path)]
-    assert found == ["m.py", "other/c.py", "pkg/a.py", "pkg/sub/b.py"]
+    assert found == ["z.py", "other/c.py", "pkg/a.py", "pkg/sub/b.py"]
 
 
 def test_the_nearest_files_come_first_and_each_once(tmp_path: Path) -> None:
     a_tree(tmp_path)
     found = nearest_files(tmp_path / "pkg" / "a.py", tmp_path)
-    assert [path.relative_to(tmp_path).as_posix() for path in found] == ["pkg/sub/b.py", "m.py", "other/c.py"]
+    assert [path.relative_to(tmp_path).as_posix() for path in found] == ["pkg/sub/b.py", "z.py", "other/c.py"]
     alone = nearest_files(tmp_path / "pkg" / "a.py", tmp_path / "other")
     assert [path.name for path in alone] == ["b.py"], "of a file outside, only its own folder is looked at"

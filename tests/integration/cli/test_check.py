@@ -551,7 +551,7 @@ def test_folders_within_folders_without_end_are_walked(tmp_path: Path) -> None:
     (tmp_path / "e.py").touch()
     told: list[str] = []
     try:
-        assert list(python_files(tmp_path, told.append)) == [tmp_path / "a.py", deep / "m.py", tmp_path / "e.py"]
+        assert list(python_files(tmp_path, told.append)) == [tmp_path / "a.py", tmp_path / "e.py", deep / "m.py"]
         assert told == []
     finally:  # pytest removes old folders recursively, and would end in an error here
         (deep / "m.py").unlink()
