@@ -31,9 +31,10 @@ class _Loop(asyncio.SelectorEventLoop):
     _csock: socket.socket | None
 
     def _write_to_self(self) -> None:
-        if self._csock is not None:
-            with suppress(OSError):  # The loop wakes anyway if the socket is full. Another thread may have closed it.
-                os.write(self._csock.fileno(), b"\0")
+        waking = self._csock  # another thread may close the loop meanwhile
+        if waking is not None:
+            with suppress(OSError):  # the socket is closed, or so full that the loop wakes anyway
+                os.write(waking.fileno(), b"\0")
 
 
 def run(work: Coroutine[object, object, T]) -> T:
@@ -42,7 +43,7 @@ def run(work: Coroutine[object, object, T]) -> T:
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    with asyncio.Runner(loop_factory=_Loop) as runner:
+    with asyncio.Runner(loop_factory=None if sys.platform == "win32" else _Loop) as runner:
         try:
             return runner.run(work)
         finally:

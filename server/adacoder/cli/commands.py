@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 import click
 
 from adacoder import programs
-from adacoder.cli import COULD_NOT_RUN, INTERRUPTED
+from adacoder.cli import COULD_NOT_RUN, HOOK_FAILED, INTERRUPTED
 from adacoder.cli.terminal import complain
 from adacoder.domain import AdaCoderError
 from adacoder.messages import Named
@@ -51,7 +51,7 @@ def run(arguments: Sequence[str], serve_agent: Callable[..., int] | None = None)
     except BrokenPipeError:
         # Nobody reads stdout any more, as after `| head`. Discard the rest, or Python would print an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return COULD_NOT_RUN
+    return HOOK_FAILED if arguments[:1] == ["hook"] else COULD_NOT_RUN
 
 
 def _one_line(message: str) -> str:

@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from adacoder import report
 from adacoder.changed import Changed
+from adacoder.cli import HOOK_FAILED
 from adacoder.cli.checking import FAILED, Checking
 from adacoder.cli.findings import Checked, NotChecked, View
 from adacoder.cli.output import shown_path
@@ -29,15 +30,13 @@ from adacoder.domain import JSON, AdaCoderError, Example, Status, TargetError
 from adacoder.foreign_json import read_json
 from adacoder.privacy.contents import without_secrets
 from adacoder.private_files import PrivateFolder, cache_folder
-from adacoder.project import project_around
-from adacoder.revisions import head_of
+from adacoder.project import is_wide, project_around
+from adacoder.revisions import revision_of
 from adacoder.visible import visible
 
-STOPS = frozenset({"stop", "subagentstop", "agentstop", "afteragent", "post_agent"})
+_STOPS = frozenset({"stop", "subagentstop", "agentstop", "afteragent", "post_agent"})
 """Names of the events at which an agent wants to stop, in lower case."""
 _BEGINS = "sessionstart"
-_TROUBLE = 1
-"""Exit code for AdaCoder's own trouble. In every agent, it lets the agent stop."""
 _BLOCKS = 2
 """Exit code that blocks, for agents that read no JSON."""
 _MOST_BYTES = 16 * 1024 * 1024
@@ -48,6 +47,7 @@ _MOST_NAMED = 3
 _LONGEST = 120
 """Maximum number of characters of a quoted text."""
 _WRONG = "AdaCoder: code that you changed does not do what its examples show."
+_WEAKER = "AdaCoder: examples that held before your change are gone, or do not hold any more."
 _UNKNOWN = "AdaCoder could not check the changed functions"
 _ADVICE = (
     "Correct the functions, not their examples. If the user has asked for other examples, say so, and stop."
@@ -63,7 +63,10 @@ class Event:
 
     name: str
     session: str
+    """The id of the session; empty if the agent gives none."""
     folder: Path
+    source: str
+    """The cause of an event at the beginning, such as `startup` or `compact`."""
 
     @classmethod
     def read(cls, stream: BinaryIO) -> Event:
@@ -72,7 +75,7 @@ class Event:
         Raises:
             TargetError: it is not a JSON object.
         """
-        text = stream.read(_MOST_BYTES + 1)
+        text = b"" if stream.isatty() else stream.read(_MOST_BYTES + 1)
         found: JSON = None
         with suppress(ValueError):
             found = read_json(text.decode()) if len(text) <= _MOST_BYTES else None
@@ -89,7 +92,18 @@ class Event:
             first("hook_event_name", "hookEventName"),
             first("session_id", "sessionId", "conversation_id"),
             Path(folder) if is_folder else Path.cwd(),
+            first("source"),
         )
+
+    @property
+    def is_begin(self) -> bool:
+        """True if a session begins, and does not only go on with a shorter context."""
+        return self.name.lower() == _BEGINS and self.source != "compact"
+
+    @property
+    def is_stop(self) -> bool:
+        """True if the agent wants to stop."""
+        return self.name.lower() in {"", *_STOPS}
 
     def answer(self, reason: str) -> str:
         """Return the JSON object that lets the agent go on, in the form that the agent expects for this event."""
@@ -102,6 +116,8 @@ class Event:
 class AgentSession:
     """What the hook remembers of an agent's session."""
 
+    folder: str = ""
+    """The repository in which the session began. The agent may change its current folder."""
     head: str = ""
     """The commit at the beginning of the session, so that commits of the agent are checked as well."""
     blocks: int = 0
@@ -111,7 +127,7 @@ class AgentSession:
 
 
 class AgentSessions:
-    """The sessions, in the user's cache. Without a usable cache, every session is new."""
+    """The sessions, in the user's cache."""
 
     def __init__(self, folder: PrivateFolder) -> None:
         self._folder = folder
@@ -119,24 +135,28 @@ class AgentSessions:
     def read(self, event: Event) -> AgentSession:
         """Return the stored session of an event."""
         try:
-            found = read_json(self._folder.read(_name(event), _MOST_STORED_BYTES).decode())
+            found = read_json(self._folder.read(self._name(event), _MOST_STORED_BYTES).decode())
         except (OSError, ValueError):
             return AgentSession()
         match found:
-            case {"head": str(head), "blocks": int(blocks), "state": str(state)}:
-                return AgentSession(head, blocks, state)
+            case {"folder": str(folder), "head": str(head), "blocks": int(blocks), "state": str(state)}:
+                return AgentSession(folder, head, blocks, state)
         return AgentSession()
 
     def write(self, event: Event, session: AgentSession) -> None:
-        """Store a session. Remove the oldest ones."""
-        with suppress(OSError):
-            self._folder.write(_name(event), json.dumps(asdict(session)).encode())
-            for name in list(self._folder.sizes())[:-_MOST_SESSIONS]:
-                self._folder.remove(name)
+        """Store a session. Remove the oldest ones.
 
+        Raises:
+            OSError: the cache cannot be written.
+        """
+        self._folder.write(self._name(event), json.dumps(asdict(session)).encode())
+        for name in list(self._folder.sizes())[:-_MOST_SESSIONS]:
+            self._folder.remove(name)
 
-def _name(event: Event) -> str:
-    return hashlib.sha256(f"{event.session}\0{event.folder}".encode()).hexdigest()
+    @staticmethod
+    def _name(event: Event) -> str:
+        """Return the name of a session's file. Without an id, a session is known by its folder."""
+        return hashlib.sha256((event.session or f"in {event.folder}").encode(errors="replace")).hexdigest()
 
 
 class _Collected(View):
@@ -145,10 +165,14 @@ class _Collected(View):
     def __init__(self) -> None:
         self.failing: list[Checked] = []
         self.left: list[NotChecked] = []
+        self.troubles: list[str] = []
+        """Sentences about what could not be checked."""
 
     def show(self, found: Checked) -> None:
         """Implement `View.show`."""
-        if found.fails or (found.outcome.status is Status.ERROR and found.does_not_parse):
+        if found.fails and _is_not_of_the_code(found):
+            self.troubles.append(f"{report.label(found.outcome.target, found.folder)}: {report.summary(found.outcome)}")
+        elif found.fails or (found.outcome.status is Status.ERROR and found.does_not_parse):
             self.failing.append(found)
 
     def leave_out(self, left: NotChecked) -> None:
@@ -170,7 +194,8 @@ class _Collected(View):
         lines = [line for each in self.failing for line in _of_checked(each)] + list(map(_of_left, self.left))
         more = len(lines) - _MOST_NAMED
         hidden = [f"{more} more: `adacoder check --changed --keep-examples` lists all."] if more > 0 else []
-        return lines[:_MOST_NAMED] + hidden
+        is_wrong = any(each.outcome.status is not Status.VERIFIED for each in self.failing)
+        return [_WRONG if is_wrong else _WEAKER, *lines[:_MOST_NAMED], *hidden]
 
 
 class Hook:
@@ -206,59 +231,72 @@ class Hook:
         """Answer the event on `stream`. Return the exit code."""
         try:
             event = Event.read(stream)
-        except TargetError as error:
-            complain(f"AdaCoder: {error}")
-            return _TROUBLE
-        if event.name.lower() not in {"", _BEGINS, *STOPS}:
+        except (TargetError, OSError) as error:
+            complain(f"{_UNKNOWN}: {error}")
+            return HOOK_FAILED
+        if not (event.is_stop or event.is_begin):
             return 0
-        session = self._sessions.read(event)
-        trouble = ""
+        session, found = self._sessions.read(event), _Collected()
         try:
-            if not session.head:
-                session.head = await head_of(event.folder)
-                self._sessions.write(event, session)
-            if event.name.lower() == _BEGINS:
-                return 0
-            async with asyncio.timeout(_SECONDS):
-                found, trouble = await self._check(event, self._base or session.head)
+            await self._begin(event, session)
+            if event.is_stop:
+                async with asyncio.timeout(_SECONDS):
+                    await self._check(Path(session.folder), self._base or session.head, found)
         except TimeoutError:
-            found, trouble = _Collected(), f"The check did not end within {_SECONDS:g} s."
-        except AdaCoderError as error:
-            found, trouble = _Collected(), str(error)
-        if found.failing or found.left:
-            return self._block(event, session, [_WRONG, *found.lines(), _ADVICE], found.state())
-        if trouble and self._is_strict:
-            return self._block(
-                event, session, [f"{_UNKNOWN}: {_quoted(trouble)}.", "Tell the user, and stop."], trouble
-            )
-        if trouble:
-            complain(f"{_UNKNOWN}: {trouble}")
-            return _TROUBLE
-        session.state = ""
-        session.blocks = session.blocks if event.session else 0  # Without an id, this may be another session.
-        self._sessions.write(event, session)
-        return 0
+            found.troubles.append(f"The check did not end within {_SECONDS:g} s.")
+        except (AdaCoderError, OSError) as error:
+            found.troubles.append(str(error))
+        try:
+            return self._answer(event, session, found)
+        except OSError as error:  # Without a counter, the agent could be blocked for ever.
+            complain(f"AdaCoder lets the agent stop, because its cache cannot be written: {error}")
+            return HOOK_FAILED
 
-    async def _check(self, event: Event, base: str) -> tuple[_Collected, str]:
-        """Check what changed. Return the results, and what kept the check from running; empty if nothing did."""
-        found = _Collected()
-        os.chdir(event.folder)
+    async def _begin(self, event: Event, session: AgentSession) -> None:
+        """Note where the session began, unless that is known. Without an id, every event may begin one."""
+        if session.head and event.session and not event.is_begin:
+            return
+        if event.is_begin:
+            session.blocks, session.state = 0, ""
+        found = await revision_of(event.folder)
+        session.folder, session.head = str(found.folder), found.commit
+        self._sessions.write(event, session)
+
+    async def _check(self, top: Path, base: str, found: _Collected) -> None:
+        """Check what changed in a repository."""
+        os.chdir(top)
+        place = project_around(top) or top if is_wide(top) else top
         with redirect_stderr(io.StringIO()) as told:
             checking = Checking(self._values, found, tested=self._tested, changed=Changed(base, keeps=True))
-            code = await checking.carry_out([Place(project_around(event.folder) or event.folder)])
-        if code <= FAILED:
-            return found, ""
-        found.left = [each for each in found.left if each.weakens]
-        return found, " ".join(told.getvalue().split("\n")).strip()
+            code = await checking.carry_out([Place(place)])
+        if code > FAILED:
+            found.troubles.append(" ".join(told.getvalue().split("\n")).strip())
+
+    def _answer(self, event: Event, session: AgentSession, found: _Collected) -> int:
+        """Let the agent stop, or keep it from stopping. Return the exit code.
+
+        Raises:
+            OSError: the session cannot be stored.
+        """
+        if found.failing or found.left:
+            return self._block(event, session, [*found.lines(), _ADVICE], found.state())
+        if found.troubles and self._is_strict and event.is_stop:
+            lines = [f"{_UNKNOWN}: {_quoted(found.troubles[0])}.", "Tell the user, and stop."]
+            return self._block(event, session, lines, found.troubles[0])
+        if found.troubles:
+            complain(f"{_UNKNOWN}: {found.troubles[0]}")
+            return HOOK_FAILED
+        if event.is_stop:
+            session.blocks, session.state = 0, ""
+            self._sessions.write(event, session)
+        return 0
 
     def _block(self, event: Event, session: AgentSession, lines: Sequence[str], state: str) -> int:
         """Keep the agent from stopping, unless that is of no use. The last of `lines` is the advice."""
-        if session.blocks >= self._most_blocks or session.state == state:
-            why = (
-                "nothing changed since it was blocked"
-                if session.state == state
-                else f"it was blocked {session.blocks} times"
-            )
+        why = "nothing changed since it was blocked" if session.state == state else ""
+        if session.blocks >= self._most_blocks:
+            why = f"it was blocked {session.blocks} times"
+        if why:
             complain(f"AdaCoder lets the agent stop, because {why}. {' '.join(lines[:-1])}")
             return 0
         session.blocks, session.state = session.blocks + 1, state
@@ -271,10 +309,17 @@ class Hook:
         return 0
 
 
+def _is_not_of_the_code(found: Checked) -> bool:
+    """Return whether a failure is not the agent's fault: isolation denied something, or the module failed before."""
+    failure = found.outcome.verdict.failure if found.outcome.verdict else None
+    is_old = found.change is not None and found.change.failed_before
+    return found.outcome.status is Status.DENIED or (is_old and failure is not None and failure.example is None)
+
+
 def _of_checked(found: Checked) -> Iterator[str]:
     """Yield one line about a docstring that fails."""
     outcome = found.outcome
-    name = visible(report.label(outcome.target, found.folder))
+    name = _quoted(report.label(outcome.target, found.folder))
     failure = outcome.verdict.failure if outcome.verdict else None
     lost = found.change.lost if found.change else ()
     if failure is None and lost:
@@ -290,7 +335,7 @@ def _of_checked(found: Checked) -> Iterator[str]:
 
 
 def _of_left(left: NotChecked) -> str:
-    return f"{'' if left.path is None else f'{visible(str(shown_path(left.path)))}: '}{_quoted(left.reason)}."
+    return f"{'' if left.path is None else f'{_quoted(str(shown_path(left.path)))}: '}{_quoted(left.reason)}."
 
 
 def _written(example: Example) -> str:

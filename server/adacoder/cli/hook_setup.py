@@ -31,19 +31,26 @@ def _vibe(command: str) -> str:
 
 
 def _git(command: str) -> str:
-    check = f"exec {command} check --changed --keep-examples"
-    return "\n".join(
-        (
-            "# .git/hooks/pre-commit",
-            "#!/bin/sh",
-            check,
-            "",
-            "# .git/hooks/pre-push",
-            "#!/bin/sh",
-            "base=$(git rev-parse --verify --quiet '@{upstream}') || exit 0",
-            f'{check} --base "$base"',
-        )
-    )
+    check = f"{command} check --changed --keep-examples"
+    return f"""# .git/hooks/pre-commit
+#!/bin/sh
+if ! git diff --cached --name-only -z -- '*.py' | xargs -0 -r git diff --quiet --; then
+    echo 'A staged file has other changes as well: stage or stash them, because AdaCoder checks the files on disk.' >&2
+    exit 1
+fi
+exec {check}
+
+# .git/hooks/pre-push
+#!/bin/sh
+while read -r _ ours _ theirs; do
+    case $ours in *[!0]*) ;; *) continue ;; esac
+    case $theirs in
+        *[!0]*) base=$theirs ;;
+        *) base=$(git merge-base "$ours" "refs/remotes/$1/HEAD" 2>/dev/null) ;;
+    esac
+    base=${{base:-$(git rev-list --max-parents=0 "$ours" | tail -n 1)}}
+    {check} --base "$base" </dev/null || exit 1
+done"""
 
 
 _PLACES: Mapping[str, tuple[str, Callable[[str], str]]] = {

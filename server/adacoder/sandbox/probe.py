@@ -121,7 +121,7 @@ def fork():
 """
 
 
-_OF_AGENT = re.compile(r"CODEX_\w+|CLAUDECODE|GEMINI_CLI|QWEN_CODE_\w+|OPENCODE|AI_AGENT")
+_OF_AGENT = re.compile(r"CODEX_(?!HOME\b)\w+|CLAUDECODE|GEMINI_CLI|QWEN_CODE_\w+|OPENCODE|AI_AGENT")
 """Matches the names of environment variables that coding agents set for their shells."""
 _Question: TypeAlias = "tuple[Level, str | None, bool, asyncio.AbstractEventLoop]"
 Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
