@@ -15,12 +15,12 @@ _SECONDS = 60
 """Time after which the agent ends the hook. The hook ends itself before."""
 
 
-def _in_settings(*events: str, per_second: int = 1, also: Mapping[str, object] | None = None) -> Callable[[str], str]:
+def _in_settings(*events: str, per_second: int = 1) -> Callable[[str], str]:
     """Return the function that makes the settings of an agent whose hooks have the form of Claude Code's."""
 
     def written(command: str) -> str:
         run = {"type": "command", "command": f"{command} hook", "timeout": _SECONDS * per_second}
-        return json.dumps({**(also or {}), "hooks": {event: [{"hooks": [run]}] for event in events}}, indent=2)
+        return json.dumps({"hooks": {event: [{"hooks": [run]}] for event in events}}, indent=2)
 
     return written
 
@@ -56,14 +56,8 @@ done"""
 _PLACES: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "claude": (".claude/settings.json", _in_settings("SessionStart", "Stop")),
     "codex": (".codex/hooks.json", _in_settings("SessionStart", "Stop")),
-    "gemini": (
-        ".gemini/settings.json",
-        _in_settings("SessionStart", "AfterAgent", per_second=1000, also={"tools": {"enableHooks": True}}),
-    ),
-    "qwen": (
-        ".qwen/settings.json",
-        _in_settings("SessionStart", "Stop", per_second=1000, also={"hooksConfig": {"enabled": True}}),
-    ),
+    "gemini": (".gemini/settings.json", _in_settings("SessionStart", "AfterAgent", per_second=1000)),
+    "qwen": (".qwen/settings.json", _in_settings("SessionStart", "Stop", per_second=1000)),
     "vibe": (".vibe/hooks.toml", _vibe),
     "git": ("executable files", _git),
 }
