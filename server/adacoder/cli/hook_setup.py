@@ -61,6 +61,10 @@ _PLACES: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "vibe": (".vibe/hooks.toml", _vibe),
     "git": ("executable files", _git),
 }
+_AFTERWARDS = {
+    "codex": "Then trust the hook with /hooks in Codex. Until then, Codex does not run it, and says nothing."
+}
+"""The step that follows the configuration, by agent."""
 
 
 def print_setup(agent: str) -> int:
@@ -72,6 +76,8 @@ def print_setup(agent: str) -> int:
     complain(
         f"Add this to {place} of the project or of your home folder:" if agent != "git" else f"Write these {place}:"
     )
+    if agent in _AFTERWARDS:
+        complain(_AFTERWARDS[agent])
     print(written(_command()))
     return 0
 

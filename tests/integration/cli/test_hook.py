@@ -233,6 +233,7 @@ def test_a_stored_session_that_is_damaged_counts_as_new(stored: bytes, agent: Ag
 def test_the_configuration_has_an_absolute_command(name: str, event: str, timeout: int, agent: Agent) -> None:
     ran = agent.desk.run("hook", "--install", name)
     assert f"Add this to .{name}/" in ran.err
+    assert ("/hooks" in ran.err) is (name == "codex")
     (hooks,) = json.loads(ran.out).values()
     assert set(hooks) == {"SessionStart", event}
     ((run,),) = [each["hooks"] for each in hooks[event]]
