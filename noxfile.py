@@ -204,6 +204,24 @@ def real(session: nox.Session) -> None:
 
 
 @nox.session
+def agents(session: nox.Session) -> None:
+    """Run real coding agents with a scripted model. The first run installs 1.4 GB of npm packages into the cache."""
+    if shutil.which("npm") is None:
+        session.skip("npm is not installed; the coding agents need it")
+    session.install("-e", ".[test]")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adacoder-agents"
+    cache.mkdir(parents=True, exist_ok=True)
+    shutil.copy("tests/agents/package.json", cache)
+    with session.chdir(cache):
+        session.run("npm", "install", "--no-audit", "--no-fund", external=True)
+    logs = Path(session.create_tmp(), "logs").resolve()
+    shutil.rmtree(logs, ignore_errors=True)
+    env = {"ADACODER_AGENTS": str(cache), "ADACODER_AGENT_LOGS": str(logs)}
+    session.run("pytest", "tests/agents", *session.posargs, env=env)
+    session.log(f"Logs: {logs}")
+
+
+@nox.session
 def thorough(session: nox.Session) -> None:
     """Run the tests that `tests` only samples, with all of their parameters. Takes an hour."""
     session.install("-e", ".[test]")
