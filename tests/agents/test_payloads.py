@@ -58,7 +58,7 @@ def test_the_events_of_an_agent_belong_to_one_session(recorded: Recorded, desk: 
     assert (blocked.code, blocked.err) == (0, "")
     answer = json.loads(blocked.out)
     assert (set(answer), answer["decision"]) == ({"decision", "reason"}, "block")
-    assert 'shapes.py::hypotenuse line 7: "hypotenuse(3, 4)" gave "7.0", not "5.0".' in answer["reason"]
+    assert '"shapes.py::hypotenuse" line 7: "hypotenuse(3, 4)" gave "7.0", not "5.0".' in answer["reason"]
     desk.write(WRONG.replace("a + b", "b + a"))
     assert json.loads(recorded.sends(stop, stop_hook_active=True).out)["decision"] == "block"
     desk.write(SOLVED)
