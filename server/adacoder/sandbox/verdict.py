@@ -380,16 +380,17 @@ class Judge:
 
     def _need(self, raised: Raised) -> str | None:
         """Return the resource that isolation denied to the code. None if the error does not show a denial."""
-        if self.isolation.level is Level.NONE or "OSError" not in raised.bases:
+        message = raised.message if "OSError" in raised.bases else raised.cause
+        if self.isolation.level is Level.NONE or not message:
             return None
-        found = _ERRNO.search(raised.message)
+        found = _ERRNO.search(message)
         if found is None:
-            return next((need for start, need in _WITHOUT_NUMBER.items() if raised.message.startswith(start)), None)
+            return next((need for start, need in _WITHOUT_NUMBER.items() if message.startswith(start)), None)
         number = int(found[1])
         need = _NEEDS_OF_FILES.get(number) if found[2] else None
-        if need is not None and _SHARED_MEMORY.search(raised.message):
+        if need is not None and _SHARED_MEMORY.search(message):
             return "memory that processes share"
-        return need or _NEEDS.get(number) or ("files" if _UNMOUNTED.search(raised.message) else None)
+        return need or _NEEDS.get(number) or ("files" if _UNMOUNTED.search(message) else None)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
         """Return the failure if no candidate can pass the example, or if an earlier example caused the exception.

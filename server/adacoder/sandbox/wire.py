@@ -73,6 +73,8 @@ class Raised:
     """Innermost line of the candidate that the exception passed through, as a 1-based line of the module."""
     origin: str
     """`example` if a line of the example raised the exception, `syntax` if the example does not compile, else empty."""
+    cause: str = ""
+    """The message of the OSError from which the exception was raised; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +291,8 @@ class WorkerLine:
                 return Imported(_names(missing, program), _numbers(left_out), reachable=reachable)
             case "lacking", [missing, *left_out]:
                 return Imported(_names(missing, program), _numbers(left_out), defines=False)
-            case "failed", [missing, message, bases, line, origin, *left_out]:
-                raised = _raised(message, bases, line, origin)
+            case "failed", [missing, message, bases, line, origin, cause, *left_out]:
+                raised = _raised(message, bases, line, origin, cause)
                 return Imported(_names(missing, program), _numbers(left_out), defines=bool(origin), raised=raised)
         raise ProtocolError("its answer to 'load' has an unknown form")
 
@@ -455,8 +457,8 @@ def _answer(answer: tuple[str, list[str]]) -> Answer:
     match answer:
         case "done", [ran, instead, lines, branches, printed, shown, plain, class_name]:
             raised = None
-        case "raised", [ran, instead, lines, branches, printed, message, bases, line, origin]:
-            raised, shown, plain, class_name = _raised(message, bases, line, origin), "", "", ""
+        case "raised", [ran, instead, lines, branches, printed, message, bases, line, origin, cause]:
+            raised, shown, plain, class_name = _raised(message, bases, line, origin, cause), "", "", ""
         case _:
             raise ProtocolError("its answer to 'run' has an unknown form")
     reached = _reached(lines, branches)
@@ -500,8 +502,8 @@ def _tested(fields: list[str]) -> RanTest:
     raise ProtocolError("the result of a test has an unknown form")
 
 
-def _raised(message: str, bases: str, line: str, origin: str) -> Raised:
-    return Raised(message, frozenset(bases.split()), _number(line) or None, origin)
+def _raised(message: str, bases: str, line: str, origin: str, cause: str = "") -> Raised:
+    return Raised(message, frozenset(bases.split()), _number(line) or None, origin, cause)
 
 
 def _number(text: str) -> int:

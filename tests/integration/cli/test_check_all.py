@@ -46,6 +46,33 @@ CALLS = {
     "open('/proc/self/maps')": "files",
     "open('/dev/tty')": "files",
 }
+WRAPPING = '''
+def f(value):
+    """
+    >>> f(2)
+    2
+    >>> f(1)
+    1
+    """
+    if value == 2:
+        return value
+    import os
+    try:
+        return os.fork()
+    except OSError as error:
+        raise ValueError("no process") from error
+
+
+def g(value):
+    """
+    >>> g("a")
+    0
+    """
+    try:
+        return int(value)
+    except ValueError:
+        raise KeyError(value)
+'''
 ECHO = '''
 class C(str):
     __repr__ = str.__str__
@@ -208,6 +235,13 @@ def test_what_isolation_denies_is_named(desk: Desk) -> None:
     assert [result["status"] for result in results] == ["denied"] * len(CALLS)
     needs = [result["reason"].partition(" needs ")[2].partition(", which isolation denies")[0] for result in results]
     assert dict(zip(CALLS, needs, strict=True)) == CALLS
+
+
+def test_what_isolation_denies_is_named_if_other_code_wraps_the_error(desk: Desk) -> None:
+    desk.write(WRAPPING, "a.py")
+    wrapped, own = desk.run("check", "a.py", "--json").objects
+    assert (wrapped["status"], own["status"]) == ("denied", "failed")
+    assert wrapped["reason"].startswith("The example on line 6 needs processes, which isolation denies: ValueError: no")
 
 
 @pytest.mark.parametrize(

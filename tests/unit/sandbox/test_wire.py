@@ -94,8 +94,9 @@ async def test_an_answer(worker: Worker) -> None:
     assert await asking == Answer("out", "2\n", None, "2", "int", True, "", reached)
     asking, other = await asked(worker)
     assert other != nonce
-    worker.say("raised", other, "no", "`f` is `g`", "", "", "out", "E: no", "OSError Exception", "12", "example")
-    raised = Raised("E: no", frozenset({"OSError", "Exception"}), 12, "example")
+    error = "E: no", "KeyError Exception", "12", "example", "OSError: no"
+    worker.say("raised", other, "no", "`f` is `g`", "", "", "out", *error)
+    raised = Raised("E: no", frozenset({"KeyError", "Exception"}), 12, "example", "OSError: no")
     assert await asking == Answer("out", raised=raised, ran=False, instead="`f` is `g`")
 
 
@@ -117,9 +118,9 @@ DONE = ("", "", "", "", "", "2\n", "", "")
         ["done", "NONCE", "", "", "-1", *DONE[3:]],
         ["done", "NONCE", "", "", "", "3", *DONE[4:]],
         ["done", "NONCE", "", "", "", "3>4>5", *DONE[4:]],
-        ["raised", "NONCE", "", "", "", "", "", "E", "", "-1", ""],
-        ["raised", "NONCE", "", "", "", "", "", "E", "", "9" * 5000, ""],
-        ["raised", "NONCE", "", "", "", "", "", "E", "", "²", ""],
+        ["raised", "NONCE", "", "", "", "", "", "E", "", "-1", "", ""],
+        ["raised", "NONCE", "", "", "", "", "", "E", "", "9" * 5000, "", ""],
+        ["raised", "NONCE", "", "", "", "", "", "E", "", "²", "", ""],
         ["done", "NONCE\ud800", *DONE],
     ],
 )

@@ -14,12 +14,12 @@ A message is a list of texts, each after its length. Commands and answers take t
       → broken NONCE LINE MESSAGE                                 the candidate is a syntax error
       → unreadable NONCE LINE MESSAGE                             a syntax error that cannot be left out
       → lacking NONCE MISSING [LINE]…                             imported, but it does not define the target
-      → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…    its import raised, or a fixture did
+      → failed NONCE MISSING MESSAGE BASES LINE ORIGIN CAUSE [LINE]…  its import raised, or a fixture did
     trace NONCE SOURCE FORM                                       as `run`, and before its answer
       → traced NONCE ENDED LEFT_OUT KEPT [EXECUTED]…              once; before the example ends, if it runs long
     run   NONCE SOURCE FORM
       → done NONCE RAN INSTEAD LINES BRANCHES PRINTED SHOWN PLAIN CLASS
-      → raised NONCE RAN INSTEAD LINES BRANCHES PRINTED MESSAGE BASES LINE ORIGIN
+      → raised NONCE RAN INSTEAD LINES BRANCHES PRINTED MESSAGE BASES LINE ORIGIN CAUSE
     test  NONCE FOLDER KIND [NAME]…                               run tests of the project; before its answer, for each
                                                                   test:
       → tested NONCE NAME OUTCOME MILLISECONDS ENTERED MESSAGE BASES EXPLANATION SOURCE [PLACE]…
@@ -43,6 +43,7 @@ The fields are:
   by spaces.
 * ORIGIN is `example` if a line of the example itself raised the exception, and `syntax` if the example does not
   compile. In `failed`, it names the fixture that raised the exception. Otherwise it is empty.
+* CAUSE is the MESSAGE of the OSError from which the exception was raised. CAUSE is empty if there is none.
 * PRINTED is the text written to standard output, including values that statements display.
 * SHOWN is the line that displays the value of an expression. SHOWN is empty for None.
 * FORM is `value` if the value will be compared, `block` if SOURCE is a block of statements that shows only what it
@@ -135,6 +136,8 @@ PLAIN_LIMIT = 20_000
 """Maximum number of characters, digits and items in a value that is compared by value."""
 PLAIN_DEPTH = 50
 """Maximum nesting of brackets in a value that is compared by value."""
+CAUSES = 10
+"""Maximum number of exceptions from which one exception was raised."""
 _MOST_UNSENT = 1 << 16
 """Maximum number of bytes that wait to be sent."""
 OUT_OF_MEMORY = 77
@@ -383,8 +386,9 @@ class ModuleUnderTest:
         try:
             self._globals = {**namespace, **self.names_of_fixtures()}
         except testing.NoNamesError as error:
-            told = [error.cause, "", "0", ""] if isinstance(error.cause, str) else self._description(error.cause, "")
-            return ["failed", self.missing(), *told[:3], error.where, *notes]
+            why = error.cause
+            told = [why, "", "0", "", ""] if isinstance(why, str) else self._description(why, "")
+            return ["failed", self.missing(), *told[:3], error.where, told[4], *notes]
         finally:
             regain()
         for name in future_features.all_feature_names:
@@ -546,14 +550,16 @@ class ModuleUnderTest:
         return ["" if "` is a " in instead else "no", instead, *reached]
 
     def _description(self, error: BaseException, example: str) -> list[str]:
-        """Return MESSAGE, BASES, LINE and ORIGIN for an exception, and drop the exception's traceback."""
+        """Return MESSAGE, BASES, LINE, ORIGIN and CAUSE for an exception, and drop the exception's traceback."""
         line, innermost = self._trace(error.__traceback__)
         error.__traceback__ = None  # The traceback's frames may hold all available memory.
+        cause = ""
         try:
             parts = _describe(type(error), error)
             if isinstance(error, SyntaxError):  # `doctest` does not compare the lines that show the code.
                 parts = parts[next(i for i, part in enumerate(parts) if not part.startswith(" ")) :]
             message = "".join(parts)[:OUTPUT_LIMIT]
+            cause = _cause(error)
         except BaseException:  # The exception's own `__str__` may do anything.
             message = f"{type(error).__name__}: <unprintable>\n"
         bases = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"]
@@ -562,7 +568,7 @@ class ModuleUnderTest:
             origin = "example"
         elif example and isinstance(error, SyntaxError) and error.filename == example:
             origin = "syntax"
-        return [message, " ".join(bases), str(line), origin]
+        return [message, " ".join(bases), str(line), origin, cause]
 
     def _trace(self, trace: TracebackType | None) -> tuple[int, str]:
         """Return the innermost line of the candidate in a traceback, and the file of the innermost frame."""
@@ -573,6 +579,18 @@ class ModuleUnderTest:
                 line = trace.tb_lineno
             trace = trace.tb_next
         return line, file
+
+
+def _cause(error: BaseException) -> str:
+    """Return the description of the OSError from which an exception was raised; else an empty text."""
+    for _ in range(CAUSES):
+        found = error.__cause__ or error.__context__
+        if found is None:
+            break
+        error = found
+        if isinstance(error, OSError):
+            return "".join(_describe(type(error), error))[:PLAIN_LIMIT]
+    return ""
 
 
 def _code(source: str, name: str, mode: str, flags: int) -> tuple[CodeType, bool]:
