@@ -30,8 +30,6 @@ UNPARSED = {
     "encoding": ("A = 1\nB = '\udcff'\n", 2),
 }
 CALLS = {
-    "multiprocessing.Lock()": "processes",
-    "multiprocessing.Queue()": "processes",
     "multiprocessing.Pool(2)": "processes",
     "multiprocessing.Manager()": "processes",
     "multiprocessing.Value('i')": "memory that processes share",
@@ -72,6 +70,40 @@ def g(value):
         return int(value)
     except ValueError:
         raise KeyError(value)
+'''
+LOCKS = '''
+import multiprocessing
+from threading import Thread
+
+LOCK, RECURSIVE = multiprocessing.Lock(), multiprocessing.RLock()
+
+
+def f(lock):
+    """
+    >>> f(LOCK)
+    1
+    >>> LOCK.acquire(timeout=0.01), LOCK.acquire(block=False), LOCK.acquire(timeout=0.01)
+    (True, False, False)
+    >>> LOCK.release()
+    >>> LOCK.release()
+    Traceback (most recent call last):
+    ValueError: semaphore or lock released too many times
+    >>> with RECURSIVE:
+    ...     f(RECURSIVE)
+    1
+    >>> RECURSIVE.release()
+    Traceback (most recent call last):
+    AssertionError: attempt to release recursive lock not owned by thread
+    >>> thread = Thread(target=LOCK.release)
+    >>> LOCK.acquire(), thread.start(), f(LOCK)
+    (True, None, 1)
+    >>> queue = multiprocessing.Queue()
+    >>> queue.put("a")
+    >>> queue.get(timeout=10)
+    'a'
+    """
+    with lock:
+        return 1
 '''
 ECHO = '''
 class C(str):
@@ -242,6 +274,12 @@ def test_what_isolation_denies_is_named_if_other_code_wraps_the_error(desk: Desk
     wrapped, own = desk.run("check", "a.py", "--json").objects
     assert (wrapped["status"], own["status"]) == ("denied", "failed")
     assert wrapped["reason"].startswith("The example on line 6 needs processes, which isolation denies: ValueError: no")
+
+
+def test_locks_of_multiprocessing_work_within_one_process(desk: Desk) -> None:
+    desk.write(LOCKS, "a.py")
+    (result,) = desk.run("check", "a.py", "--json").objects
+    assert result["status"] == "verified", result["reason"]
 
 
 @pytest.mark.parametrize(

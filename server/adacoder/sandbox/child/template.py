@@ -104,6 +104,7 @@ class Parent:
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
             replace_shared_memory(folders)  # Do this before the project's folders are on `sys.path`.
+            replace_semaphores()
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)
@@ -456,6 +457,75 @@ def replace_shared_memory(folders: Sequence[str]) -> None:
     Mapping.__name__ = Mapping.__qualname__ = "mmap"
     Mapping.__module__ = "mmap"
     mmap.mmap = Mapping  # type: ignore[misc, assignment]  # All later imports get this class.
+
+
+def replace_semaphores() -> None:
+    """Replace the semaphores behind `multiprocessing.Lock` and the like, because isolation denies real ones.
+
+    The replacements work only within one process. Code that starts a second process is denied that process.
+    """
+    try:
+        import _multiprocessing  # type: ignore[import-not-found]  # typeshed leaves out private names
+    except ImportError:
+        return
+    most = _multiprocessing.SemLock.SEM_VALUE_MAX
+
+    class SemLock:
+        SEM_VALUE_MAX = most
+        handle = 0
+        name = None  # So `multiprocessing` starts no process that removes the semaphore later.
+
+        def __init__(self, kind: int, value: int, maxvalue: int, name: str, unlink: bool) -> None:
+            from threading import Condition
+
+            self.kind, self.maxvalue = kind, maxvalue
+            self._value, self._held, self._owner = value, 0, 0
+            self._changed = Condition()
+
+        def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
+            if self.kind == 0 and self._is_mine():  # a lock that one thread may acquire again
+                self._held += 1
+                return True
+            with self._changed:
+                if not self._changed.wait_for(lambda: self._value > 0, timeout if block else 0):
+                    return False
+                self._value -= 1
+                self._held += 1
+                self._owner = _thread.get_ident()
+                return True
+
+        def release(self) -> None:
+            if self.kind == 0 and not self._is_mine():
+                raise AssertionError("attempt to release recursive lock not owned by thread")
+            with self._changed:
+                if self._value >= self.maxvalue:
+                    raise ValueError("semaphore or lock released too many times")
+                self._held -= 1
+                if self.kind == 0 and self._held:
+                    return
+                self._value += 1
+                self._changed.notify()
+
+        def __enter__(self) -> bool:
+            return self.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.release()
+
+        def _count(self) -> int:
+            return self._held
+
+        def _is_mine(self) -> bool:
+            return self._held > 0 and self._owner == _thread.get_ident()
+
+        def _get_value(self) -> int:
+            return self._value
+
+        def _is_zero(self) -> bool:
+            return self._value == 0
+
+    SemLock.__qualname__, SemLock.__module__ = "SemLock", "_multiprocessing"
+    _multiprocessing.SemLock = SemLock
 
 
 def _is_open(descriptor: int) -> bool:
