@@ -63,44 +63,58 @@ NEEDED = (
 )
 """Packages that `PACKAGES` need."""
 VERDICTS = (
-    *(
-        "anytree==2.13.0",
-        "astropy==8.0.1",
-        "boltons==26.2.0",
-        "cachetools==8.0.2",
-        "dask==2026.1.2",
-        "humanize==4.17.0",
-    ),
-    *("inflect==7.6.0", "more-itertools==11.2.1", "mpmath==1.3.0", "natsort==8.4.0", "networkx==3.6.1"),
-    *("pandas==3.1.1", "parse==1.22.4", "pyrsistent==0.20.0", "python-slugify==9.2.0", "returns", "scikit-image"),
-    *(
-        "scikit-learn==1.9.1",
-        "sortedcontainers==2.4.0",
-        "statsmodels",
-        "sympy==1.14.0",
-        "toolz==1.2.0",
-        "ubelt",
-        "xdoctest",
-    ),
+    "anytree==2.13.0",
+    "boltons==26.2.0",
+    "glom==25.12.0",
+    "humanize==4.17.0",
+    "jedi==0.20.1",
+    "more-itertools==11.2.1",
+    "mpmath==1.3.0",
+    "natsort==8.4.0",
+    "networkx==3.6.1",
+    "numpy==2.4.6",
+    "pandas==3.1.1",
+    "permuta==2.3.1",
+    "polars==2.1.0",
+    "pyparsing==3.3.3",
+    "pyrsistent==0.20.0",
+    "returns==0.30.0",
+    "scikit-learn==1.9.1",
+    "sortedcontainers==2.4.0",
+    "sympy==1.14.0",
+    "toolz==1.2.0",
+    "ubelt==1.4.3",
+    "xdoctest==1.3.2",
 )
 """Packages whose verdicts are compared."""
 OPTIONS = """[tool.pytest.ini_options]
 doctest_optionflags = ["ELLIPSIS", "NORMALIZE_WHITESPACE", "NUMBER"]
+python_files = ["none"]
 """
 NAMES = """import pytest
 
 
 @pytest.fixture(autouse=True)
 def names(doctest_namespace):
-    import numpy, pandas
+    import {imports}
 
-    doctest_namespace.update(np=numpy, pd=pandas)
+    doctest_namespace.update({names})
 """
-"""A `conftest.py` with the names that the examples of pandas use. Its own one needs the source tree."""
+"""A `conftest.py` with names that the examples of a package use. Its own one needs the source tree."""
+IMPORTS = {"pandas": "numpy as np, pandas as pd", "polars": "polars as pl"}
+"""The imports of `NAMES`, by package."""
 ONE = "one docstring"
-SECONDS = 600
+SECONDS = 3600
 _SAME = {"verified": "passed", "unverified": "passed", "partial": "failed"}
 """Verdicts of AdaCoder that have another name in pytest."""
+_WHATEVER_FAILS = (
+    "--doctest-continue-on-failure",
+    "--doctest-ignore-import-errors",
+    "--continue-on-collection-errors",
+)
+"""Options of pytest with which all docstrings get a verdict."""
+_NOT_CHECKED = "it was not checked."
+"""End of the reason for a docstring that doctest does not find either."""
 
 
 def prepare(folder: Path) -> Path:
@@ -129,8 +143,10 @@ def configure(folder: Path) -> None:
     for path in [*folder.rglob("conftest.py"), *folder.glob("*/pyproject.toml")]:
         path.unlink()
     (folder / "pyproject.toml").write_text(OPTIONS, encoding="utf-8")
-    if (folder / "pandas").is_dir():
-        (folder / "conftest.py").write_text(NAMES, encoding="utf-8")
+    for package, imports in IMPORTS.items():
+        if (folder / package).is_dir():
+            names = ", ".join(f"{each.split()[-1]}={each.split()[-1]}" for each in imports.split(", "))
+            (folder / "conftest.py").write_text(NAMES.format(imports=imports, names=names), encoding="utf-8")
 
 
 def quietly(*command: str) -> None:
@@ -207,27 +223,59 @@ def pytest_command(python: Path, folder: Path, path: Path) -> tuple[str, ...]:
 
 
 def compared(python: Path, folder: Path, path: Path) -> dict[str, JSON]:
-    """Return the number of docstrings with equal verdicts, and a description of each with different verdicts."""
-    found = [json.loads(line) for line in ran(*check_command(python, path), "--json").stdout.splitlines()]
-    ours = {docstring(each["target"]): each for each in found if "::" in (each["target"] or "")}
-    theirs = verdicts_of_pytest(pytest_command(python, folder, path))
+    """Return the number of docstrings with equal verdicts, and a description of each with different verdicts.
+
+    Where both programs have a verdict and these differ, pytest checks the docstring again, alone.
+    """
+    lines = [json.loads(line) for line in ran(*check_command(python, path), "--json").stdout.splitlines()]
+    found = {docstring(each["target"]): each for each in lines if "::" in (each["target"] or "")}
+    ours = {name: each for name, each in found.items() if not (each["reason"] or "").endswith(_NOT_CHECKED)}
+    theirs = moved(verdicts_of_pytest(pytest_command(python, folder, path)), ours)
+    theirs = {name: verdict for name, verdict in theirs.items() if verdict != "skipped" or name in ours}  # no modules
     differences: list[JSON] = []
     for name in sorted({*ours, *theirs}):
         own, pytest = ours.get(name), theirs.get(name)
         verdict = _SAME.get(own["status"], own["status"]) if own else None
-        if verdict != pytest and {verdict, pytest} != {"passed", "skipped"}:
-            reason = own["reason"] if own else "the file's text has no such docstring"
-            differences.append({"docstring": name, "adacoder": verdict, "pytest": pytest, "reason": reason})
-    classes = Counter(f"{each['pytest']} in pytest, {each['adacoder']} here" for each in differences)  # type: ignore[index,call-overload]
+        if verdict == pytest or {verdict, pytest} == {"passed", "skipped"}:
+            continue
+        told = {"docstring": name, "adacoder": verdict, "pytest": pytest}
+        if own and pytest:
+            one = folder / own["target"].partition("::")[0]
+            alone = verdicts_of_pytest(pytest_command(python, folder, Path(f"{one}::{name}")))
+            told["alone"] = alone.get(name)
+        differences.append(told | {"reason": own["reason"] if own else "the file's text has no such docstring"})
+    classes = Counter(kind(each) for each in differences)  # type: ignore[arg-type]
     same = len({*ours, *theirs}) - len(differences)
     return {"same_verdicts": same, "classes": {**classes}, "differences": differences}
+
+
+def kind(difference: dict[str, str | None]) -> str:
+    alone = f", {difference['alone']} alone in pytest" if "alone" in difference else ""
+    return f"{difference['pytest']} in pytest{alone}, {difference['adacoder']} here"
+
+
+def moved(theirs: dict[str, str], ours: dict[str, JSON]) -> dict[str, str]:
+    """Give the docstrings that pytest finds in another module the names that they have here, if these are unique.
+
+    For example, NumPy assigns to `__module__`, and doctest then finds the docstring where the function is imported.
+    """
+    missing = {name: each["target"].partition("::")[2] for name, each in ours.items() if name not in theirs}  # type: ignore[index,call-overload,union-attr]
+    unique = {tail for tail, count in Counter(missing.values()).items() if count == 1}
+    names = {tail: name for name, tail in missing.items() if tail in unique}
+    found = {name: verdict for name, verdict in theirs.items() if name in ours}
+    for name in sorted(theirs.keys() - {*ours}):
+        parts = name.split(".")
+        tails = (".".join(parts[at:]) for at in range(1, len(parts)))
+        own = next((names[tail] for tail in tails if tail in names), name)
+        found[name if own in found else own] = theirs[name]
+    return found
 
 
 def verdicts_of_pytest(command: tuple[str, ...]) -> dict[str, str]:
     """Return pytest's verdict on each docstring. Modules that it cannot import are left out."""
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
         report = Path(here) / "report.xml"
-        ran(*command, "--doctest-continue-on-failure", "--doctest-ignore-import-errors", f"--junitxml={report}")
+        ran(*command, *_WHATEVER_FAILS, f"--junitxml={report}")
         cases = ElementTree.parse(report).getroot().iter("testcase")
         found = {case.attrib["name"]: {child.tag for child in case} for case in cases}
     return {
