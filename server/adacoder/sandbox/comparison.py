@@ -130,10 +130,7 @@ def _same_numbers(want: str, got: str, flags: int) -> bool:
         return False
     if not flags & doctest.DONT_ACCEPT_BLANKLINE:
         want = _BLANK_LINE.sub("", want)
-    ignores_space = bool(flags & (FLOAT_CMP | doctest.NORMALIZE_WHITESPACE))
-    wanted, found = (
-        [each for each in _TOKEN.finditer(text) if not (ignores_space and each["space"])] for text in (want, got)
-    )
+    wanted, found = _parts(want, flags), _parts(got, flags)
     has_gaps = bool(flags & doctest.ELLIPSIS)
     here = there = 0
     gap, resumes = -1, 0
@@ -154,6 +151,21 @@ def _same_numbers(want: str, got: str, flags: int) -> bool:
     return False
 
 
+def _parts(output: str, flags: int) -> list[re.Match[str]]:
+    """Return the parts of an output that count: with FLOAT_CMP without white space, else without padding of arrays."""
+    if flags & FLOAT_CMP:
+        return [each for each in _TOKEN.finditer(output) if not each["space"]]
+    if not flags & doctest.NORMALIZE_WHITESPACE:
+        return [*_TOKEN.finditer(output)]
+    found = [*_TOKEN.finditer(output.strip())]
+    return [each for at, each in enumerate(found) if not (each["space"] and _is_padding(found[at - 1], found[at + 1]))]
+
+
+def _is_padding(before: re.Match[str], after: re.Match[str]) -> bool:
+    """Return whether white space between two parts only aligns the numbers of an array."""
+    return before[0] == "[" or after[0] == "]" or (before["number"] is not None and after[0] == ",")
+
+
 def _whole_numbers(output: str) -> list[str]:
     found = _TOKEN.finditer(output[:_LONGEST])
     return [each[0] for each in found if each["number"] and not (each["fraction"] or each["bare"] or each["power"])]
@@ -161,7 +173,7 @@ def _whole_numbers(output: str) -> list[str]:
 
 def _same_part(wanted: list[re.Match[str]], here: int, got: re.Match[str], flags: int) -> bool:
     want = wanted[here]
-    if want[0] == got[0]:
+    if want[0] == got[0] or (want["space"] and got["space"] and flags & doctest.NORMALIZE_WHITESPACE):
         return True
     if want["number"] is None or got["number"] is None:
         return False
