@@ -64,6 +64,7 @@ NEEDED = (
 """Packages that `PACKAGES` need."""
 VERDICTS = (
     "anytree==2.13.0",
+    "babel==2.19.0",
     "boltons==26.2.0",
     "glom==25.12.0",
     "humanize==4.17.0",
@@ -75,7 +76,6 @@ VERDICTS = (
     "numpy==2.4.6",
     "pandas==3.1.1",
     "permuta==2.3.1",
-    "polars==2.1.0",
     "pyparsing==3.3.3",
     "pyrsistent==0.20.0",
     "returns==0.30.0",
@@ -96,13 +96,11 @@ NAMES = """import pytest
 
 @pytest.fixture(autouse=True)
 def names(doctest_namespace):
-    import {imports}
+    import numpy, pandas
 
-    doctest_namespace.update({names})
+    doctest_namespace.update(np=numpy, pd=pandas)
 """
-"""A `conftest.py` with names that the examples of a package use. Its own one needs the source tree."""
-IMPORTS = {"pandas": "numpy as np, pandas as pd", "polars": "polars as pl"}
-"""The imports of `NAMES`, by package."""
+"""A `conftest.py` with the names that the examples of pandas use. Its own one needs the source tree."""
 ONE = "one docstring"
 SECONDS = 3600
 _SAME = {"verified": "passed", "unverified": "passed", "partial": "failed"}
@@ -143,10 +141,8 @@ def configure(folder: Path) -> None:
     for path in [*folder.rglob("conftest.py"), *folder.glob("*/pyproject.toml")]:
         path.unlink()
     (folder / "pyproject.toml").write_text(OPTIONS, encoding="utf-8")
-    for package, imports in IMPORTS.items():
-        if (folder / package).is_dir():
-            names = ", ".join(f"{each.split()[-1]}={each.split()[-1]}" for each in imports.split(", "))
-            (folder / "conftest.py").write_text(NAMES.format(imports=imports, names=names), encoding="utf-8")
+    if (folder / "pandas").is_dir():
+        (folder / "conftest.py").write_text(NAMES, encoding="utf-8")
 
 
 def quietly(*command: str) -> None:

@@ -91,6 +91,8 @@ def _option_hint(want: str, got: str, flags: int) -> str:
         return "Only white space differs, which `# doctest: +NORMALIZE_WHITESPACE` allows."
     if has_gap and _agree(flags | doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, want, got):
         return "Add `# doctest: +ELLIPSIS, +NORMALIZE_WHITESPACE` for `...` and for the white space that differs."
+    if "".join(want.split()) == "".join(got.split()) and _agree(flags | FLOAT_CMP, want, got):
+        return "Only white space differs, which `# doctest: +FLOAT_CMP` allows."
     if _whole_numbers(want) == _whole_numbers(got) and _agree(flags | FLOAT_CMP, want, got):
         return "Only the last digits of numbers differ, which `# doctest: +FLOAT_CMP` allows."
     if _agree(flags, want, _SCALAR.sub(r"\1", got)):
