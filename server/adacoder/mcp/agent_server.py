@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
 from adacoder.domain import AdaCoderError
@@ -27,6 +28,10 @@ log = logging.getLogger(__name__)
 _LONGEST = 1 << 20
 """Maximum number of bytes of a message."""
 _PIECE = 1 << 16
+_MOST_WAITING = 1000
+"""Maximum number of messages that the agent has not read yet."""
+_LAST_SECONDS = 2.0
+"""Time for the agent to read the last messages."""
 
 
 def serve(root: Path | None, told: Path | None, values: Mapping[str, object], *, read_only: bool) -> int:
@@ -46,12 +51,22 @@ def serve(root: Path | None, told: Path | None, values: Mapping[str, object], *,
     try:
         with nullcontext() if told is None else _diary(told) as diary:
             calls = LateTools(folder, values, diary)
-            stdin, stdout = take_stdio()
+            stdin, stdout = _stdio()
             tools = offered(read_only=read_only, is_open=bool(values.get("allow_cloud")))
             run(_serve(calls, tools, stdin, stdout))
     except KeyboardInterrupt:
         log.warning("Ended by a signal.")
     return 0
+
+
+def _stdio() -> tuple[IO[bytes], IO[bytes]]:
+    try:
+        stdin, stdout = take_stdio()
+        for each in (stdin, stdout):
+            os.set_blocking(each.fileno(), True)
+    except (OSError, AttributeError):
+        raise AdaCoderError("stdin or stdout is closed: let a coding agent start this command.") from None
+    return stdin, stdout
 
 
 def _diary(path: Path) -> IO[str]:
@@ -103,24 +118,36 @@ def _imported() -> type[Tools]:
 
 
 async def _serve(calls: LateTools, tools: list[dict[str, Any]], stdin: IO[bytes], stdout: IO[bytes]) -> None:
-    ended = asyncio.Event()
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    lines: SimpleQueue[bytes] = SimpleQueue()
 
     def send(line: bytes) -> None:
-        try:
-            stdout.write(line)
-            stdout.flush()
-        except ConnectionError:  # the agent is gone
+        lines.put(line)
+        if lines.qsize() > _MOST_WAITING:
             ended.set()
 
     exchange = AgentExchange(send, tools, calls.call)
-    loop = asyncio.get_running_loop()
-    # Asyncio cannot read every kind of stdin, so a thread reads it. The exit does not wait for the thread.
+    # Asyncio cannot read every kind of stdin, so threads read and write. The exit does not wait for them.
     threading.Thread(target=_read, args=(stdin.fileno(), loop, exchange, ended), daemon=True).start()
+    writer = threading.Thread(target=_write, args=(stdout.fileno(), loop, lines, ended), daemon=True)
+    writer.start()
     try:
         await ended.wait()
     finally:
         await exchange.close()
         await calls.close()
+        lines.put(b"")
+        writer.join(_LAST_SECONDS)  # nothing else runs any more
+
+
+def _write(stdout: int, loop: asyncio.AbstractEventLoop, lines: SimpleQueue[bytes], ended: asyncio.Event) -> None:
+    """Write lines until an empty one. The agent may not read them, or be gone."""
+    with suppress(OSError):
+        while line := lines.get():
+            while line:
+                line = line[os.write(stdout, line) :]
+    with suppress(RuntimeError):  # the loop is closed
+        loop.call_soon_threadsafe(ended.set)
 
 
 def _read(stdin: int, loop: asyncio.AbstractEventLoop, exchange: AgentExchange, ended: asyncio.Event) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,10 @@ _MOST_LISTED = 10
 _LONGEST = 400
 _SHORT = 200
 _MOST_LINES = 8
+_HIDING = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Matches characters that are shown as nothing, although they are letters or marks. They could hide a text."""
 _READ = 20_000
 """Maximum number of characters of a text that are searched for secrets."""
 _LONGEST_CODE = 3500
@@ -57,7 +62,9 @@ class Refusal(Exception):
 def shown(text: str, longest: int = _LONGEST, lines: int = _MOST_LINES) -> str:
     """Return foreign text as agents get it: without secrets and invisible characters, and short."""
     text = text.rstrip("\n")
-    whole = visible(without_secrets(text[:_READ]))
+    whole = _HIDING.sub(
+        lambda match: match[0].encode("unicode_escape").decode(), visible(without_secrets(text[:_READ]))
+    )
     part = "\n".join(whole.split("\n")[:lines])[:longest]
     left = len(whole) - len(part) + len(text[_READ:])
     return f"{part}… (+{left:,} characters)" if left > 0 else part

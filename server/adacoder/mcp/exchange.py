@@ -25,6 +25,8 @@ _OFFER = {"capabilities": {"tools": {}}, "instructions": INSTRUCTIONS}
 _NOT_CACHED = {"ttlMs": 0, "cacheScope": "private"}
 _COMPLETE = {"resultType": "complete", "_meta": {"io.modelcontextprotocol/serverInfo": _INFO}}
 
+_MOST_IN_BATCH = 50
+
 _PARSE, _REQUEST, _METHOD, _PARAMS, _INTERNAL, _REVISION = -32700, -32600, -32601, -32602, -32603, -32022
 """Codes of errors."""
 
@@ -71,7 +73,11 @@ class AgentExchange:
         except (ValueError, RecursionError):
             self._refuse(None, InvalidRequest(_PARSE, "The line is not JSON."))
             return
-        for each in message if isinstance(message, list) and message else [message]:
+        batch = message if isinstance(message, list) and message else [message]
+        if len(batch) > _MOST_IN_BATCH:
+            self._refuse(None, InvalidRequest(_REQUEST, "The batch has too many messages."))
+            return
+        for each in batch:
             self._handle(each)
 
     def too_long(self) -> None:
@@ -88,7 +94,7 @@ class AgentExchange:
     def _handle(self, message: Any) -> None:
         match message:
             case {"method": "notifications/cancelled", "params": {"requestId": str() | int() as number}}:
-                if (task := self._running.get(number)) is not None:
+                if not isinstance(number, bool) and (task := self._running.get(number)) is not None:
                     task.cancel()
             case {"method": str() as method, "id": str() | int() as number} if not isinstance(number, bool):
                 try:
@@ -100,7 +106,11 @@ class AgentExchange:
             case {"result": _} | {"error": _}:
                 pass  # the server asks nothing
             case _:
-                self._refuse(None, InvalidRequest(_REQUEST, "The message is not a request of JSON-RPC."))
+                known = message.get("id") if isinstance(message, dict) else None
+                is_id = isinstance(known, str | int) and not isinstance(known, bool)
+                self._refuse(
+                    known if is_id else None, InvalidRequest(_REQUEST, "The message is not a request of JSON-RPC.")
+                )
 
     def _answer(self, number: Id, method: str, params: Any) -> None:
         if not isinstance(params, dict):
@@ -135,10 +145,10 @@ class AgentExchange:
         tool = self._tools.get(str(params.get("name")))
         if tool is None:
             raise InvalidRequest(_PARAMS, "This tool is unknown.")
-        arguments = params.get("arguments", {})
-        _must_fit(arguments, tool["inputSchema"])
+        arguments = _fitting(params.get("arguments"), tool["inputSchema"])
         work = self._called(number, tool["name"], arguments, self._reports(params), is_stateless=is_stateless)
         self._running[number] = asyncio.create_task(work)
+        self._running[number].add_done_callback(lambda _: self._running.pop(number))
 
     async def _called(self, number: Id, name: str, arguments: Object, report: Report, *, is_stateless: bool) -> None:
         try:
@@ -152,8 +162,6 @@ class AgentExchange:
             content = [{"type": "text", "text": compact(found)}]
             result = {"content": content, "structuredContent": found, "isError": is_error}
             self._reply(number, result, is_stateless=is_stateless)
-        finally:
-            del self._running[number]
 
     def _reports(self, params: Object) -> Report:
         """Return a function that reports progress, if the client wants that."""
@@ -196,15 +204,21 @@ def _is_stateless(params: Object) -> bool:
     return wanted is not None
 
 
-def _must_fit(arguments: object, schema: Object) -> None:
-    """Check the arguments of a call. All arguments of all tools are texts.
+def _fitting(arguments: object, schema: Object) -> Object:
+    """Return the arguments of a call without those that are null or empty, as some models fill in all arguments.
+
+    All arguments of all tools are texts.
 
     Raises:
         InvalidRequest: the arguments do not fit the schema.
     """
-    if not isinstance(arguments, dict) or not all(isinstance(each, str) for each in arguments.values()):
+    given = {} if arguments is None else arguments
+    if isinstance(given, dict):
+        given = {name: each for name, each in given.items() if each not in (None, "")}
+    if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
         raise InvalidRequest(_PARAMS, "The arguments are not an object of texts.")
-    if missing := [each for each in schema["required"] if each not in arguments]:
+    if missing := [each for each in schema["required"] if each not in given]:
         raise InvalidRequest(_PARAMS, f"An argument is missing: {', '.join(missing)}.")
-    if set(arguments) - set(schema["properties"]):
+    if set(given) - set(schema["properties"]):
         raise InvalidRequest(_PARAMS, f"An argument is unknown. The known ones are: {', '.join(schema['properties'])}.")
+    return given

@@ -132,8 +132,8 @@ TOOLS = [
         "verify_candidate",
         "Verify a candidate",
         "Run the >>> examples of a Python function in a sandbox on a new version of the function, before it is in the "
-        "file. Call it while you try versions. `verified` is the only success: then call insert_verified, or write the "
-        "same code into the file. On `failed`, change the code and call it again. It changes no file. Keep the "
+        "file. Call it while you try versions. `verified` is the only success: then call insert_verified. On `failed`, "
+        "change the code and call it again. It changes no file. Keep the "
         f"docstring as it is in the file, or leave it out. {_DATA}",
         "path name code",
         _result(*_JUDGED, candidate=_TEXT),
@@ -184,25 +184,26 @@ def offered(*, read_only: bool, is_open: bool) -> list[dict[str, Any]]:
 
 
 NEXT = {
-    "verified": "Nothing is left to do for these examples.",
+    "verified": "These examples pass. Before you report the work as done, call check_examples with base HEAD.",
     "failed": "Change the function, not its examples, then call check_examples again.",
     "unverified": "No example proves the function. Say so to the user, or ask for an example that shows an output.",
     "not_run": "The examples could not run. Report the reason to the user; this is not a success.",
 }
 NEXT_SINCE = {
     **NEXT,
+    "verified": "The examples of what changed pass. Nothing is left to do for them.",
     "failed": "Change the functions, not their examples, then call check_examples with the same base. If the user has "
     "asked for other examples, say so and stop.",
 }
-NOTHING_CHANGED = "No function with examples changed since the base. Nothing is left to do for the examples."
+NOTHING_CHANGED = "No function with examples differs from this commit. If you have committed, name an earlier base."
 NEXT_FOR_CANDIDATE = {
-    "verified": "Call insert_verified with this candidate, or write the same code into the file.",
+    "verified": "Call insert_verified with this candidate. It keeps the file's signature, docstring and decorators.",
     "failed": "Change the code, not the examples, then call verify_candidate again.",
     "unverified": NEXT["unverified"],
     "not_run": NEXT["not_run"],
 }
 NEXT_AFTER_INSERT = {
-    "verified": "The file has this version. Nothing is left to do for these examples.",
+    "verified": "The file has this version. Before you report the work as done, call check_examples with base HEAD.",
     "failed": "Nothing was written. Change the code, not the examples, then call verify_candidate.",
     "unverified": "Nothing was written, because no example proves the function. Say so to the user.",
     "not_run": "Nothing was written. Report the reason to the user; this is not a success.",
@@ -219,7 +220,7 @@ NEXT_OF_DIFFERENCES = {
     "different": "Read each difference. Change the function unless you meant to change this output.",
     "not_run": "Nothing could be compared. Report the reason to the user.",
 }
-NO_MODEL = "There is no model. Write the function yourself from the brief, then call verify_candidate."
+NO_MODEL = "No model has answered. Write the function yourself from the brief, then call verify_candidate."
 UNKNOWN_JOB = "This job is unknown or was already answered. Call generate again without a job."
 UNKNOWN_CANDIDATE = "Nothing was written. Give either the code, or a candidate that an earlier result has named."
 LOST_EXAMPLE = "This earlier example does not pass any more."

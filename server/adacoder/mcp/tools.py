@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -60,6 +61,8 @@ _LONGEST_DOCSTRING = 1500
 class GenerateJob:
     """A request to a model."""
 
+    place: tuple[str, str]
+    """The path and the name that the agent has given."""
     opened: OpenFile
     target: Target
     task: asyncio.Task[Outcome]
@@ -122,27 +125,43 @@ class Tools:
         if base:
             return await self._since(base, path, name)
         opened = await self._opened(path)
-        if name is not None:
-            found, others = [await aside(OpenFile.find, opened, name)], 0
-        else:
-            found, others = await aside(_with_examples, opened)
+        try:
+            named = [] if name is None else [await aside(OpenFile.find, opened, name)]
+        except Refusal:
+            if broken := await self._unparsed(opened):
+                return broken
+            raise
+        found, others = (named, 0) if named else await aside(_with_examples, opened)
         outcomes = await self._checked(opened, found)
-        if not any(each.verdict for each in outcomes):  # otherwise running the examples shows that the file parses
-            texts = {opened.file.path: opened.file.text}
-            if broken := await self._service.unparsed(texts, opened.settings, opened.project):
-                why = next(iter(broken.values()))
-                return of_file(of_path(opened.file.path, self._place.root, "unparsed", why), words.NEXT)
+        has_run = any(each.verdict for each in outcomes)  # then the file parses
+        if not has_run and (broken := await self._unparsed(opened)):
+            return broken
         counts = {} if name else {"without_examples": others}
         return await self._told(opened, outcomes, words.NEXT, is_named=name is not None, counts=counts)
+
+    async def _unparsed(self, opened: OpenFile) -> Result | None:
+        """Return the result for a file that does not parse; None for another file."""
+        texts = {opened.file.path: opened.file.text}
+        broken = await self._service.unparsed(texts, opened.settings, opened.project)
+        why = broken.get(opened.file.path)
+        return (
+            None if why is None else of_file(of_path(opened.file.path, self._place.root, "unparsed", why), words.NEXT)
+        )
 
     async def _since(self, base: str, path: str, name: str | None) -> Result:
         """Check what changed since a commit, also with the commit's examples."""
         top = await asyncio.to_thread(self._place.inside, path)
+        if name is not None:
+            await aside(OpenFile.find, await self._opened(path), name)  # a wrong name is no success
         files = await asyncio.to_thread(lambda: list(python_files(top)) if top.is_dir() else [top])
         changed, checks = Changed(base, keeps=True), Checks()
         found: list[tuple[Outcome, ChangeResult]] = []
         others: list[Result] = []
         python = None
+        if not await asyncio.to_thread(os.path.exists, top):
+            raise Refusal(
+                "not_python", f"There is no file '{path}'.", "Call again with the path of a .py file or a folder."
+            )
         try:
             for file in await changed.differing(top, files, {".py"}):
                 try:
@@ -181,7 +200,7 @@ class Tools:
     async def _verify(self, path: str, name: str, code: str) -> Result:
         found = await self._judged(path, name, code)
         result = await self._told(found.opened, [found.outcome], words.NEXT_FOR_CANDIDATE)
-        return {**result, "candidate": self._kept(found.candidate)}
+        return {**result, "candidate": self._kept(found.candidate, path, name)}
 
     async def _insert(self, path: str, name: str, code: str = "", candidate: str = "") -> Result:
         start = self._candidates.get(candidate) or code
@@ -193,7 +212,7 @@ class Tools:
         if outcome.status is not Status.VERIFIED or not outcome.edits:
             return {**result, "written": False}
         try:  # a cancellation must not come between this and the answer
-            write(opened.file, apply_edits(opened.file.text, outcome.edits), opened.folder)
+            write(opened.file, apply_edits(opened.file.text, outcome.edits), self._place.root)
         except AdaCoderError as error:
             told = await self._told(opened, [_not_run(outcome.target, error)], words.NEXT_AFTER_INSERT)
             return {**told, "written": False}
@@ -224,31 +243,39 @@ class Tools:
     async def _generate(self, path: str, name: str, job: str = "", *, report: Report) -> Result:
         number = job or await self._begun(path, name)
         begun = self._jobs.get(number)
-        if begun is None:
+        if begun is None or begun.place != (path, name):
             return {"verdict": "not_run", "next": words.UNKNOWN_JOB}
         try:
             for beat in range(1, _BEATS + 1):
                 done, _ = await asyncio.wait({begun.task}, timeout=_BEAT_SECONDS)
                 if done:
-                    del self._jobs[number]
-                    return await self._generated(begun)
+                    self._jobs.pop(number, None)
+                    break
                 report(beat, _BEATS, "The model writes the function.")
         except asyncio.CancelledError:
             begun.task.cancel()
             await asyncio.wait({begun.task})
             self._jobs.pop(number, None)
             raise
-        return {"verdict": "running", "next": words.NEXT_FOR_GENERATED["running"], "job": number}
+        if not begun.task.done():
+            return {"verdict": "running", "next": words.NEXT_FOR_GENERATED["running"], "job": number}
+        if begun.task.cancelled():  # by another request for the same job
+            return {"verdict": "not_run", "next": words.UNKNOWN_JOB}
+        return await self._generated(begun)
 
     async def _begun(self, path: str, name: str) -> str:
         """Start a job. Return its number."""
         opened = await self._opened(path)
         target = await self._function(opened, name)
+        for old in [each for each, begun in self._jobs.items() if begun.task.done()][
+            : len(self._jobs) - _MOST_JOBS + 1
+        ]:
+            del self._jobs[old]  # nobody has asked for it again
         if len(self._jobs) >= _MOST_JOBS:
             raise Refusal("busy", "Too many jobs are running.", "Call generate with a running job, then call again.")
         number = f"j{next(self._numbers)}"
         work = self._service.perform(Mode.GENERATE, _task(opened, target))
-        self._jobs[number] = GenerateJob(opened, target, asyncio.create_task(work))
+        self._jobs[number] = GenerateJob((path, name), opened, target, asyncio.create_task(work))
         return number
 
     async def _generated(self, job: GenerateJob) -> Result:
@@ -259,7 +286,8 @@ class Tools:
                 brief = await aside(_brief, job.opened, job.target)
                 return with_brief({**result, "next": words.NO_MODEL}, brief)
             return result
-        return with_code({**result, "candidate": self._kept(outcome.candidate)}, outcome.candidate.text)
+        kept = self._kept(outcome.candidate, *job.place)
+        return with_code({**result, "candidate": kept}, outcome.candidate.text)
 
     async def _judged(self, path: str, name: str, start: Candidate | str) -> InPlace:
         """Evaluate a candidate, or the code of one, in the text of the file as it is now."""
@@ -301,13 +329,14 @@ class Tools:
             python = await _python(opened)
         return await asyncio.to_thread(judged, outcomes, self._place.root, python, then, **more)
 
-    def _kept(self, candidate: Candidate) -> str:
-        """Keep a candidate for `insert_verified`. Return its name for the agent."""
-        name = sha256(candidate.text.encode(errors="backslashreplace")).hexdigest()[:12]
-        self._candidates[name] = candidate
+    def _kept(self, candidate: Candidate, path: str, name: str) -> str:
+        """Keep a candidate for `insert_verified`. Return its id for the agent."""
+        known = sha256(f"{path}\0{name}\0{candidate!r}".encode(errors="backslashreplace")).hexdigest()[:12]
+        self._candidates.pop(known, None)
+        self._candidates[known] = candidate
         if len(self._candidates) > _MOST_CANDIDATES:
             del self._candidates[next(iter(self._candidates))]
-        return name
+        return known
 
 
 async def _judged(checks: Checks, changed: Changed, opened: OpenFile, change: Change) -> tuple[Outcome, ChangeResult]:

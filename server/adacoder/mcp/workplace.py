@@ -10,11 +10,11 @@ from pathlib import Path
 
 from adacoder.domain import AdaCoderError, TargetError
 from adacoder.mcp.answers import Refusal
-from adacoder.privacy.access import Access
+from adacoder.privacy.access import Access, AccessDenied
 from adacoder.project import Project, folder_of
 from adacoder.settings import Settings, from_project, merge
 from adacoder.source.locate import Documented, documented_at, names_near, undocumented
-from adacoder.source.text import SourceFile, read
+from adacoder.source.text import LONGEST, SourceFile, decoded
 
 log = getLogger(__name__)
 
@@ -71,8 +71,9 @@ class Workplace:
         if real.suffix not in _PYTHON:
             raise Refusal("not_python", f"'{path}' is not a .py file.", "Call again with the path of a .py file.")
         try:
-            file = read(real)
-        except TargetError:
+            # This resolves no links, so the file cannot be exchanged for one outside of the root.
+            file = decoded(real, self._access().read(real, most=LONGEST))
+        except (AccessDenied, TargetError, OSError):
             message = f"'{path}' is not a readable file with Python text."
             raise Refusal("not_python", message, "Call again with the path of a .py file.") from None
         folder = folder_of(real, file.text)
@@ -86,11 +87,14 @@ class Workplace:
         """
         try:
             real = Path(os.path.realpath(self.root / path))
-            Access((self.root,), self._settings(self.root).wishes).require(real)
-        except (ValueError, AdaCoderError):
+            self._access().require(real)
+        except (ValueError, OSError, AdaCoderError):
             message = f"'{path}' is outside of the root, or it is private."
             raise Refusal("outside_root", message, "Call again with a path below the root.") from None
         return real
+
+    def _access(self) -> Access:
+        return Access((self.root,), self._settings(self.root).wishes)
 
     def _settings(self, folder: Path) -> Settings:
         return merge(from_project(Settings(), folder, log.warning), self._values, log.warning)

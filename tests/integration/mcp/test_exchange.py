@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +131,37 @@ async def test_progress_is_reported_to_clients_that_ask_for_it(token: object, re
     notified = [each["params"] for each in sent if each.get("method") == "notifications/progress"]
     assert [each["progress"] for each in notified] == reported
     assert all(each["progressToken"] == token for each in notified)
+
+
+async def test_a_call_that_is_cancelled_before_it_starts_frees_its_id(tmp_path: Path) -> None:
+    async with agent(tmp_path) as one:
+        params = {"name": "check_examples", "arguments": {"path": "a.py"}}
+        call = {"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params}
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "x"}}
+        one.send(json.dumps([call, cancel]).encode())
+        assert (await one.ask("ping"))["result"] == {}
+        one.send(json.dumps(call).encode())
+        assert (await one.next())["result"]["isError"] is True
+
+
+async def test_an_agent_that_does_not_read_does_not_keep_the_server(tmp_path: Path) -> None:
+    async with agent(tmp_path) as one:
+        for _ in range(300):
+            one.begin("tools/list")
+        assert await one.leave() == 0
+
+
+async def test_a_large_batch_is_refused(tmp_path: Path) -> None:
+    async with agent(tmp_path) as one:
+        one.send(json.dumps([1] * 100).encode())
+        assert (await one.next())["error"]["code"] == -32600
+        assert (await one.ask("ping"))["result"] == {}
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+async def test_a_closed_stream_is_named(closed: str, tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_shell(
+        f"{sys.executable} -m adacoder mcp {closed}", stdin=DEVNULL, stdout=PIPE, stderr=PIPE, cwd=tmp_path
+    )
+    _, told = await process.communicate()
+    assert (process.returncode, told) == (2, b"stdin or stdout is closed: let a coding agent start this command.\n")

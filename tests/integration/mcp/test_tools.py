@@ -457,7 +457,7 @@ async def test_what_changed_since_a_commit_is_checked(one: Agent, folder: Path) 
     (folder / "other.py").unlink()
     path.write_text(SOLVED.replace("a * a", "a ** 2"))
     assert (await one.call("check_examples", base="HEAD", path="."))["counts"]["verified"] == 1
-    assert (await one.call("check_examples", base="HEAD", name="other"))["functions"] == []
+    assert (await one.call("check_examples", base="HEAD", **PLACE))["counts"]["verified"] == 1
 
 
 async def test_earlier_examples_still_count(one: Agent, folder: Path) -> None:
@@ -491,3 +491,55 @@ async def test_a_base_that_cannot_be_read_is_no_success(one: Agent, folder: Path
     assert (found["verdict"], "neither a file nor" in found["functions"][0]["failure"]["error"]) == ("not_run", True)
     assert (await one.refused("check_examples", base="HEAD", path=".."))["error"] == "outside_root"
     assert (await one.refused("check_examples"))["error"] == "not_python"
+
+
+async def test_a_wrong_name_or_path_is_no_all_clear(one: Agent, folder: Path) -> None:
+    commit(folder)
+    assert (await one.refused("check_examples", base="HEAD", path="nosuch.py"))["error"] == "not_python"
+    assert (await one.refused("check_examples", base="HEAD", path="shapes.py", name="x"))["error"] == "no_such_function"
+    broken = folder / "broken.py"
+    broken.write_text("def f(:\n")
+    found = await one.call("check_examples", path="broken.py", name="f")
+    assert found["functions"][0]["failure"]["kind"] == "unparsed"
+
+
+async def test_text_that_hides_another_is_escaped(one: Agent, folder: Path) -> None:
+    hidden = "a\ufe0f\U000e0101\u3164\u2800\u200d"
+    (folder / "shapes.py").write_text(f'def f():\n    """\n    >>> f()\n    1\n    """\n    return "{hidden}"\n')
+    found = await one.call("check_examples", path="shapes.py", name="f")
+    assert found["functions"][0]["failure"]["got"] == r"'a\ufe0f\U000e0101\u3164\u2800\u200d'"
+
+
+async def test_arguments_that_are_empty_count_as_missing(one: Agent) -> None:
+    answer = await one.ask("tools/call", name="check_examples", arguments={**PLACE, "base": None, "name": ""})
+    assert answer["result"]["structuredContent"]["counts"]["failed"] == 1
+    answer = await one.ask("tools/call", name="verify_candidate", arguments={**PLACE, "code": None})
+    assert answer["error"]["code"] == -32602
+
+
+async def test_a_link_is_not_followed_out_of_the_root(folder: Path, tmp_path: Path) -> None:
+    """Folders are exchanged for a link while files are read. Nothing of the other folder may be read."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "a.py").write_text(SOLVED.replace("hypotenuse", "outside"))
+    inside = folder / "inside"
+    inside.mkdir()
+    (inside / "a.py").write_text(SOLVED.replace("hypotenuse", "inside"))
+    ends = threading.Event()
+
+    def exchange() -> None:
+        while not ends.is_set():
+            inside.rename(folder / "kept")
+            inside.symlink_to(tmp_path / "outside")
+            inside.unlink()
+            (folder / "kept").rename(inside)
+
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    try:
+        async with agent(folder, OLLAMA_HOST="127.0.0.1:1") as opened:
+            for _ in range(100):
+                result = await opened.result("check_examples", path="inside/a.py", name="nosuch")
+                assert "outside" not in result["structuredContent"].get("functions_nearby", [])
+    finally:
+        ends.set()
+        thread.join()
