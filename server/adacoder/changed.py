@@ -21,7 +21,7 @@ from adacoder.messages import counted
 from adacoder.privacy.access import Access
 from adacoder.privacy.private_names import Wishes
 from adacoder.project import Project, below, is_never_own, python_files
-from adacoder.revisions import Revision, revision_of
+from adacoder.revisions import Revision, repository_around, revision_of
 from adacoder.settings import Settings, from_tables, tables_in
 from adacoder.source.changes import Change, ChangeResult, FileChanges, Why, file_changes
 from adacoder.source.text import LONGEST, SourceFile, decoded
@@ -48,7 +48,7 @@ class Changed:
 
     def __init__(self, base: str | None = None, *, reaches: bool = True, keeps: bool = False) -> None:
         """Args:
-        base: the merge base of this commit and HEAD is compared; None for HEAD.
+        base: the commit to compare with, as in `revision_of`; None for HEAD.
         reaches: True to also check the docstrings that use something in their file that changed.
         keeps: True to fail if an earlier example was removed, edited or left out and does not pass now.
         """
@@ -57,7 +57,7 @@ class Changed:
         self._reaches = reaches
         self.keeps = keeps
         self._revisions: dict[Path, Revision] = {}
-        """The revision, by the folder for which it was asked."""
+        """The revisions, by the top folder of their repository."""
         self._before: dict[Path, str | None] = {}
         """The earlier texts of files that differ; None for a file that is new, or whose earlier text is unreadable."""
         self._weakened: dict[Weakened, None] = {}
@@ -89,9 +89,7 @@ class Changed:
         Raises:
             TargetError: the commit cannot be read.
         """
-        folder = _folder(top)
-        revision = self._revisions.get(folder) or await revision_of(folder, self._base)
-        self._revisions[folder] = revision
+        revision = await self._revision(_folder(top))
         differ, absent, settings = await asyncio.to_thread(_compared, revision, top, files, suffixes)
         places = {path: revision.place(path) for path in (*differ, *settings)} | absent
         contents = await revision.texts(dict.fromkeys(places.values()))
@@ -105,6 +103,12 @@ class Changed:
             await self._note_settings(path, revision)
         self.submodules |= {revision.folder / each for each in map(revision.submodule, files) if each is not None}
         return differ
+
+    async def _revision(self, folder: Path) -> Revision:
+        top = repository_around(folder)
+        if top not in self._revisions:
+            self._revisions[top] = await revision_of(top, self._base)
+        return self._revisions[top]
 
     async def _left_out(self, path: Path, place: str) -> None:
         """Note the examples of a file that is gone, or that the check no longer reads."""
@@ -177,7 +181,7 @@ class Changed:
 
     async def _texts(self, folder: Path) -> dict[Path, str | None]:
         """Return the earlier texts of all Python files in `folder` that differ; None for a new file."""
-        revision = await revision_of(folder, self._base)
+        revision = await self._revision(folder)
         files = await asyncio.to_thread(lambda: list(python_files(folder)))
         differ, absent, _ = await asyncio.to_thread(_compared, revision, folder, files, {".py"})
         places = {path: revision.place(path) for path in differ} | absent
@@ -237,8 +241,7 @@ def _compared(
     The other files have their paths in the commit.
     """
     known = {revision.place(each): each for each in files}
-    access = _access(revision)
-    differ = [each for each in files if revision.submodule(each) is None and _differs(each, revision, access)]
+    differ = [each for each in files if revision.submodule(each) is None and revision.differs(each)]
     is_folder = _folder(top) == top
     below = revision.place(top / "_").removesuffix("_") if is_folder else revision.place(top)
     absent = {
@@ -246,11 +249,11 @@ def _compared(
         for place in revision.files
         if place not in known and (place.startswith(below) if is_folder else place == below)
         if Path(place).suffix in suffixes
-        if _differs(path := revision.folder / place, revision, access)
+        if revision.differs(path := revision.folder / place)
     }
     folders = {above for each in (top / "_", *differ, *absent) for above in _above(each, revision)}
     settings = sorted(folder / name for folder in folders for name in ("pyproject.toml", "conftest.py"))
-    return differ, absent, [each for each in settings if _differs(each, revision, access)]
+    return differ, absent, [each for each in settings if revision.differs(each)]
 
 
 def _above(path: Path, revision: Revision) -> Iterable[Path]:
@@ -260,14 +263,6 @@ def _above(path: Path, revision: Revision) -> Iterable[Path]:
 
 def _access(revision: Revision) -> Access:
     return Access([revision.folder], Wishes(show=("pyproject.toml",)))  # its settings are read even if it has a secret
-
-
-def _differs(path: Path, revision: Revision, access: Access) -> bool:
-    try:
-        is_link = os.path.islink(path)  # noqa: PTH114  # Path.is_symlink() is slower, and there are many paths
-        return is_link or not revision.has(path, access.read(path, most=LONGEST))
-    except OSError:
-        return os.path.lexists(path) or revision.place(path) in revision.files
 
 
 def _text(path: Path, access: Access) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adacoder.domain import TargetError
+from adacoder.privacy.access import opened_regular
 from adacoder.programs import output_of
 from adacoder.sandbox.isolation.system_programs import environment, program_of_system
 from adacoder.source.text import LONGEST, SourceFile, decoded, must_be_short
@@ -59,6 +60,8 @@ class Revision:
     """The paths of submodules, which are repositories of their own."""
     _reals: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Cached real paths of folders."""
+    _differ: dict[Path, bool] = field(default_factory=dict, compare=False, repr=False)
+    """Cached results of `differs`."""
 
     def place(self, path: Path) -> str:
         """Return a file's path relative to the top folder. Only links in the path of its folder are resolved."""
@@ -72,10 +75,16 @@ class Revision:
         parents = map(Path.as_posix, Path(self.place(path)).parents) if self.submodules else ()
         return next(filter(self.submodules.__contains__, parents), None)
 
-    def has(self, path: Path, data: bytes) -> bool:
-        """Return whether the commit has a file with these contents. Windows' line endings are the same to Python."""
-        known = self.files.get(self.place(path))
-        return known is not None and known in (_id(data, known), _id(data.replace(b"\r\n", b"\n"), known))
+    def differs(self, path: Path) -> bool:
+        """Return whether a file is not as in the commit. Windows' line endings are the same to Python."""
+        if path not in self._differ:
+            known = self.files.get(self.place(path))
+            try:
+                is_link = os.path.islink(path)  # noqa: PTH114  # Path.is_symlink() is slower, and there are many paths
+                self._differ[path] = is_link or known is None or not _is_at(path, known)
+            except OSError:
+                self._differ[path] = known is not None or os.path.lexists(path)
+        return self._differ[path]
 
     async def texts(self, places: Iterable[str]) -> dict[str, bytes | None]:
         """Read files by their paths relative to the top folder. The contents of a file that is too long are None.
@@ -104,23 +113,17 @@ class Revision:
 
 
 async def revision_of(folder: Path, base: str | None = None) -> Revision:
-    """Return HEAD of the repository around `folder`, or with `base` the merge base of this commit and HEAD.
+    """Return the files of a commit of the repository around `folder`.
+
+    Args:
+        folder: a folder in the repository.
+        base: the whole id of the commit, or a name: then it is the merge base of that commit and HEAD. None for HEAD.
 
     Raises:
         TargetError: git is not installed, or a repository or a commit does not exist.
     """
-    git, top = _git(), _top(folder)
-    head = await head_of(top)
-    name, commit = _HEAD, head
-    if base is not None:
-        _must_be_a_name(base)
-        given = await _commit(git, top, base)
-        if given is None:
-            raise TargetError(f"git finds no commit '{base}' in {top}: name another with --base.")
-        merged, code = await _run(git, top, *_in(top), "merge-base", given, head)
-        if code:
-            raise TargetError(f"'{base}' and HEAD have no common commit: fetch more of the history, or name another.")
-        name, commit = base, merged.decode("ascii").strip()
+    git, top = _git(), repository_around(folder)
+    name, commit = base or _HEAD, await (head_of(top) if base is None else _base(git, top, base))
     listed, code = await _run(git, top, *_in(top), "ls-tree", "-r", "-z", "--full-tree", commit)
     if code:
         raise TargetError(f"git cannot list the files of {name} in {top}: repair the repository.")
@@ -129,19 +132,40 @@ async def revision_of(folder: Path, base: str | None = None) -> Revision:
 
 
 async def head_of(folder: Path) -> str:
-    """Return the id of HEAD in the repository around `folder`.
+    """Return the id of HEAD in the repository around `folder`; of the empty tree if the repository has no commit yet.
 
     Raises:
-        TargetError: git is not installed, or there is no repository or no commit.
+        TargetError: git is not installed, there is no repository, or HEAD names no commit.
     """
-    top = _top(folder)
-    head = await _commit(_git(), top, _HEAD)
+    git, top = _git(), repository_around(folder)
+    head = await _commit(git, top, _HEAD)
     if head is None:
-        raise TargetError(f"git finds no commit in {top}: commit first.")
+        refs, code = await _run(git, top, *_in(top), "for-each-ref", "--count=1")
+        if refs or code:
+            raise TargetError(f"git finds no commit at HEAD in {top}: commit first.")
+        return await _empty(git, top)
     return head
 
 
-def _top(folder: Path) -> Path:
+async def _empty(git: Path, top: Path) -> str:
+    return (await _run(git, top, *_in(top), "hash-object", "-t", "tree", "--stdin"))[0].decode("ascii").strip()
+
+
+async def _base(git: Path, top: Path, base: str) -> str:
+    """Return the id of the commit `base` if this is its whole id, else of its merge base with HEAD."""
+    _must_be_a_name(base)
+    given = await _commit(git, top, base)
+    if given == base or (given is None and base == await _empty(git, top)):
+        return base
+    if given is None:
+        raise TargetError(f"git finds no commit '{base}' in {top}: name another with --base.")
+    merged, code = await _run(git, top, *_in(top), "merge-base", given, await head_of(top))
+    if code:
+        raise TargetError(f"'{base}' and HEAD have no common commit: fetch more of the history, or name another.")
+    return merged.decode("ascii").strip()
+
+
+def repository_around(folder: Path) -> Path:
     """Return the real path of the folder with the repository around `folder`.
 
     The repository's configuration cannot name another folder.
@@ -166,12 +190,20 @@ async def _commit(git: Path, top: Path, name: str) -> str | None:
     commit = found.decode("ascii", "replace").strip()
     if code or not commit:
         return None
-    refs, _ = await _run(
-        git, top, *_in(top), "for-each-ref", "--format=x", *(f"refs/{kind}/{name}" for kind in ("heads", "tags"))
-    )
-    if len(refs.split()) > 1 or (_ABBREVIATED.fullmatch(name) and not commit.startswith(name)):
+    named = {f"refs/{kind}/{name}" for kind in ("heads", "tags", "remotes")}
+    refs, _ = await _run(git, top, *_in(top), "for-each-ref", "--format=%(refname)", *named)  # also refs below a name
+    if len(named.intersection(os.fsdecode(refs).split("\n"))) > 1 or (
+        _ABBREVIATED.fullmatch(name) and not commit.startswith(name) and await _abbreviates(git, top, name)
+    ):
         raise TargetError(f"'{name}' may mean two commits: name the commit by its whole id.")
     return commit
+
+
+async def _abbreviates(git: Path, top: Path, name: str) -> bool:
+    """Return whether the id of a commit begins with `name`."""
+    ids, _ = await _run(git, top, *_in(top), "rev-parse", f"--disambiguate={name}")
+    kinds, _ = await _run(git, top, *_in(top), "cat-file", "--batch-check=%(objecttype)", given=ids)
+    return b"commit" in kinds.split()
 
 
 def _entries(listed: bytes) -> tuple[dict[str, str], frozenset[str]]:
@@ -202,10 +234,27 @@ def _contents(batch: bytes) -> dict[str, bytes]:
     return found
 
 
-def _id(data: bytes, like: str) -> str:
-    """Return the id that git gives a file with these contents, in the format of the id `like`."""
+def _is_at(path: Path, known: str) -> bool:
+    """Return whether the file at `path` has the contents with the id `known`."""
+    with opened_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if hashlib.file_digest(file, lambda: _begun(size, known)).hexdigest() == known:
+            return True
+        file.seek(0)
+        data = file.read(LONGEST) if size <= LONGEST else b""
+    return b"\r\n" in data and _id(data.replace(b"\r\n", b"\n"), known) == known
+
+
+def _begun(size: int, like: str) -> hashlib._Hash:
+    """Begin the id that git gives to contents of `size` bytes, in the format of the id `like`."""
     form = hashlib.sha256 if len(like) == hashlib.sha256().digest_size * 2 else hashlib.sha1
-    return form(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return form(b"blob %d\0" % size, usedforsecurity=False)
+
+
+def _id(data: bytes, like: str) -> str:
+    known = _begun(len(data), like)
+    known.update(data)
+    return known.hexdigest()
 
 
 async def read_at(revision: str, path: Path) -> SourceFile:

@@ -11,7 +11,7 @@ import os
 import stat
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from adacoder.domain import AdaCoderError
 from adacoder.messages import Named
@@ -20,6 +20,7 @@ from adacoder.privacy.private_names import HIDDEN_BY_WISH, NO_WISHES, Wishes, is
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from io import BufferedReader
 
     from adacoder.domain import Module
 
@@ -123,7 +124,7 @@ def read_regular(path: Path, *, most: int) -> bytes:
 
 
 @contextmanager
-def opened_regular(path: Path) -> Iterator[IO[bytes]]:
+def opened_regular(path: Path) -> Iterator[BufferedReader]:
     """Open a regular file of any size that the user has named, to read it in pieces.
 
     Raises:

@@ -425,6 +425,24 @@ def test_the_base_is_the_common_commit(shop: Desk) -> None:
     assert "named" not in checked(shop, "--base", "master")
 
 
+def test_a_whole_id_is_the_base_even_if_head_moved_before_it(shop: Desk) -> None:
+    edited(shop, ("    >>> total([4])\n", "    >>> total([5])\n    5\n    >>> total([4])\n"))
+    last = commit(shop.folder, "Second")
+    git(shop.folder, "tag", "last")
+    git(shop.folder, "reset", "--soft", "HEAD~1")
+    edited(shop, ("    >>> total([5])\n    5\n    >>> total([4])\n", "    >>> total([4])\n"))
+    assert "total" in checked(shop, "--base", last)
+    assert "total" not in checked(shop, "--base", "last")
+
+
+def test_a_long_file_that_is_the_same_is_not_a_change(shop: Desk) -> None:
+    shop.write("#" * 1_000_001, "long.py")
+    commit(shop.folder, "Second")
+    assert shop.run("check", "--changed").code == 0
+    shop.write("#" * 1_000_002, "long.py")
+    assert "long.py has more than 1,000,000" in shop.run("check", "--changed").err
+
+
 @pytest.mark.parametrize("option", ["--assume-unchanged", "--skip-worktree"])
 def test_the_index_does_not_hide_a_change(shop: Desk, option: str) -> None:
     git(shop.folder, "update-index", option, "shop.py")
@@ -503,6 +521,20 @@ def test_a_name_for_two_commits_is_refused(shop: Desk) -> None:
     assert "'good' may mean two commits: name the commit by its whole id." in ran.err
 
 
+def test_a_name_for_one_commit_is_accepted(shop: Desk) -> None:
+    first = git(shop.folder, "rev-parse", "HEAD").strip()
+    git(shop.folder, "branch", "release")
+    git(shop.folder, "tag", "release/1.0")
+    git(shop.folder, "branch", "cafe")
+    git(shop.folder, "branch", first[:8])
+    edited(shop, BROKEN)
+    commit(shop.folder, "Second")
+    for name in ("release", "cafe", first[:8]):
+        assert shop.run("check", "--changed", "--base", name).code == 1
+    git(shop.folder, "branch", "--force", first[:8])
+    assert shop.run("check", "--changed", "--base", first[:8]).code == 2
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -521,11 +553,17 @@ def test_a_base_that_cannot_be_compared_is_an_error(shop: Desk, options: list[st
     assert told in ran.err
 
 
-def test_without_a_repository_or_a_commit_nothing_can_be_compared(desk: Desk) -> None:
+def test_without_a_commit_everything_is_new_and_without_a_repository_nothing_can_be_compared(desk: Desk) -> None:
     desk.write(SHOP, "shop.py")
     ran = desk.run("check", "--changed")
     assert (ran.code, ran.err.count("is in no git repository")) == (2, 1)
     git(desk.folder, "init", "--quiet")
+    assert desk.run("check", "--changed").code == 0
+    assert set(checked(desk).values()) == {"new"}
+    edited(desk, BROKEN)
+    assert desk.run("check", "--changed").code == 1
+    commit(desk.folder)
+    (desk.folder / ".git/HEAD").write_text("ref: refs/heads/nope\n", "utf-8")
     ran = desk.run("check", "--changed")
     assert (ran.code, ran.err.count("commit first")) == (2, 1)
     assert desk.run("check", "--base", "HEAD").code == 2
