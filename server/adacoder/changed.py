@@ -28,7 +28,7 @@ from adacoder.source.text import LONGEST, SourceFile, decoded
 from adacoder.task import Task
 
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED})
-_OF_EXAMPLES = ("exclude", "doctest_options", "doctest_setup", "env", "timeout", "tests")
+_OF_EXAMPLES = ("exclude", "hide", "doctest_options", "doctest_setup", "env", "timeout", "tests")
 """Settings of a project that change which examples run, or how."""
 _CONFTEST = ("collect_ignore", "doctest_namespace")
 """Names with which a `conftest.py` changes which examples run, or how."""

@@ -348,9 +348,9 @@ class Checking:
         return self._ignored[folder]
 
     async def _in_file(self, path: Path, place: Place) -> list[Unit]:
-        file = _read(path)
         if self._changed is not None:
-            return await self._in_changed(file, place, self._changed)
+            return await self._in_changed(path, place, self._changed)
+        file = _read(path)
         if is_page(path):
             return await self._in_page(file, place)
         folder = folder_of(file.path, file.text)
@@ -364,10 +364,15 @@ class Checking:
             raise TargetError(f"No docstring in {path} has an example: write one, such as `>>> f(2)` above its output.")
         return units
 
-    async def _in_changed(self, file: SourceFile, place: Place, changed: Changed) -> list[Unit]:
-        path = file.path
-        folder = (project_around(path.parent) or path.parent) if is_page(path) else folder_of(path, file.text)
-        settings = self._choices.settings(folder)
+    async def _in_changed(self, path: Path, place: Place, changed: Changed) -> list[Unit]:
+        try:
+            file = _read(path)
+            folder = (project_around(path.parent) or path.parent) if is_page(path) else folder_of(path, file.text)
+            settings = self._choices.settings(folder)
+            Access.around(module_of(path, file.text, folder), folder, settings.wishes).require(path)
+        except AdaCoderError as error:  # a change could make its examples unreadable
+            self._could_not_read(str(error), path, FAILED)
+            return []
         found = await changed.compare(file, folder, every_function=self._tested and not is_test_file(path))
         named = None if place.is_whole_file else await aside(_named, place, file, folder)
         units = [
@@ -427,7 +432,7 @@ class Checking:
         return not broken
 
     def _could_not_read(self, message: str, path: Path | None = None, code: int = COULD_NOT_RUN) -> None:
-        left = NotChecked(message, path)
+        left = NotChecked(message, path, fails=code == FAILED)
         if left not in self._left:  # the user may name the same file twice
             self._left.append(left)
         self._could_not_run(message, code)
@@ -438,7 +443,8 @@ class Checking:
         if changed is None:
             return
         for each in changed.weakened:
-            self._leave(NotChecked(each.what, each.path, is_skipped=not changed.keeps, weakens=True))
+            keeps = changed.keeps
+            self._leave(NotChecked(each.what, each.path, is_skipped=not keeps, weakens=True, fails=keeps))
         for path in sorted(changed.submodules):
             reason = "Skipped, because a submodule is a repository of its own: name it to check it."
             self._leave(NotChecked(reason, path, is_skipped=True))

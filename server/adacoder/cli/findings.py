@@ -61,6 +61,8 @@ class NotChecked:
     """True if the file or folder was skipped on purpose, False if there was an error."""
     weakens: bool = False
     """True if the file was checked, but a change in it weakens the examples. It fails the check unless `is_skipped`."""
+    fails: bool = False
+    """True if the check fails because of it. Otherwise it was skipped, or AdaCoder could not do its work."""
 
 
 class View:
@@ -94,7 +96,7 @@ class CheckedObjects(View):
 
     def leave_out(self, left: NotChecked) -> None:
         """Implement `View.leave_out`."""
-        status = "skipped" if left.is_skipped else "failed" if left.weakens else "error"
+        status = "skipped" if left.is_skipped else "failed" if left.fails else "error"
         print(json.dumps(report.path_json(left.path, Path.cwd(), status, left.reason)), flush=True)
 
 

@@ -94,7 +94,7 @@ def _kind(found: Checked) -> str | None:
 def _not_checked(left: NotChecked) -> ET.Element:
     name = left.reason if left.path is None else str(shown_path(left.path))
     case = ET.Element("testcase", classname="adacoder", name=_visible(name), time="0.000")
-    kind = "skipped" if left.is_skipped else "failure" if left.weakens else "error"
+    kind = "skipped" if left.is_skipped else "failure" if left.fails else "error"
     ended = ET.SubElement(case, kind, message=_visible(left.reason))
     if not left.is_skipped:
         ended.set("type", kind)

@@ -333,8 +333,8 @@ CHEATS = [
     Cheat("empty __test__", ((">>> total([5])\n5\n", ""),), "__test__", 1),
     Cheat("end the file early", (("RATE = 2", "RATE = 2\nraise SystemExit"),), "shop.py", 1),
     Cheat("do not parse", (("RATE = 2", "RATE = ("),), "Fix this syntax error first", 1),
-    Cheat("no UTF-8", also=lambda folder: (folder / "shop.py").write_bytes(b"\xff"), told="is not Python text", code=2),
-    Cheat("too long", also=lambda folder: (folder / "shop.py").write_text("#" * 1_000_001), told="characters", code=2),
+    Cheat("no UTF-8", also=lambda folder: (folder / "shop.py").write_bytes(b"\xff"), told="is not Python text", code=1),
+    Cheat("too long", also=lambda folder: (folder / "shop.py").write_text("#" * 1_000_001), told="characters", code=1),
     Cheat("remove the file", files={"shop.py": None}, told="total was removed with its file and 2 examples."),
     Cheat(
         "rename the file",
@@ -364,6 +364,12 @@ CHEATS = [
         "exclude",
         files={"pyproject.toml": '[tool.adacoder]\nexclude = ["shop.py"]\n'},
         told="It changed settings of the examples since HEAD: exclude.",
+    ),
+    Cheat(
+        "hide",
+        files={"pyproject.toml": '[tool.adacoder]\nhide = ["shop.py"]\n'},
+        told="It changed settings of the examples since HEAD: hide.",
+        code=1,
     ),
     Cheat(
         "options",
@@ -595,6 +601,14 @@ def test_a_submodule_is_a_repository_of_its_own(shop: Desk) -> None:
     assert ran.code == 0
     assert "lib: Skipped, because a submodule is a repository of its own: name it to check it." in ran.err
     assert shop.run("check", "--changed", "lib").code == 1
+
+
+@pytest.mark.parametrize(("data", "fails"), [(b"\xff", True), (b"x = (", True), (b"x = 1", False)])
+def test_a_changed_file_that_cannot_be_read_is_a_failure(shop: Desk, data: bytes, *, fails: bool) -> None:
+    (shop.folder / "other.py").write_bytes(data)
+    ran = shop.run("check", "--changed", "--json")
+    assert ran.code == fails
+    assert [each["status"] for each in ran.objects] == ["failed"] * fails
 
 
 def test_reports_have_the_same_results(shop: Desk) -> None:
