@@ -16,7 +16,7 @@ from pathlib import Path
 
 from adacoder.aside import aside
 from adacoder.checks import Checks
-from adacoder.domain import Example, Outcome, Status, Target, TargetError
+from adacoder.domain import Example, Outcome, ProjectTestStatus, Status, Target, TargetError
 from adacoder.messages import counted
 from adacoder.privacy.access import Access
 from adacoder.privacy.private_names import Wishes
@@ -116,9 +116,8 @@ class Changed:
         if here and is_never_own(Path(place).parts):
             return  # it was never checked
         for target in (await aside(file_changes, self._before[path], None, path, path.parent, False, False)).gone:
-            of_them = counted(sum(each.has_want for each in target.examples), "example")
             what = "is no longer checked, with" if here else "was removed with its file and"
-            self._weaken(path, f"{target.name} {what} {of_them}.")
+            self._weaken(path, f"{target.name} {what} {_counted(target)}.")
 
     async def _note_settings(self, path: Path, revision: Revision) -> None:
         now = await asyncio.to_thread(_text, path, _access(revision))
@@ -140,8 +139,7 @@ class Changed:
         before = self._before.get(file.path)
         found = await aside(file_changes, before, file.text, file.path, folder, self._reaches, every_function)
         for target in found.gone:
-            of_them = counted(sum(each.has_want for each in target.examples), "example")
-            self._weaken(file.path, f"{target.name} was removed with {of_them}, or its docstring was.")
+            self._weaken(file.path, f"{target.name} was removed with {_counted(target)}, or its docstring was.")
         return found
 
     async def judged(
@@ -153,11 +151,12 @@ class Changed:
         lost = await self._lost(checks, task, change, outcome, tested=tested)
         has_failed = outcome.status in _FAILED
         failed_before = False
-        if change.before is not None and (has_failed or lost):
+        if change.before is not None and (has_failed or lost) and await self._has_earlier_data(task.project.folder):
             earlier = await self._earlier(checks, task, change.before, tested=tested)
             failed_before = _is_no_worse(outcome, lost, earlier)
         fails = has_failed and not (failed_before and change.why is Why.REACHED)
-        found = ChangeResult(change.why, change.altered, lost, failed_before, fails or bool(self.keeps and lost))
+        fails = fails or bool(self.keeps and lost and not failed_before)
+        found = ChangeResult(change.why, change.altered, lost, failed_before, fails)
         told = notes(found, self._name)
         return replace(outcome, notes=(*outcome.notes, *told)), found
 
@@ -166,7 +165,7 @@ class Changed:
     ) -> tuple[Example, ...]:
         """Run the earlier examples on the current code. Return the examples that do not pass.
 
-        Examples that prove nothing now are lost if they proved something before.
+        If they prove nothing now, but proved something before, all that show an output are lost.
         """
         if change.before is None or not (change.altered or outcome.status is Status.UNVERIFIED):
             return ()
@@ -177,7 +176,15 @@ class Changed:
             return ()
         results = () if found.verdict is None or not is_proof else found.verdict.results
         passed = {each.example for each in results if each.matched}
-        return tuple(each for each in found.target.examples if each.has_want and each not in passed)
+        examples = (each for each in found.target.examples if each.has_want or (is_proof and not each.skipped))
+        return tuple(each for each in examples if each not in passed)
+
+    async def _has_earlier_data(self, folder: Path) -> bool:
+        """Return whether the other files of the commit are unchanged, because the earlier code runs with them."""
+        async with self._reading:
+            revision = await self._revision(folder)
+            data = [place for place in _inside(revision, folder) if Path(place).suffix != ".py"]
+            return not await asyncio.to_thread(lambda: any(revision.differs(revision.folder / each) for each in data))
 
     async def _texts(self, folder: Path) -> dict[Path, str | None]:
         """Return the earlier texts of all Python files in `folder` that differ; None for a new file."""
@@ -215,7 +222,7 @@ def notes(found: ChangeResult, since: str) -> list[str]:
             f"The code does not pass {counted(len(found.lost), 'example')} of {since}: {_brief(found.lost[0])}."
         )
     if found.failed_before:
-        told.append("It failed before as well.")
+        told.append("The earlier code does not pass either." if found.lost else "It failed before as well.")
     return told
 
 
@@ -223,6 +230,17 @@ def _decoded(path: Path, data: bytes | None) -> str | None:
     with suppress(TargetError):
         return None if data is None else decoded(path, data).text
     return None
+
+
+def _counted(target: Target) -> str:
+    return counted(sum(not each.skipped for each in target.examples), "example")
+
+
+def _inside(revision: Revision, top: Path) -> list[str]:
+    """Return the paths of the commit's files in the folder `top`, or of the file `top`."""
+    is_folder = _folder(top) == top
+    below = revision.place(top / "_").removesuffix("_") if is_folder else revision.place(top)
+    return [place for place in revision.files if (place.startswith(below) if is_folder else place == below)]
 
 
 def _folder(top: Path) -> Path:
@@ -242,13 +260,10 @@ def _compared(
     """
     known = {revision.place(each): each for each in files}
     differ = [each for each in files if revision.submodule(each) is None and revision.differs(each)]
-    is_folder = _folder(top) == top
-    below = revision.place(top / "_").removesuffix("_") if is_folder else revision.place(top)
     absent = {
         path: place
-        for place in revision.files
-        if place not in known and (place.startswith(below) if is_folder else place == below)
-        if Path(place).suffix in suffixes
+        for place in _inside(revision, top)
+        if place not in known and Path(place).suffix in suffixes
         if revision.differs(path := revision.folder / place)
     }
     folders = {above for each in (top / "_", *differ, *absent) for above in _above(each, revision)}
@@ -281,18 +296,21 @@ def _is_no_worse(now: Outcome, lost: Iterable[Example], before: Outcome) -> bool
     """Return whether each example that fails now, or is lost, also failed before."""
     if before.status not in _FAILED:
         return False
-    keys = {(each.source, each.want) for each in lost} | _failing(now)
-    return keys <= _failing(before) and now.tests[1] - now.tests[0] <= before.tests[1] - before.tests[0]
+    return {(each.source, each.want) for each in lost} | _failing(now) <= _failing(before)
 
 
 def _failing(outcome: Outcome) -> set[tuple[str, str]]:
-    """Return the source and the output of each example that failed or did not run. A failure may have no example."""
+    """Return the source and the output of each example that failed or did not run, and the names of failed tests.
+
+    A failure may have no example.
+    """
     verdict = outcome.verdict
     if outcome.status not in _FAILED or verdict is None:
         return set()
     passed = {each.example for each in verdict.results if each.matched or each.skipped}
     failing = {(each.source, each.want) for each in outcome.target.examples if each not in passed and not each.skipped}
+    failing |= {("", test.name) for test in verdict.tests if test.status is ProjectTestStatus.FAILED}
     failure = verdict.failure
     if failure is not None and failure.example is None:
-        failing.add((failure.kind.value, ""))
+        failing.add((failure.kind.value, failure.message))
     return failing

@@ -132,10 +132,10 @@ async def revision_of(folder: Path, base: str | None = None) -> Revision:
 
 
 async def head_of(folder: Path) -> str:
-    """Return the id of HEAD in the repository around `folder`; of the empty tree if the repository has no commit yet.
+    """Return the id of HEAD in the repository around `folder`. Before the first commit, this is the empty tree's id.
 
     Raises:
-        TargetError: git is not installed, there is no repository, or HEAD names no commit.
+        TargetError: git is not installed, or `folder` is in no repository, or HEAD names no commit.
     """
     git, top = _git(), repository_around(folder)
     head = await _commit(git, top, _HEAD)

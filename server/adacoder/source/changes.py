@@ -108,7 +108,9 @@ def file_changes(
             changes.append(Change(why, one, earlier, altered))
     shown = {one.target.qualname for one in new if every_function or one.target.examples or one.unreadable}
     bare = () if is_test_file(path) else tuple(name for name in difference.functions if name not in shown)
-    return FileChanges(tuple(changes), tuple(each for each in gone if each.has_wants), bare)
+    return FileChanges(
+        tuple(changes), tuple(each for each in gone if not all(example.skipped for example in each.examples)), bare
+    )
 
 
 def alterations(before: Sequence[Example], now: Sequence[Example]) -> Altered:
@@ -296,7 +298,7 @@ def _outside(before: Sequence[ast.stmt], now: Sequence[ast.stmt]) -> set[str] | 
     return {name for each in changed for name in _names(each)}
 
 
-_ANYTHING = ast.Expr | ast.For | ast.While | ast.With | ast.AsyncFor | ast.AsyncWith
+_ANYTHING = ast.Expr | ast.For | ast.While | ast.With | ast.AsyncFor | ast.AsyncWith | ast.Raise | ast.Assert
 """Statements outside of definitions that may change any object, for example by a call."""
 
 

@@ -212,6 +212,90 @@ def test_a_new_file_does_not_make_the_earlier_code_fail(desk: Desk) -> None:
     assert (found["change"]["failed_before"], found["change"]["fails"]) == (False, True)
 
 
+READS = """X = 1
+
+
+def f():
+    '''F.
+
+    >>> f()
+    2
+    '''
+    return X + (1 if open(__file__[:-4] + DATA).read() == "old" else 2)
+
+
+DATA = "d.txt"
+"""
+
+
+@pytest.mark.parametrize(("new", "is_known"), [("new", False), ("old", True)])
+def test_a_failure_counts_as_new_if_a_file_with_data_changed(desk: Desk, new: str, *, is_known: bool) -> None:
+    desk.write("old", "d.txt")
+    desk.write(READS.replace("    2\n", "    3\n" if is_known else "    2\n"), "a.py")
+    commit(desk.folder)
+    desk.write(new, "d.txt")
+    edited(desk, ("X = 1", "X = 0 + 1"), name="a.py")
+    (found,) = desk.run("check", "--changed", "--json").objects
+    assert (found["status"], found["change"]["failed_before"]) == ("failed", is_known)
+
+
+@pytest.mark.parametrize(("new", "is_known"), [("raise OSError", False), ("X = 2\nraise ValueError", True)])
+def test_a_module_that_fails_in_another_way_is_a_new_failure(desk: Desk, new: str, *, is_known: bool) -> None:
+    text = 'X = 1\n\n\ndef f():\n    """F.\n\n    >>> f()\n    1\n    """\n    return X\n\n\nraise ValueError\n'
+    desk.write(text, "a.py")
+    commit(desk.folder)
+    edited(desk, ("raise ValueError", new), name="a.py")
+    (found,) = desk.run("check", "--changed", "--json").objects
+    assert found["change"]["failed_before"] is is_known
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_test_of_the_project_that_fails_is_new_unless_it_failed_before(desk: Desk, *, is_known: bool) -> None:
+    desk.write('LAST = [2]\n\n\ndef f(values):\n    """F."""\n    return values == LAST\n', "a.py")
+    tests = "".join(f"def test_{n}():\n    assert not a.f([{n}])\n\n\n" for n in (1, 2))
+    desk.write(f"import a\n\n\n{tests}", "tests/test_a.py")
+    desk.write("", "pyproject.toml")
+    commit(desk.folder)
+    edited(desk, ("LAST = [2]", "LAST = [1 + 1]" if is_known else "LAST = [1]"), name="a.py")
+    (found,) = desk.run("check", "--changed", "--json", "--tests").objects
+    assert [each["status"] for each in found["tests"]].count("failed") == 1
+    assert found["change"]["failed_before"] is is_known
+
+
+@pytest.mark.parametrize(("code", "exits"), [("return value", 1), ("return min(value, 100)", 0)])
+def test_an_earlier_example_without_output_is_lost_if_it_fails(desk: Desk, code: str, exits: int) -> None:
+    examples = "    >>> clamp(5)\n    5\n    >>> assert clamp(500) == 100\n"
+    desk.write(f'def clamp(value):\n    """Clamp.\n\n{examples}    """\n    return min(100, value)\n', "a.py")
+    commit(desk.folder)
+    edited(desk, ("    >>> assert clamp(500) == 100\n", ""), ("return min(100, value)", code), name="a.py")
+    ran = desk.run("check", "--changed", "--keep-examples")
+    assert ran.code == exits
+    assert ("The code does not pass 1 example of HEAD: line 6, `assert" in ran.out) is bool(exits)
+
+
+def test_a_removed_docstring_whose_examples_show_no_output_is_reported(desk: Desk) -> None:
+    desk.write('def f():\n    """F.\n\n    >>> assert f()\n    """\n    return 1\n', "a.py")
+    commit(desk.folder)
+    assert desk.run("check", "--changed", "--keep-examples").code == 0
+    edited(desk, ("    >>> assert f()\n", ""), ('"""F.', '"no" """F.'), name="a.py")
+    desk.write("", "a.py")
+    ran = desk.run("check", "--changed", "--keep-examples")
+    assert (ran.code, "f was removed with 1 example" in ran.err) == (1, True)
+
+
+def test_a_wrong_example_may_be_corrected(desk: Desk) -> None:
+    desk.write(SHOP.replace("    3\n    >>> total([4])", "    33\n    >>> total([4])"), "shop.py")
+    commit(desk.folder)
+    edited(desk, ("    33\n", "    3\n"))
+    ran = desk.run("check", "--changed", "--keep-examples")
+    assert ran.code == 0
+    assert (
+        "The code does not pass 1 example of HEAD: line 13, `total([1, 2])`. The earlier code does not pas" in ran.out
+    )
+    edited(desk, ("    >>> total([4])\n    4\n", "    >>> total([4])\n    5\n"), BROKEN, ("    3\n", "    4\n"))
+    assert desk.run("check", "--changed", "--keep-examples", "shop.py::total").code == 1
+
+
 @dataclass(frozen=True)
 class Cheat:
     """A way to turn a red check green without correcting the code."""
