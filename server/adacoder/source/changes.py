@@ -6,7 +6,9 @@ Comments, blank lines and the order of definitions do not count. The texts are o
 from __future__ import annotations
 
 import ast
+import os
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +100,8 @@ def file_changes(
     """
     old, new = ([] if text is None else _read(text, path, folder, every_function) for text in (before, now))
     pairs, gone = _paired(old, new)
-    difference = _ChangedCode(before, now, is_python=not is_page(path))
+    tops = [each for each in path.parents if each.is_relative_to(folder)]
+    difference = _ChangedCode(before, now, tops, is_python=not is_page(path))
     changes: list[Change] = []
     for one, earlier in pairs:
         has_examples = bool(one.target.examples or one.unreadable)
@@ -165,7 +168,8 @@ def _paired(
 class _ChangedCode:
     """The differences between the code of two texts."""
 
-    def __init__(self, before: str | None, now: str | None, *, is_python: bool) -> None:
+    def __init__(self, before: str | None, now: str | None, tops: Sequence[Path], *, is_python: bool) -> None:
+        """`tops` are folders from which the code may import files of the project."""
         old, new = (_Pieces.of(text or "") if is_python else _Pieces() for text in (before, now))
         self._is_known = old is not None and new is not None
         """False if a text cannot be read. Then everything counts as changed."""
@@ -180,8 +184,12 @@ class _ChangedCode:
         names = {*old.code, *new.code}
         self._changed = {name for name in names if old.code.get(name) != new.code.get(name)}
         self.functions = tuple(name for name in new.code if name in self._changed and name not in new.classes)
-        self._names = _outside(old.rest, new.rest)
-        if self._names is not None:
+        outside, inside = _changed(old.rest, new.rest), _changed(old.inner, new.inner)
+        self._names = {name for each in outside for name in _names(each)}
+        is_moved = not outside and [*map(ast.dump, old.rest)] != [*map(ast.dump, new.rest)]
+        if is_moved or any(_may_change_anything(each, tops) for each in (*outside, *inside)):
+            self._names = None
+        else:
             self._names |= {each for name in self._changed for each in (*old.spread[name], *new.spread[name])}
             self._reached = _closed(new, self._names)
 
@@ -208,8 +216,11 @@ class _Pieces(ast.NodeTransformer):
         self.uses: dict[str, set[str]] = defaultdict(set)
         """The names that each function or class uses."""
         self.spread: dict[str, set[str]] = defaultdict(set)
-        """The names whose users can feel a change of a function or class."""
+        """The names whose users can feel a change of a function, a class, or a statement in `rest`."""
         self.rest: list[ast.stmt] = []
+        self.inner: list[ast.stmt] = []
+        """Other code that runs at the import: the bodies of classes without their methods, and default values."""
+        self._decorators: dict[str, set[str]] = defaultdict(set)
         self._class = ""
 
     @classmethod
@@ -226,7 +237,18 @@ class _Pieces(ast.NodeTransformer):
             ast.dump(tree)
         except RecursionError:
             return None
+        found._connect(tree)
         return found
+
+    def _connect(self, tree: ast.Module) -> None:
+        """Add what the statements outside of definitions use and bind. A decorator may change what it belongs to."""
+        for number, each in enumerate(self.rest):
+            self.uses[str(number)] |= set(_names(each))
+            self.spread[str(number)] |= _bound(each)
+        imported = {name for each in ast.walk(tree) if isinstance(each, ast.alias) for name in _names(each)}
+        own = {each for names in self.spread.values() for each in names} - imported
+        for name, used in self._decorators.items():
+            self.spread[name] |= used & own
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # ast's name
         """Take out a function."""
@@ -249,6 +271,8 @@ class _Pieces(ast.NodeTransformer):
         _without_docstring(node)
         self.code[name].append(ast.dump(node))
         self.uses[name] |= {self._class, *_names(node)} - {""}
+        self._decorators[name] |= {each for decorator in node.decorator_list for each in _names(decorator)}
+        self.inner += _run_at_import(node)
         self.spread[name].add(node.name)
         if is_class:
             self.classes.add(name)
@@ -284,31 +308,69 @@ def _names(node: ast.AST) -> Iterator[str]:
                 yield from names
 
 
-def _outside(before: Sequence[ast.stmt], now: Sequence[ast.stmt]) -> set[str] | None:
-    """Return the names that changed statements outside of definitions bind or use; None if they may change anything."""
+def _bound(node: ast.stmt) -> set[str]:
+    """Return the names whose values a statement outside of definitions may change."""
+    bound = set[str]()
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Expr() | ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                return set(_names(node))
+            case ast.Name(ctx=ast.Store()) | ast.alias() | ast.Global():
+                bound.update(_names(inner))
+    return bound
+
+
+def _run_at_import(node: _Function | ast.ClassDef) -> list[ast.stmt]:
+    if isinstance(node, ast.ClassDef):
+        return node.body
+    return [ast.Return(each) for each in (*node.args.defaults, *node.args.kw_defaults) if each is not None]
+
+
+def _changed(before: Sequence[ast.stmt], now: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements that are not in both sequences equally often."""
     old, new = ([(ast.dump(each), each) for each in rest] for rest in (before, now))
-    if [text for text, _ in old] == [text for text, _ in new]:
-        return set()
     counts = [Counter(text for text, _ in rest) for rest in (old, new)]
-    changed = [each for text, each in (*old, *new) if counts[0][text] != counts[1][text]]
-    if not changed or any(isinstance(inner, _ANYTHING) for each in changed for inner in _statements(each)):
-        return None
-    if any(alias.name == "*" for each in changed for alias in ast.walk(each) if isinstance(alias, ast.alias)):
-        return None
-    return {name for each in changed for name in _names(each)}
+    return [each for text, each in (*old, *new) if counts[0][text] != counts[1][text]]
 
 
 _ANYTHING = ast.Expr | ast.For | ast.While | ast.With | ast.AsyncFor | ast.AsyncWith | ast.Raise | ast.Assert
-"""Statements outside of definitions that may change any object, for example by a call."""
+_CONSTRUCTORS = {
+    *("bool", "bytes", "dict", "float", "frozenset", "int", "list", "object", "range", "set", "str", "tuple"),
+    *("Decimal", "Path", "TypeVar", "auto", "defaultdict", "deque", "field", "namedtuple"),
+    *("collections.deque", "dataclasses.field", "enum.auto", "logging.getLogger", "re.compile", "typing.TypeVar"),
+}
+"""Calls that change nothing else."""
 
 
-def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
-    """Yield a statement and all statements in it, except strings and other constants."""
-    return (
-        inner
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.stmt) and not (isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant))
-    )
+def _may_change_anything(node: ast.stmt, tops: Sequence[Path]) -> bool:
+    """Return whether a statement may change any object, for example by a call or by an import of a project's file."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Expr(value=ast.Constant()):
+                continue
+            case ast.Call(func=ast.Name(id=name)) if name in _CONSTRUCTORS:
+                continue
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=top), attr=name)) if f"{top}.{name}" in _CONSTRUCTORS:
+                continue
+            case ast.Call():
+                return True
+            case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
+                return True
+            case ast.Import(names=names) if any(_is_foreign(each.name, tops) for each in names):
+                return True
+            case ast.ImportFrom(module=name, level=level, names=names):
+                if level or names[0].name == "*" or _is_foreign(name or "", tops):
+                    return True
+            case _ if isinstance(inner, _ANYTHING):
+                return True
+    return False
+
+
+def _is_foreign(module: str, tops: Sequence[Path]) -> bool:
+    """Return whether a module may be of the project or of another package, and not of the standard library."""
+    name = module.partition(".")[0]
+    files = (top / each for top in tops for each in (name, f"{name}.py"))
+    return name not in sys.stdlib_module_names or any(map(os.path.lexists, files))
 
 
 def _closed(pieces: _Pieces, names: set[str]) -> set[str]:
