@@ -23,7 +23,7 @@ from adacoder.privacy.private_names import Wishes
 from adacoder.project import Project, below, is_never_own, python_files
 from adacoder.revisions import Revision, repository_around, revision_of
 from adacoder.settings import Settings, from_tables, tables_in
-from adacoder.source.changes import Change, ChangeResult, FileChanges, Why, file_changes
+from adacoder.source.changes import Change, ChangeResult, FileChanges, Why, file_changes, renamed
 from adacoder.source.text import LONGEST, SourceFile, decoded
 from adacoder.task import Task
 
@@ -61,6 +61,10 @@ class Changed:
         self._before: dict[Path, str | None] = {}
         """The earlier texts of files that differ; None for a file that is new, or whose earlier text is unreadable."""
         self._weakened: dict[Weakened, None] = {}
+        self._gone: list[tuple[Weakened, Target, frozenset[str]]] = []
+        """Docstrings that are gone, each with the names that its file defines now."""
+        self._new: list[Target] = []
+        """New docstrings whose examples all pass, or with which the check fails."""
         self._projects: dict[Path, dict[Path, str | None]] = {}
         """The earlier texts of all Python files that differ, by workspace."""
         self._reading = asyncio.Lock()
@@ -73,10 +77,17 @@ class Changed:
         known = dict.fromkeys(f"{each.name} ({each.commit[:7]})" for each in self._revisions.values())
         return ", ".join(known)
 
-    @property
-    def weakened(self) -> Sequence[Weakened]:
-        """The changes after which the examples prove less."""
-        return list(self._weakened)
+    async def weakened(self) -> Sequence[Weakened]:
+        """Return the changes after which the examples prove less. A new docstring may replace one that is gone."""
+
+        def lost() -> list[Weakened]:
+            return [
+                what
+                for what, target, defined in self._gone
+                if all(renamed(target, new, defined) is None for new in self._new)
+            ]
+
+        return list(dict.fromkeys([*self._weakened, *await asyncio.to_thread(lost)]))
 
     async def differing(self, top: Path, files: Sequence[Path], suffixes: Collection[str]) -> list[Path]:
         """Return the differing files among `files`. Note other files of the commit that are gone or left out.
@@ -117,7 +128,8 @@ class Changed:
             return  # it was never checked
         for target in (await aside(file_changes, self._before[path], None, path, path.parent, False, False)).gone:
             what = "is no longer checked, with" if here else "was removed with its file and"
-            self._weaken(path, f"{target.name} {what} {_counted(target)}.")
+            weakened = Weakened(path, f"{target.name} {what} {_counted(target)}.")
+            self._gone.append((weakened, target, frozenset([target.qualname.partition(".")[0]] if here else [])))
 
     async def _note_settings(self, path: Path, revision: Revision) -> None:
         now = await asyncio.to_thread(_text, path, _access(revision))
@@ -139,7 +151,8 @@ class Changed:
         before = self._before.get(file.path)
         found = await aside(file_changes, before, file.text, file.path, folder, self._reaches, every_function)
         for target in found.gone:
-            self._weaken(file.path, f"{target.name} was removed with {_counted(target)}, or its docstring was.")
+            what = f"{target.name} was removed with {_counted(target)}, or its docstring was."
+            self._gone.append((Weakened(file.path, what), target, found.defined))
         return found
 
     async def judged(
@@ -148,6 +161,8 @@ class Changed:
         """Add the results of the earlier examples and of the earlier code to the Outcome of a check."""
         if outcome.status is Status.ERROR:
             return outcome, ChangeResult(change.why, change.altered)
+        if change.before is None and (outcome.status in _FAILED or _passes(outcome)):
+            self._new.append(task.target)
         lost = await self._lost(checks, task, change, outcome, tested=tested)
         has_failed = outcome.status in _FAILED
         failed_before = False
@@ -297,6 +312,12 @@ def _is_no_worse(now: Outcome, lost: Iterable[Example], before: Outcome) -> bool
     if before.status not in _FAILED:
         return False
     return {(each.source, each.want) for each in lost} | _failing(now) <= _failing(before)
+
+
+def _passes(outcome: Outcome) -> bool:
+    """Return whether all examples passed, and none was skipped."""
+    matched = {each.example for each in (outcome.verdict.results if outcome.verdict else ()) if each.matched}
+    return matched.issuperset(outcome.target.examples)
 
 
 def _failing(outcome: Outcome) -> set[tuple[str, str]]:

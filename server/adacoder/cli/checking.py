@@ -200,7 +200,7 @@ class Checking:
                 self._silent.clear()
             for folder, texts in self._silent.items():
                 await self._must_parse(texts, folder)
-            self._name_changes()
+            await self._name_changes()
             self._name_left()
             self._view.close()
             if self._outdated:
@@ -437,12 +437,12 @@ class Checking:
             self._left.append(left)
         self._could_not_run(message, code)
 
-    def _name_changes(self) -> None:
+    async def _name_changes(self) -> None:
         """Report the changes after which less is proved, and the changed functions without examples."""
         changed = self._changed
         if changed is None:
             return
-        for each in changed.weakened:
+        for each in await changed.weakened():
             keeps = changed.keeps
             self._leave(NotChecked(each.what, each.path, is_skipped=not keeps, weakens=True, fails=keeps))
         for path in sorted(changed.submodules):

@@ -184,7 +184,7 @@ class Tools:
             await checks.close()
         if any(isinstance(outcome.trouble, IsolationRefused) for outcome, _ in found):
             raise _no_isolation()
-        others += [of_path(each.path, self._place.root, "weakened", each.what) for each in changed.weakened]
+        others += [of_path(each.path, self._place.root, "weakened", each.what) for each in await changed.weakened()]
         return await asyncio.to_thread(since, found, others, self._place.root, python)
 
     async def _checked(self, opened: OpenFile, found: list[Documented]) -> list[Outcome]:

@@ -10,11 +10,12 @@ import os
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeGuard
 
 from adacoder.domain import Example, Target
 from adacoder.project import is_page, is_test_file
@@ -87,6 +88,8 @@ class FileChanges:
     """Earlier docstrings with examples that are not there now."""
     bare: tuple[str, ...] = ()
     """Qualified names of changed and new functions without examples."""
+    defined: frozenset[str] = frozenset()
+    """Qualified names of functions and classes, and names that are assigned. Imported names are not among them."""
 
 
 def file_changes(
@@ -102,18 +105,64 @@ def file_changes(
     pairs, gone = _paired(old, new)
     tops = [each for each in path.parents if each.is_relative_to(folder)]
     difference = _ChangedCode(before, now, tops, is_python=not is_page(path))
+    added = [one.target for one, earlier in pairs if earlier is None]
+    names: dict[str, str] = {}
+    for each in gone:
+        names |= next(filter(None, (renamed(each, one, difference.defined) for one in added)), {})
     changes: list[Change] = []
     for one, earlier in pairs:
         has_examples = bool(one.target.examples or one.unreadable)
-        altered = Altered() if earlier is None else alterations(earlier.examples, one.target.examples)
+        altered = (
+            Altered()
+            if earlier is None
+            else alterations(
+                *(
+                    [_with(names, each) for each in target.examples] if names else target.examples
+                    for target in (earlier, one.target)
+                )
+            )
+        )
         why = difference.why(one.target, earlier, altered)
         if why is not None and (why is not Why.REACHED or reaches) and (has_examples or altered or every_function):
             changes.append(Change(why, one, earlier, altered))
     shown = {one.target.qualname for one in new if every_function or one.target.examples or one.unreadable}
     bare = () if is_test_file(path) else tuple(name for name in difference.functions if name not in shown)
-    return FileChanges(
-        tuple(changes), tuple(each for each in gone if not all(example.skipped for example in each.examples)), bare
+    gone = [each for each in gone if not all(example.skipped for example in each.examples)]
+    return FileChanges(tuple(changes), tuple(gone), bare, difference.defined)
+
+
+def renamed(gone: Target, new: Target, defined: frozenset[str]) -> dict[str, str] | None:
+    """Return the changed names if the docstring `new` has all examples of `gone` at its beginning; None if it has not.
+
+    Args:
+        gone: an earlier docstring that is no longer there.
+        new: a new docstring.
+        defined: the names that the file of `gone` defines now. While it has the code, the examples have not moved.
+    """
+    name, other = gone.qualname.split("."), new.qualname.split(".")
+    is_same_class = gone.module.path == new.module.path and name[0] == other[0]
+    is_of_module = name[0].startswith("__")  # Its examples may concern everything in the file.
+    if defined & ({gone.qualname, name[-1]} if is_same_class else defined if is_of_module else {name[0]}):
+        return None
+    names = {one: two for one, two in zip(_parts(gone), _parts(new), strict=False) if one != two}
+    is_there = len(gone.examples) <= len(new.examples) and all(
+        _with(names, one) == _with(names, two) for one, two in zip(gone.examples, new.examples, strict=False)
     )
+    return names if is_there else None
+
+
+def _parts(target: Target) -> list[str]:
+    """Return the parts of a docstring's name and of its module's name, the last ones first."""
+    return [*reversed(target.qualname.split(".")), "", *reversed(target.module.name.split("."))]
+
+
+def _with(names: Mapping[str, str], example: Example) -> Example:
+    """Return an example on line 0 with other names."""
+    source, want, error = (
+        _NAME.sub(lambda found: names.get(found[0], found[0]), text)
+        for text in (example.source, example.want, example.exception or "")
+    )
+    return replace(example, line=0, source=source, want=want, exception=error or None)
 
 
 def alterations(before: Sequence[Example], now: Sequence[Example]) -> Altered:
@@ -175,12 +224,16 @@ class _ChangedCode:
         """False if a text cannot be read. Then everything counts as changed."""
         self.functions: tuple[str, ...] = ()
         """Qualified names of changed and new functions."""
+        self.defined = frozenset[str]()
+        """The names in FileChanges."""
         self._changed: set[str] = set()
         self._reached: set[str] = set()
         self._names: set[str] | None = set()
         """The names whose users can feel the change; None if everything can feel it."""
         if old is None or new is None:
             return
+        assigned = (each.id for one in (*new.rest, *new.inner) for each in ast.walk(one) if _is_assigned(each))
+        self.defined = frozenset([*new.code, *assigned])
         names = {*old.code, *new.code}
         self._changed = {name for name in names if old.code.get(name) != new.code.get(name)}
         self.functions = tuple(name for name in new.code if name in self._changed and name not in new.classes)
@@ -306,6 +359,10 @@ def _names(node: ast.AST) -> Iterator[str]:
                 yield other or name.partition(".")[0]
             case ast.Global(names=names):
                 yield from names
+
+
+def _is_assigned(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def _bound(node: ast.stmt) -> set[str]:

@@ -296,6 +296,38 @@ def test_a_wrong_example_may_be_corrected(desk: Desk) -> None:
     assert desk.run("check", "--changed", "--keep-examples", "shop.py::total").code == 1
 
 
+RENAMED = (("def total(", "def sum_up("), ("total([", "sum_up(["), ("RATE * total(", "RATE * sum_up("))
+OTHER = "def total(values):\n    return 9\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs", "also", "exits"),
+    [
+        ("shop.py", RENAMED, "", 0),
+        ("prices.py", (), "", 0),
+        ("prices.py", (("named(", "called("),), "", 0),
+        ("shop.py", (("Basket", "Cart"),), "", 0),
+        ("shop.py", (("def size", "def length"), (".size()", ".length()")), "", 0),
+        ("shop.py", (*RENAMED, BROKEN), "", 1),
+        ("shop.py", (*RENAMED, ("    4\n", "    4.0\n"), ("sum(values)", "sum(values) * 1.0")), "", 1),
+        ("shop.py", (*RENAMED, ("RATE = 2\n", "RATE = 2\ntotal = len\n")), "", 1),
+        ("shop.py", (*RENAMED, ("RATE = 2\n", "RATE = 2\n__doctest_skip__ = ['sum_up']\n")), "", 1),
+        ("prices.py", (), OTHER, 1),
+        ("prices.py", (), "X = 1\n", 1),
+    ],
+)
+def test_a_renamed_or_moved_function_keeps_its_examples(
+    shop: Desk, name: str, pairs: tuple[tuple[str, str], ...], also: str, exits: int
+) -> None:
+    edited(shop, *pairs)
+    (shop.folder / "shop.py").rename(shop.folder / name)
+    if also:
+        shop.write(also, "shop.py")
+    ran = shop.run("check", "--changed", "--keep-examples")
+    assert ran.code == exits
+    assert ("was removed" in ran.err) is (exits == 1 and BROKEN not in pairs)
+
+
 @dataclass(frozen=True)
 class Cheat:
     """A way to turn a red check green without correcting the code."""
