@@ -163,7 +163,7 @@ def test_at_most_three_places_are_named(agent: Agent) -> None:
     agent.desk.write("\n\n".join(WRONG.replace("hypotenuse", f"side{number}") for number in range(5)))
     lines = reason_of(agent.sends("Stop")).splitlines()
     assert [line.partition(" ")[0] for line in lines[1:4]] == [f'"shapes.py::side{number}"' for number in range(3)]
-    assert lines[4].startswith("3 more: ")  # the fourth place is the removed function
+    assert lines[4].startswith("2 more: ")  # the removed function was renamed
 
 
 def test_the_reason_quotes_little_and_nothing_secret(agent: Agent) -> None:
