@@ -632,12 +632,13 @@ def test_a_forged_object_is_refused(shop: Desk) -> None:
     assert "git lacks shop.py of HEAD: fetch it, or repair the repository." in ran.err
 
 
-def test_a_name_for_two_commits_is_refused(shop: Desk) -> None:
+@pytest.mark.parametrize("ref", ["refs/tags/good", "refs/remotes/good"])
+def test_a_name_for_two_commits_is_refused(shop: Desk, ref: str) -> None:
     git(shop.folder, "branch", "good")
     assert shop.run("check", "--changed", "--base", "good").code == 0
     edited(shop, BROKEN)
     commit(shop.folder, "Second")
-    git(shop.folder, "tag", "good")
+    git(shop.folder, "update-ref", ref, "HEAD")
     ran = shop.run("check", "--changed", "--base", "good")
     assert ran.code == 2
     assert "'good' may mean two commits: name the commit by its whole id." in ran.err
