@@ -78,7 +78,7 @@ class Changed:
         return ", ".join(known)
 
     async def weakened(self) -> Sequence[Weakened]:
-        """Return the changes after which the examples prove less. A new docstring may replace one that is gone."""
+        """Return the changes after which the examples prove less. A new docstring may have the examples of another."""
 
         def lost() -> list[Weakened]:
             return [

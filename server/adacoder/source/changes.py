@@ -294,7 +294,7 @@ class _Pieces(ast.NodeTransformer):
         return found
 
     def _connect(self, tree: ast.Module) -> None:
-        """Add what the statements outside of definitions use and bind. A decorator may change what it belongs to."""
+        """Add the names that other statements use and bind, and the names of the file's own decorators."""
         for number, each in enumerate(self.rest):
             self.uses[str(number)] |= set(_names(each))
             self.spread[str(number)] |= _bound(each)
@@ -396,7 +396,7 @@ _CONSTRUCTORS = {
     *("Decimal", "Path", "TypeVar", "auto", "defaultdict", "deque", "field", "namedtuple"),
     *("collections.deque", "dataclasses.field", "enum.auto", "logging.getLogger", "re.compile", "typing.TypeVar"),
 }
-"""Calls that change nothing else."""
+"""Callables that have no effect on other objects."""
 
 
 def _may_change_anything(node: ast.stmt, tops: Sequence[Path]) -> bool:
