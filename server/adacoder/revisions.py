@@ -123,7 +123,7 @@ async def revision_of(folder: Path, base: str | None = None) -> Revision:
         TargetError: git is not installed, or a repository or a commit does not exist.
     """
     git, top = _git(), repository_around(folder)
-    name, commit = base or _HEAD, await (head_of(top) if base is None else _base(git, top, base))
+    name, commit = base or _HEAD, await (_head(git, top) if base is None else _base(git, top, base))
     listed, code = await _run(git, top, *_in(top), "ls-tree", "-r", "-z", "--full-tree", commit)
     if code:
         raise TargetError(f"git cannot list the files of {name} in {top}: repair the repository.")
@@ -131,13 +131,8 @@ async def revision_of(folder: Path, base: str | None = None) -> Revision:
     return Revision(top, name, commit, files, submodules)
 
 
-async def head_of(folder: Path) -> str:
-    """Return the id of HEAD in the repository around `folder`. Before the first commit, this is the empty tree's id.
-
-    Raises:
-        TargetError: git is not installed, or `folder` is in no repository, or HEAD names no commit.
-    """
-    git, top = _git(), repository_around(folder)
+async def _head(git: Path, top: Path) -> str:
+    """Return the id of HEAD. Before the first commit, this is the id of the empty tree."""
     head = await _commit(git, top, _HEAD)
     if head is None:
         refs, code = await _run(git, top, *_in(top), "for-each-ref", "--count=1")
@@ -159,7 +154,7 @@ async def _base(git: Path, top: Path, base: str) -> str:
         return base
     if given is None:
         raise TargetError(f"git finds no commit '{base}' in {top}: name another with --base.")
-    merged, code = await _run(git, top, *_in(top), "merge-base", given, await head_of(top))
+    merged, code = await _run(git, top, *_in(top), "merge-base", given, await _head(git, top))
     if code:
         raise TargetError(f"'{base}' and HEAD have no common commit: fetch more of the history, or name another.")
     return merged.decode("ascii").strip()
