@@ -251,7 +251,11 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
 @click.option("--write", "writes", is_flag=True, help="With --update, make the change.")
 @click.option("--pages", "reads_pages", is_flag=True, help="Also check the .md and .rst files of folders.")
 @click.option("--changed", is_flag=True, help="Check only what changed since HEAD, also with the examples of HEAD.")
-@click.option("--base", metavar="REV", help="With --changed, compare with the merge base of REV and HEAD.")
+@click.option(
+    "--base",
+    metavar="REV",
+    help="With --changed, compare with this whole id, or with the merge base of another REV and HEAD.",
+)
 @click.option(
     "--reach",
     type=click.Choice(["none", "module"]),

@@ -177,7 +177,7 @@ class _Collected(View):
 
     def leave_out(self, left: NotChecked) -> None:
         """Implement `View.leave_out`."""
-        if not left.is_skipped:
+        if left.fails:
             self.left.append(left)
 
     def state(self) -> str:

@@ -137,7 +137,7 @@ async def _serve(calls: LateTools, tools: list[dict[str, Any]], stdin: IO[bytes]
         await exchange.close()
         await calls.close()
         lines.put(b"")
-        writer.join(_LAST_SECONDS)  # nothing else runs any more
+        writer.join(_LAST_SECONDS)  # all other work has ended
 
 
 def _write(stdout: int, loop: asyncio.AbstractEventLoop, lines: SimpleQueue[bytes], ended: asyncio.Event) -> None:

@@ -205,7 +205,7 @@ def _is_stateless(params: Object) -> bool:
 
 
 def _fitting(arguments: object, schema: Object) -> Object:
-    """Return the arguments of a call without those that are null or empty, as some models fill in all arguments.
+    """Return the arguments of a call. Null and empty ones count as missing, because some models fill in all arguments.
 
     All arguments of all tools are texts.
 

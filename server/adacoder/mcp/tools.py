@@ -152,7 +152,7 @@ class Tools:
         """Check what changed since a commit, also with the commit's examples."""
         top = await asyncio.to_thread(self._place.inside, path)
         if name is not None:
-            await aside(OpenFile.find, await self._opened(path), name)  # a wrong name is no success
+            await aside(OpenFile.find, await self._opened(path), name)  # a wrong name is an error
         files = await asyncio.to_thread(lambda: list(python_files(top)) if top.is_dir() else [top])
         changed, checks = Changed(base, keeps=True), Checks()
         found: list[tuple[Outcome, ChangeResult]] = []
@@ -167,7 +167,7 @@ class Tools:
                 try:
                     opened = await self._opened(str(file))
                 except Refusal as refusal:
-                    others.append(of_path(file, self._place.root, "not_run", str(refusal)))
+                    others.append(of_path(file, self._place.root, "unreadable", str(refusal)))
                     continue
                 of_file = [
                     each
@@ -270,7 +270,7 @@ class Tools:
         for old in [each for each, begun in self._jobs.items() if begun.task.done()][
             : len(self._jobs) - _MOST_JOBS + 1
         ]:
-            del self._jobs[old]  # nobody has asked for it again
+            del self._jobs[old]  # it was never fetched
         if len(self._jobs) >= _MOST_JOBS:
             raise Refusal("busy", "Too many jobs are running.", "Call generate with a running job, then call again.")
         number = f"j{next(self._numbers)}"
