@@ -32,7 +32,11 @@ SLOW = frozenset(
         *(f"integration/arena/test_{name}.py" for name in ("cluster", "killed", "own_code")),
         *(f"integration/test_{name}.py" for name in ("nothing_leaves", "round_trip", "fixtures_record", "stubs")),
         *(f"integration/benchmarks/test_{name}.py" for name in ("rescue", "tokens", "strategies")),
-        *(f"integration/cli/test_{name}.py" for name in ("interrupt", "tests_of_the_project", "pytest_plugin")),
+        *(
+            f"integration/cli/test_{name}.py"
+            for name in ("interrupt", "tests_of_the_project", "pytest_plugin", "check_changed")
+        ),
+        "integration/mcp/test_tools.py",
         "integration/editors/test_editors.py",
         *(f"integration/service/test_{name}.py" for name in ("crowd", "project_tests")),
         *("observing/test_ways.py", "observing/test_undisturbed.py"),

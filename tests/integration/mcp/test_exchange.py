@@ -133,15 +133,27 @@ async def test_progress_is_reported_to_clients_that_ask_for_it(token: object, re
     assert all(each["progressToken"] == token for each in notified)
 
 
-async def test_a_call_that_is_cancelled_before_it_starts_frees_its_id(tmp_path: Path) -> None:
-    async with agent(tmp_path) as one:
-        params = {"name": "check_examples", "arguments": {"path": "a.py"}}
-        call = {"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params}
-        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "x"}}
-        one.send(json.dumps([call, cancel]).encode())
-        assert (await one.ask("ping"))["result"] == {}
-        one.send(json.dumps(call).encode())
-        assert (await one.next())["result"]["isError"] is True
+async def test_a_call_that_is_cancelled_before_it_starts_frees_its_id() -> None:
+    sent: list[dict[str, Any]] = []
+    is_answered = asyncio.Event()
+
+    def send(line: bytes) -> None:
+        sent.append(json.loads(line))
+        is_answered.set()
+
+    async def call(_: str, __: dict[str, Any], report: Report) -> tuple[dict[str, Any], bool]:
+        return {"next": ""}, False
+
+    exchange = AgentExchange(send, TOOLS, call)
+    params = {"name": "check_examples", "arguments": {"path": "a.py"}}
+    begin = {"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params}
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "x"}}
+    exchange.receive(json.dumps([begin, cancel]).encode())
+    await exchange.close()  # waits until the call has ended
+    assert sent == []
+    exchange.receive(json.dumps(begin).encode())
+    await is_answered.wait()
+    assert sent[0]["result"]["isError"] is False
 
 
 async def test_an_agent_that_does_not_read_does_not_keep_the_server(tmp_path: Path) -> None:
