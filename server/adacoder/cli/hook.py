@@ -241,7 +241,7 @@ class Hook:
             await self._begin(event, session)
             if event.is_stop:
                 async with asyncio.timeout(_SECONDS):
-                    await self._check(Path(session.folder), self._base or session.head, found)
+                    await self._check(event, session, found)
         except TimeoutError:
             found.troubles.append(f"The check did not end within {_SECONDS:g} s.")
         except (AdaCoderError, OSError) as error:
@@ -262,12 +262,15 @@ class Hook:
         session.folder, session.head = str(found.folder), found.commit
         self._sessions.write(event, session)
 
-    async def _check(self, top: Path, base: str, found: _Collected) -> None:
-        """Check what changed in a repository."""
-        os.chdir(top)
-        place = project_around(top) or top if is_wide(top) else top
+    async def _check(self, event: Event, session: AgentSession, found: _Collected) -> None:
+        """Check what changed in the repository of the session, or in the agent's project if that is the home folder."""
+        place = Path(session.folder)
+        if is_wide(place):
+            place = project_around(event.folder) or event.folder
+        os.chdir(place)
+        changed = Changed(self._base or session.head, keeps=True)
         with redirect_stderr(io.StringIO()) as told:
-            checking = Checking(self._values, found, tested=self._tested, changed=Changed(base, keeps=True))
+            checking = Checking(self._values, found, tested=self._tested, changed=changed)
             code = await checking.carry_out([Place(place)])
         if code > FAILED:
             found.troubles.append(" ".join(told.getvalue().split("\n")).strip())
