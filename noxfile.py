@@ -203,20 +203,33 @@ def real(session: nox.Session) -> None:
     session.run("python", "tests/real/drive.py", *session.posargs, env={"PYTHONPATH": "tests"})
 
 
+def _npm_packages(session: nox.Session, name: str, package: str) -> str:
+    """Install the npm packages of the file `package` into the folder `name` of the user's cache. Return the folder."""
+    if shutil.which("npm") is None:
+        session.error("npm is not installed; install Node.js 20 or later")
+    session.install("-e", ".[test]")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / name
+    cache.mkdir(parents=True, exist_ok=True)
+    shutil.copy(package, cache)
+    with session.chdir(cache):
+        session.run("npm", "install", "--no-audit", "--no-fund", external=True)
+    return str(cache)
+
+
+@nox.session
+def inspector(session: nox.Session) -> None:
+    """Let the MCP Inspector examine `adacoder mcp`. `.ci/run` runs this."""
+    folder = _npm_packages(session, "adacoder-inspector", "tests/agents/inspector/package.json")
+    session.run("pytest", "tests/agents/test_inspector.py", env={"ADACODER_INSPECTOR": folder})
+
+
 @nox.session
 def agents(session: nox.Session) -> None:
     """Run real coding agents with a scripted model. The first run installs 1.4 GB of npm packages into the cache."""
-    if shutil.which("npm") is None:
-        session.skip("npm is not installed; the coding agents need it")
-    session.install("-e", ".[test]")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adacoder-agents"
-    cache.mkdir(parents=True, exist_ok=True)
-    shutil.copy("tests/agents/package.json", cache)
-    with session.chdir(cache):
-        session.run("npm", "install", "--no-audit", "--no-fund", external=True)
+    cache = _npm_packages(session, "adacoder-agents", "tests/agents/package.json")
     logs = Path(session.create_tmp(), "logs").resolve()
     shutil.rmtree(logs, ignore_errors=True)
-    env = {"ADACODER_AGENTS": str(cache), "ADACODER_AGENT_LOGS": str(logs)}
+    env = {"ADACODER_AGENTS": cache, "ADACODER_AGENT_LOGS": str(logs)}
     session.run("pytest", "tests/agents", *session.posargs, env=env)
     session.log(f"Logs: {logs}")
 
