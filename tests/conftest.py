@@ -34,7 +34,7 @@ SLOW = frozenset(
         *(f"integration/benchmarks/test_{name}.py" for name in ("rescue", "tokens", "strategies")),
         *(
             f"integration/cli/test_{name}.py"
-            for name in ("interrupt", "tests_of_the_project", "pytest_plugin", "check_changed")
+            for name in ("interrupt", "tests_of_the_project", "pytest_plugin", "check_changed", "hook")
         ),
         "integration/mcp/test_tools.py",
         "integration/editors/test_editors.py",
