@@ -178,7 +178,7 @@ import sys
 from adacoder import __main__
 from adacoder.cli import commands
 
-def run(arguments):
+def run(arguments, serve_agent):
     print("Crashing", {HOSTILE!r}, file=sys.stderr)
     sys.stdout.writelines([{HOSTILE!r}, "\\n"])
     if "line" in arguments:

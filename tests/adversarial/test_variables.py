@@ -17,7 +17,7 @@ from adacoder.sandbox.host import Host, Program
 from support.commandline import Desk
 
 CANARY = "canary-7d3f"
-REFUSED = ("PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "HOME", "TMPDIR")
+REFUSED = ("PYTHONHASHSEED", "PYTHONSTARTUP", "PYTHONHOME", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "HOME", "TMPDIR")
 IMPORT_AND_SHOW = "import os, sys\nSEEN = {}, 'sitecustomize' in sys.modules\n"
 
 
