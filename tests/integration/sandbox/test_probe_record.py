@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import stat
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -103,8 +104,9 @@ def _pipe(file: Path) -> None:
 
 def _socket(file: Path) -> None:
     file.unlink()
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(file))
+    with socket.socket(socket.AF_UNIX) as server, tempfile.TemporaryDirectory(dir="/tmp") as short:
+        server.bind(f"{short}/socket")  # the path of a socket may have only 107 characters
+        Path(short, "socket").rename(file)
 
 
 def _folder(file: Path) -> None:
