@@ -67,6 +67,8 @@ class Changed:
         """New docstrings whose examples all pass, or with which the check fails."""
         self._projects: dict[Path, dict[Path, str | None]] = {}
         """The earlier texts of all Python files that differ, by workspace."""
+        self._same_data: dict[Path, bool] = {}
+        """Workspaces, each with True if its files other than Python files are as in the commit."""
         self._reading = asyncio.Lock()
         self.submodules: set[Path] = set()
         """Submodules with files that were left out."""
@@ -155,10 +157,14 @@ class Changed:
             self._gone.append((Weakened(file.path, what), target, found.defined))
         return found
 
-    async def judged(
-        self, checks: Checks, task: Task, change: Change, outcome: Outcome, *, tested: bool
+    async def check(
+        self, checks: Checks, task: Task, change: Change, *, covers: bool = False, tested: bool = False
     ) -> tuple[Outcome, ChangeResult]:
-        """Add the results of the earlier examples and of the earlier code to the Outcome of a check."""
+        """Check a docstring, and run the earlier examples and the earlier code as well.
+
+        `covers` and `tested` are as in `Checks.check`.
+        """
+        outcome = await checks.check(task, change.now.unreadable, once=True, covers=covers, tested=tested)
         if outcome.status is Status.ERROR:
             return outcome, ChangeResult(change.why, change.altered)
         if change.before is None and (outcome.status in _FAILED or _passes(outcome)):
@@ -166,7 +172,7 @@ class Changed:
         lost = await self._lost(checks, task, change, outcome, tested=tested)
         has_failed = outcome.status in _FAILED
         failed_before = False
-        if change.before is not None and (has_failed or lost) and await self._has_earlier_data(task.project.folder):
+        if change.before is not None and (has_failed or lost) and await self._has_same_data(task.project.folder):
             earlier = await self._earlier(checks, task, change.before, tested=tested)
             failed_before = _is_no_worse(outcome, lost, earlier)
         fails = has_failed and not (failed_before and change.why is Why.REACHED)
@@ -194,12 +200,12 @@ class Changed:
         examples = (each for each in found.target.examples if each.has_want or (is_proof and not each.skipped))
         return tuple(each for each in examples if each not in passed)
 
-    async def _has_earlier_data(self, folder: Path) -> bool:
+    async def _has_same_data(self, folder: Path) -> bool:
         """Return whether the other files of the commit are unchanged, because the earlier code runs with them."""
         async with self._reading:
-            revision = await self._revision(folder)
-            data = [place for place in _inside(revision, folder) if Path(place).suffix != ".py"]
-            return not await asyncio.to_thread(lambda: any(revision.differs(revision.folder / each) for each in data))
+            if folder not in self._same_data:
+                self._same_data[folder] = await asyncio.to_thread(_is_same_data, await self._revision(folder), folder)
+        return self._same_data[folder]
 
     async def _texts(self, folder: Path) -> dict[Path, str | None]:
         """Return the earlier texts of all Python files in `folder` that differ; None for a new file."""
@@ -256,6 +262,11 @@ def _inside(revision: Revision, top: Path) -> list[str]:
     is_folder = _folder(top) == top
     below = revision.place(top / "_").removesuffix("_") if is_folder else revision.place(top)
     return [place for place in revision.files if (place.startswith(below) if is_folder else place == below)]
+
+
+def _is_same_data(revision: Revision, folder: Path) -> bool:
+    data = (place for place in _inside(revision, folder) if Path(place).suffix != ".py")
+    return not any(revision.differs(revision.folder / place) for place in data)
 
 
 def _folder(top: Path) -> Path:

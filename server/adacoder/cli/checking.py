@@ -251,12 +251,13 @@ class Checking:
             await asyncio.gather(*(task for _, task in running), return_exceptions=True)
 
     async def _check(self, unit: Unit) -> Checked:
-        task, unreadable, change = unit.task, unit.documented.unreadable, None
-        outcome = await self._checks.check(task, unreadable, once=True, covers=self._covers, tested=self._tested)
+        checks, covers, tested = self._checks, self._covers, self._tested
         if unit.change is not None and self._changed is not None:
-            judged = self._changed.judged(self._checks, unit.task, unit.change, outcome, tested=self._tested)
-            outcome, change = await judged
-        return Checked(outcome, unit.folder, unit.is_named, change)
+            outcome, change = await self._changed.check(checks, unit.task, unit.change, covers=covers, tested=tested)
+            return Checked(outcome, unit.folder, unit.is_named, change)
+        unreadable = unit.documented.unreadable
+        outcome = await checks.check(unit.task, unreadable, once=True, covers=covers, tested=tested)
+        return Checked(outcome, unit.folder, unit.is_named)
 
     async def _show_first(self, running: deque[tuple[Unit, asyncio.Task[Checked]]]) -> None:
         unit, task = running[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adacoder.domain import JSON, UNPARSED, BehaviourDiff, FailureKind, Outcome, Status
@@ -95,12 +96,23 @@ def judged(
     return {**result, "next": BROKEN_EXAMPLE} if failed and all(map(_has_broken_example, failed)) else result
 
 
-def since(
-    found: Sequence[tuple[Outcome, ChangeResult]], others: Sequence[Result], root: Path, python: Choice | None
-) -> Result:
-    """Return the result for what changed since a commit. `others` are files that are not right as a whole."""
-    functions = [*(_changed(outcome, change, root) for outcome, change in found), *others]
-    result = _of_all(functions, [outcome for outcome, _ in found], python, NEXT_SINCE, is_named=False)
+@dataclass(slots=True)
+class ChangedSince:
+    """The results for what changed since a commit."""
+
+    checked: list[tuple[Outcome, ChangeResult]] = field(default_factory=list)
+    others: list[Result] = field(default_factory=list)
+    """The parts of the result about whole files."""
+    without_examples: int = 0
+    """The number of changed functions without examples."""
+
+
+def since(found: ChangedSince, root: Path, python: Choice | None) -> Result:
+    """Return the result for what changed since a commit."""
+    functions = [*(_changed(outcome, change, root) for outcome, change in found.checked), *found.others]
+    outcomes = [outcome for outcome, _ in found.checked]
+    counts = {"without_examples": found.without_examples}
+    result = _of_all(functions, outcomes, python, NEXT_SINCE, is_named=False, counts=counts)
     return result if functions else {**result, "next": NOTHING_CHANGED}
 
 

@@ -18,6 +18,7 @@ from adacoder.checks import Checks
 from adacoder.domain import AdaCoderError, Candidate, Outcome, Status, Target, TargetError
 from adacoder.mcp import tool_words as words
 from adacoder.mcp.answers import (
+    ChangedSince,
     Refusal,
     Result,
     different,
@@ -37,7 +38,6 @@ from adacoder.revisions import read_at
 from adacoder.sandbox.environment.choice import Choice, choose
 from adacoder.sandbox.unavailable import IsolationRefused
 from adacoder.service import Service, from_reply
-from adacoder.source.changes import Change, ChangeResult
 from adacoder.source.context import pieces
 from adacoder.source.locate import Documented, counterpart, documented, functions, locate
 from adacoder.source.text import apply_edits, write
@@ -151,41 +151,46 @@ class Tools:
     async def _since(self, base: str, path: str, name: str | None) -> Result:
         """Check what changed since a commit, also with the commit's examples."""
         top = await asyncio.to_thread(self._place.inside, path)
+        if not await asyncio.to_thread(os.path.exists, top):
+            raise Refusal(
+                "not_python", f"There is no file '{path}'.", "Call again with the path of a file or a folder."
+            )
         if name is not None:
             await aside(OpenFile.find, await self._opened(path), name)  # a wrong name is an error
         files = await asyncio.to_thread(lambda: list(python_files(top)) if top.is_dir() else [top])
         changed, checks = Changed(base, keeps=True), Checks()
-        found: list[tuple[Outcome, ChangeResult]] = []
-        others: list[Result] = []
-        python = None
-        if not await asyncio.to_thread(os.path.exists, top):
-            raise Refusal(
-                "not_python", f"There is no file '{path}'.", "Call again with the path of a .py file or a folder."
-            )
+        found, python = ChangedSince(), None
         try:
             for file in await changed.differing(top, files, {".py"}):
                 try:
                     opened = await self._opened(str(file))
                 except Refusal as refusal:
-                    others.append(of_path(file, self._place.root, "unreadable", str(refusal)))
+                    found.others.append(of_path(file, self._place.root, "unreadable", str(refusal)))
                     continue
-                of_file = [
-                    each
-                    for each in (await changed.compare(opened.file, opened.folder, every_function=False)).changes
-                    if name in (None, each.now.target.qualname)
-                ]
-                found += await asyncio.gather(*(_judged(checks, changed, opened, each) for each in of_file))
-                if not of_file:
-                    texts = {file: opened.file.text}
-                    broken = await checks.unparsed(texts, opened.settings, opened.project)
-                    others += [of_path(file, self._place.root, "unparsed", why) for why in broken.values()]
+                await self._check_changes(found, changed, checks, opened, name)
                 python = python or await _python(opened)
         finally:
             await checks.close()
-        if any(isinstance(outcome.trouble, IsolationRefused) for outcome, _ in found):
+        if any(isinstance(outcome.trouble, IsolationRefused) for outcome, _ in found.checked):
             raise _no_isolation()
-        others += [of_path(each.path, self._place.root, "weakened", each.what) for each in await changed.weakened()]
-        return await asyncio.to_thread(since, found, others, self._place.root, python)
+        weakened = await changed.weakened()
+        found.others += [of_path(each.path, self._place.root, "weakened", each.what) for each in weakened]
+        return await asyncio.to_thread(since, found, self._place.root, python)
+
+    async def _check_changes(
+        self, found: ChangedSince, changed: Changed, checks: Checks, opened: OpenFile, name: str | None
+    ) -> None:
+        """Check what changed in a file, or only the function `name`, and add the results to `found`."""
+        changes = await changed.compare(opened.file, opened.folder, every_function=False)
+        wanted = [each for each in changes.changes if name in (None, each.now.target.qualname)]
+        tasks = (changed.check(checks, _task(opened, each.now.target), each) for each in wanted)
+        checked = await asyncio.gather(*tasks)
+        found.checked += checked
+        found.without_examples += len(changes.bare) if name is None else 0
+        if not any(outcome.verdict for outcome, _ in checked):  # otherwise the file parses, or this is told already
+            texts = {opened.file.path: opened.file.text}
+            broken = await checks.unparsed(texts, opened.settings, opened.project)
+            found.others += [of_path(path, self._place.root, "unparsed", why) for path, why in broken.items()]
 
     async def _checked(self, opened: OpenFile, found: list[Documented]) -> list[Outcome]:
         """Check docstrings. Many of them are checked in processes of their own, which import the module only once."""
@@ -267,10 +272,9 @@ class Tools:
         """Start a job. Return its number."""
         opened = await self._opened(path)
         target = await self._function(opened, name)
-        for old in [each for each, begun in self._jobs.items() if begun.task.done()][
-            : len(self._jobs) - _MOST_JOBS + 1
-        ]:
-            del self._jobs[old]  # it was never fetched
+        done = [each for each, begun in self._jobs.items() if begun.task.done()]  # they were never fetched
+        while done and len(self._jobs) >= _MOST_JOBS:
+            del self._jobs[done.pop(0)]
         if len(self._jobs) >= _MOST_JOBS:
             raise Refusal("busy", "Too many jobs are running.", "Call generate with a running job, then call again.")
         number = f"j{next(self._numbers)}"
@@ -337,12 +341,6 @@ class Tools:
         if len(self._candidates) > _MOST_CANDIDATES:
             del self._candidates[next(iter(self._candidates))]
         return known
-
-
-async def _judged(checks: Checks, changed: Changed, opened: OpenFile, change: Change) -> tuple[Outcome, ChangeResult]:
-    task = _task(opened, change.now.target)
-    outcome = await checks.check(task, change.now.unreadable, once=True)
-    return await changed.judged(checks, _task(opened, change.now.target), change, outcome, tested=False)
 
 
 def _no_isolation() -> Refusal:

@@ -121,6 +121,15 @@ def _children(pid: int) -> set[int]:
         return set()
 
 
+def computed(pid: int) -> float:
+    """Return the processor time of a process in seconds; 0 if it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def is_running(pid: int) -> bool:
     """Return whether a process runs, and is not only waiting for its parent to notice its end."""
     try:

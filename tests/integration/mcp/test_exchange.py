@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from adacoder.mcp.exchange import AgentExchange, Report
 from adacoder.mcp.tool_words import TOOLS
-from integration.mcp.agent import MODERN, agent
+from integration.mcp.agent import MODERN, PATIENCE, agent
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 NAMES = ["check_examples", "verify_candidate", "behaviour_diff", "generate", "insert_verified"]
@@ -156,11 +157,17 @@ async def test_a_call_that_is_cancelled_before_it_starts_frees_its_id() -> None:
     assert sent[0]["result"]["isError"] is False
 
 
-async def test_an_agent_that_does_not_read_does_not_keep_the_server(tmp_path: Path) -> None:
-    async with agent(tmp_path) as one:
-        for _ in range(300):
-            one.begin("tools/list")
-        assert await one.leave() == 0
+def test_an_agent_that_does_not_read_does_not_keep_the_server(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "adacoder", "mcp"]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd=tmp_path) as server:
+        assert server.stdin is not None
+        for number in range(200):  # the answers are longer than what a pipe holds
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/list"}).encode() + b"\n")
+        server.stdin.close()
+        try:
+            assert server.wait(PATIENCE) == 0
+        finally:
+            server.kill()
 
 
 async def test_a_large_batch_is_refused(tmp_path: Path) -> None:
