@@ -195,10 +195,7 @@ class Changed:
         is_proof = found.status is not Status.UNVERIFIED
         if not is_proof and (await self._earlier(checks, task, change.before, tested=tested)).status is found.status:
             return ()
-        results = () if found.verdict is None or not is_proof else found.verdict.results
-        passed = {each.example for each in results if each.matched}
-        examples = (each for each in found.target.examples if each.has_want or (is_proof and not each.skipped))
-        return tuple(each for each in examples if each not in passed)
+        return not_passed(found) if is_proof else tuple(each for each in found.target.examples if each.has_want)
 
     async def _has_same_data(self, folder: Path) -> bool:
         """Return whether the other files of the commit are unchanged, because the earlier code runs with them."""
@@ -229,6 +226,13 @@ class Changed:
         new = tuple(f"/{glob.escape(below(folder, path).as_posix())}" for path, text in texts.items() if text is None)
         project = Project(folder, {path: text for path, text in texts.items() if text is not None})
         return await checks.check(Task(before, replace(settings, hide=(*settings.hide, *new)), project), tested=tested)
+
+
+def not_passed(outcome: Outcome) -> tuple[Example, ...]:
+    """Return the examples that did not pass, without those that show no output and are skipped."""
+    passed = _passed(outcome)
+    examples = (each for each in outcome.target.examples if each.has_want or not each.skipped)
+    return tuple(each for each in examples if each not in passed)
 
 
 def notes(found: ChangeResult, since: str) -> list[str]:
@@ -327,8 +331,11 @@ def _is_no_worse(now: Outcome, lost: Iterable[Example], before: Outcome) -> bool
 
 def _passes(outcome: Outcome) -> bool:
     """Return whether all examples passed, and none was skipped."""
-    matched = {each.example for each in (outcome.verdict.results if outcome.verdict else ()) if each.matched}
-    return matched.issuperset(outcome.target.examples)
+    return _passed(outcome).issuperset(outcome.target.examples)
+
+
+def _passed(outcome: Outcome) -> set[Example]:
+    return {each.example for each in (outcome.verdict.results if outcome.verdict else ()) if each.matched}
 
 
 def _failing(outcome: Outcome) -> set[tuple[str, str]]:

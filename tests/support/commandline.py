@@ -32,6 +32,8 @@ SOLVED = STUB.replace("    pass\n", BODY)
 WRONG = STUB.replace("    pass\n", "    return float(a + b)\n")
 GOOD_REPLY = f"```python\ndef hypotenuse(a, b):\n{BODY}```\n"
 WRONG_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```\n"
+LUCKY_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(max(a, b) + 1)\n```\n"
+"""It passes both examples, and is wrong."""
 PLAN = "1. Square both sides.\n2. Take the root of the sum."
 HEEDING = ("env", "--default-signal=INT")
 """Prefix of a command that a test ends with SIGINT. Without it, a process in the background may ignore the signal."""

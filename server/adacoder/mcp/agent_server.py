@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
 from adacoder.domain import AdaCoderError
-from adacoder.mcp.exchange import AgentExchange, Report
+from adacoder.mcp.exchange import AgentExchange, Caller
 from adacoder.mcp.tool_words import offered
 from adacoder.programs import run, take_stdio
 from adacoder.project import is_wide
@@ -93,11 +93,11 @@ class LateTools:
         self._root, self._values, self._diary = root, values, diary
         self._tools: Tools | None = None
 
-    async def call(self, name: str, arguments: dict[str, str], report: Report) -> tuple[dict[str, Any], bool]:
+    async def call(self, name: str, arguments: dict[str, str], caller: Caller) -> tuple[dict[str, Any], bool]:
         """Carry out a call. Return the result, and True if the result is an error."""
         kind = await asyncio.to_thread(_imported)
         self._tools = self._tools or kind(self._root, self._values)
-        result, is_error = await self._tools.call(name, arguments, report)
+        result, is_error = await self._tools.call(name, arguments, caller)
         if self._diary is not None:
             named = {each: arguments[each] for each in ("path", "name") if each in arguments}
             at = time.strftime("%Y-%m-%dT%H:%M:%S%z")

@@ -10,13 +10,22 @@ from pathlib import Path
 
 from adacoder.domain import JSON, UNPARSED, BehaviourDiff, FailureKind, Outcome, Status
 from adacoder.mcp.exchange import compact
-from adacoder.mcp.tool_words import BROKEN_EXAMPLE, LOST_EXAMPLE, NEXT_SINCE, NOTHING_CHANGED
+from adacoder.mcp.tool_words import (
+    ANSWERED_OTHER,
+    ANSWERED_SAME,
+    ASK,
+    BROKEN_EXAMPLE,
+    EXAMPLES_DIFFER,
+    LOST_EXAMPLE,
+    NEXT_SINCE,
+    NOTHING_CHANGED,
+)
 from adacoder.privacy.contents import without_secrets
 from adacoder.project import below
 from adacoder.report import label
 from adacoder.report.outcome import notes
 from adacoder.sandbox.environment.choice import Choice
-from adacoder.source.changes import ChangeResult
+from adacoder.source.changes import Altered, ChangeResult
 from adacoder.visible import visible
 
 MOST = 6000
@@ -182,6 +191,15 @@ def _python(python: Choice) -> Result:
     return {"path": shown(str(python.path), _SHORT), "why": shown(python.why, _SHORT)}
 
 
+def with_altered(result: Result, altered: Altered) -> Result:
+    """Add to the result for one function that its examples differ from those of HEAD."""
+    match result:
+        case {"functions": [dict() as told]} if altered:
+            then = f"{result['next']} {EXAMPLES_DIFFER}"
+            return {**result, "next": then, "functions": [{**told, **_counted(altered)}]}
+    return result
+
+
 def with_brief(result: Result, brief: dict[str, str]) -> Result:
     """Add what an agent needs to write a function itself. The context is cut if the result would be too long."""
     while brief["context"] and len(compact({**result, "brief": brief})) > MOST:
@@ -194,6 +212,14 @@ def with_code(result: Result, code: str) -> Result:
     added: Result = {**result, "code": shown(code, _LONGEST_CODE, _LONGEST_CODE)}
     is_whole = len(code) <= _LONGEST_CODE and len(compact(added)) <= MOST
     return added if is_whole else result
+
+
+def with_question(result: Result, call: str, choices: Sequence[str], answer: str | None) -> Result:
+    """Add the question which output of a call is right, and the user's answer to it. The first choice is the code's."""
+    if answer is None:
+        return {**result, "next": ASK, "question": {"example": call, "choices": [*choices]}}
+    then = ANSWERED_SAME if answer == choices[0] else ANSWERED_OTHER
+    return {**result, "next": then, "question": {"example": call, "choices": [*choices], "answer": answer}}
 
 
 def verdict_of(outcome: Outcome) -> str:
@@ -222,9 +248,14 @@ def _changed(outcome: Outcome, change: ChangeResult, root: Path) -> Result:
             "error": LOST_EXAMPLE,
         }
     verdict = "failed" if change.fails else "unverified" if told["verdict"] == "failed" else told["verdict"]
-    edited = {"removed": len(change.altered.removed), "edited": len(change.altered.edited)}
-    more: Result = {"examples_changed": {**edited}} if any(edited.values()) else {}
-    return {**told, "verdict": verdict, "why": change.why.value, "failed_before": change.failed_before, **more}
+    told |= {"verdict": verdict, "why": change.why.value, "failed_before": change.failed_before}
+    return {**told, **_counted(change.altered)}
+
+
+def _counted(altered: Altered) -> Result:
+    if not altered.removed and not altered.edited:
+        return {}
+    return {"examples_changed": {"removed": len(altered.removed), "edited": len(altered.edited)}}
 
 
 def _function(outcome: Outcome, root: Path) -> Result:

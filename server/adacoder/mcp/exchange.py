@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import count
 from typing import Any, Protocol, TypeAlias
 
 from adacoder import __version__
@@ -20,12 +21,15 @@ log = logging.getLogger(__name__)
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = "2026-07-28"
 _VERSION = "io.modelcontextprotocol/protocolVersion"
+_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 _INFO = {"name": "adacoder", "title": "AdaCoder", "version": __version__}
 _OFFER = {"capabilities": {"tools": {}}, "instructions": INSTRUCTIONS}
 _NOT_CACHED = {"ttlMs": 0, "cacheScope": "private"}
 _COMPLETE = {"resultType": "complete", "_meta": {"io.modelcontextprotocol/serverInfo": _INFO}}
 
 _MOST_IN_BATCH = 50
+_ANSWER_SECONDS = 45.0
+"""Time for a user to answer a question. Agents end a call of a tool after a minute or two."""
 
 _PARSE, _REQUEST, _METHOD, _PARAMS, _INTERNAL, _REVISION = -32700, -32600, -32601, -32602, -32603, -32022
 """Codes of errors."""
@@ -34,13 +38,17 @@ Id: TypeAlias = "str | int"
 Object: TypeAlias = dict[str, Any]
 
 
-class Report(Protocol):
-    """Reports the progress of a call."""
+class Caller(Protocol):
+    """The client that has called a tool."""
 
-    def __call__(self, progress: int, total: int, message: str) -> None: ...
+    def report(self, progress: int, total: int, message: str) -> None:
+        """Report the progress of the call, if the client wants that."""
+
+    async def ask(self, message: str, choices: Sequence[str]) -> str | None:
+        """Ask the user to choose. Return None without an answer, for example if the client cannot ask."""
 
 
-Call: TypeAlias = Callable[[str, Object, Report], Awaitable[tuple[Object, bool]]]
+Call: TypeAlias = Callable[[str, Object, Caller], Awaitable[tuple[Object, bool]]]
 """Carries out a call of a tool. Returns the result, and True if the result is an error."""
 
 
@@ -50,6 +58,43 @@ class InvalidRequest(Exception):
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
         self.code, self.data = code, data
+
+
+class ToolCall:
+    """A call of a tool."""
+
+    task: asyncio.Task[None]
+
+    def __init__(
+        self, exchange: AgentExchange, number: Id, params: Object, *, is_stateless: bool, can_ask: bool
+    ) -> None:
+        """Args:
+        exchange: sends messages to the client.
+        number: the id of the client's request.
+        params: the params of the request.
+        is_stateless: True if the request has the revision `STATELESS`.
+        can_ask: True if the client can ask the user.
+        """
+        self._exchange, self._params, self._can_ask = exchange, params, can_ask
+        self.number: Id | None = number
+        """None while the client need not be answered."""
+        self.is_stateless = is_stateless
+
+    def report(self, progress: int, total: int, message: str) -> None:
+        """As in `Caller`."""
+        self._exchange.report(self._params, progress, total, message)
+
+    async def ask(self, message: str, choices: Sequence[str]) -> str | None:
+        """As in `Caller`. Only an answer that the user has accepted counts."""
+        if not self._can_ask:
+            return None
+        fields = {"choice": {"type": "string", "title": "Answer", "enum": [*choices]}}
+        schema = {"type": "object", "properties": fields, "required": ["choice"]}
+        params = {"message": message, "requestedSchema": schema}
+        match await self._exchange.ask(self, {"method": "elicitation/create", "params": params}):
+            case {"action": "accept", "content": {"choice": str() as choice}} if choice in choices:
+                return choice
+        return None
 
 
 class AgentExchange:
@@ -64,7 +109,17 @@ class AgentExchange:
         self._send = send
         self._tools = {each["name"]: each for each in tools}
         self._call = call
-        self._running: dict[Id, asyncio.Task[None]] = {}
+        self._capabilities: Any = None
+        """What the client has said about itself in `initialize`."""
+        self._running: dict[Id | None, ToolCall] = {}
+        """The calls that the client waits for, by the ids of their requests."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        """All calls."""
+        self._asked: dict[str, asyncio.Future[Any]] = {}
+        """The questions that are open."""
+        self._parked: dict[str, ToolCall] = {}
+        """The calls that wait for the client to repeat them with an answer, by their questions."""
+        self._numbers = count(1)
 
     def receive(self, line: bytes) -> None:
         """Handle one line. Calls of tools go on in tasks of their own, and everything else is answered at once."""
@@ -86,16 +141,63 @@ class AgentExchange:
 
     async def close(self) -> None:
         """Cancel all calls, and wait until they have ended."""
-        tasks = list(self._running.values())
+        tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def ask(self, call: ToolCall, request: Object) -> Any:
+        """Send a request to the client. Return its result; None if there is none.
+
+        A client of the revision `STATELESS` gets the request as answer to its own, which it repeats with the result.
+        """
+        key = f"question-{next(self._numbers)}"
+        answer = self._asked[key] = asyncio.get_running_loop().create_future()
+        if call.is_stateless:
+            self._park(key, call, request)
+        else:
+            self._write({"id": key, **request})
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                return await answer
+        except TimeoutError:
+            return None
+        finally:
+            del self._asked[key]
+            self._parked.pop(key, None)
+            if answer.cancelled() and not call.is_stateless:
+                self._write({"method": "notifications/cancelled", "params": {"requestId": key}})
+
+    def _park(self, key: str, call: ToolCall, request: Object) -> None:
+        number, call.number = call.number, None
+        self._running.pop(number, None)
+        self._parked[key] = call
+        asked = {"resultType": "input_required", "inputRequests": {key: request}, "requestState": key}
+        self._write({"id": number, "result": {**_COMPLETE, **asked}})
+
+    def _resume(self, number: Id, key: str, answers: Any) -> None:
+        """Continue a call that the client repeats with the result of a request.
+
+        Raises:
+            InvalidRequest: nothing waits for the result any more.
+        """
+        call = self._parked.pop(key, None)
+        if call is None:
+            raise InvalidRequest(_PARAMS, "The question is no longer open. Call again without requestState.")
+        call.number = number
+        self._running[number] = call
+        self._take(key, answers.get(key) if isinstance(answers, dict) else None)
+
+    def _take(self, key: str, result: Any) -> None:
+        answer = self._asked[key]
+        if not answer.done():
+            answer.set_result(result)
+
     def _handle(self, message: Any) -> None:
         match message:
             case {"method": "notifications/cancelled", "params": {"requestId": str() | int() as number}}:
-                if not isinstance(number, bool) and (task := self._running.get(number)) is not None:
-                    task.cancel()
+                if not isinstance(number, bool) and (call := self._running.get(number)) is not None:
+                    call.task.cancel()
             case {"method": str() as method, "id": str() | int() as number} if not isinstance(number, bool):
                 try:
                     self._answer(number, method, message.get("params", {}))
@@ -103,8 +205,12 @@ class AgentExchange:
                     self._refuse(number, error)
             case {"method": str()} if "id" not in message:
                 pass  # another notification
+            case {"id": str() as key, "result": result} if key in self._asked:
+                self._take(key, result)
+            case {"id": str() as key, "error": _} if key in self._asked:
+                self._take(key, None)
             case {"result": _} | {"error": _}:
-                pass  # the server asks nothing
+                pass  # the answer comes too late
             case _:
                 known = message.get("id") if isinstance(message, dict) else None
                 is_id = isinstance(known, str | int) and not isinstance(known, bool)
@@ -118,6 +224,7 @@ class AgentExchange:
         is_stateless = _is_stateless(params)
         match method:
             case "initialize":
+                self._capabilities = params.get("capabilities")
                 wanted = params.get("protocolVersion")
                 version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
                 result = {"protocolVersion": version, "serverInfo": _INFO, **_OFFER}
@@ -132,7 +239,7 @@ class AgentExchange:
                 return
             case _:
                 raise InvalidRequest(_METHOD, "This method is unknown.")
-        self._reply(number, result, is_stateless=is_stateless)
+        self._write({"id": number, "result": {**result, **(_COMPLETE if is_stateless else {})}})
 
     def _begin(self, number: Id, params: Object, *, is_stateless: bool) -> None:
         """Start a call of a tool.
@@ -146,36 +253,39 @@ class AgentExchange:
         if tool is None:
             raise InvalidRequest(_PARAMS, "This tool is unknown.")
         arguments = _fitting(params.get("arguments"), tool["inputSchema"])
-        work = self._called(number, tool["name"], arguments, self._reports(params), is_stateless=is_stateless)
-        self._running[number] = asyncio.create_task(work)
-        self._running[number].add_done_callback(lambda _: self._running.pop(number))
+        if isinstance(key := params.get("requestState"), str):
+            self._resume(number, key, params.get("inputResponses"))
+            return
+        capabilities = params["_meta"].get(_CAPABILITIES) if is_stateless else self._capabilities
+        call = ToolCall(self, number, params, is_stateless=is_stateless, can_ask=_can_ask(capabilities))
+        self._running[number] = call
+        call.task = asyncio.create_task(self._called(call, tool["name"], arguments))
+        self._tasks.add(call.task)
+        call.task.add_done_callback(lambda task: self._end(call, task))
 
-    async def _called(self, number: Id, name: str, arguments: Object, report: Report, *, is_stateless: bool) -> None:
+    def _end(self, call: ToolCall, task: asyncio.Task[None]) -> None:
+        self._running.pop(call.number, None)
+        self._tasks.discard(task)
+
+    async def _called(self, call: ToolCall, name: str, arguments: Object) -> None:
         try:
-            found, is_error = await self._call(name, arguments, report)
-        except InvalidRequest as error:
-            self._refuse(number, error)
+            found, is_error = await self._call(name, arguments, call)
         except Exception:
             log.exception("A call of %s failed.", name)
-            self._refuse(number, InvalidRequest(_INTERNAL, "AdaCoder failed. Its log has the reason."))
+            told: Object = {"error": {"code": _INTERNAL, "message": "AdaCoder failed. Its log has the reason."}}
         else:
             content = [{"type": "text", "text": compact(found)}]
             result = {"content": content, "structuredContent": found, "isError": is_error}
-            self._reply(number, result, is_stateless=is_stateless)
+            told = {"result": {**result, **(_COMPLETE if call.is_stateless else {})}}
+        if call.number is not None:  # else the client has not repeated the call with an answer
+            self._write({"id": call.number, **told})
 
-    def _reports(self, params: Object) -> Report:
-        """Return a function that reports progress, if the client wants that."""
-
-        def report(progress: int, total: int, message: str) -> None:
-            match params:
-                case {"_meta": {"progressToken": str() | int() as token}}:
-                    told = {"progressToken": token, "progress": progress, "total": total, "message": message}
-                    self._write({"method": "notifications/progress", "params": told})
-
-        return report
-
-    def _reply(self, number: Id, result: Object, *, is_stateless: bool) -> None:
-        self._write({"id": number, "result": {**result, **(_COMPLETE if is_stateless else {})}})
+    def report(self, params: Object, progress: int, total: int, message: str) -> None:
+        """Report the progress of a request with these `params`, if the client wants that."""
+        match params:
+            case {"_meta": {"progressToken": str() | int() as token}}:
+                told = {"progressToken": token, "progress": progress, "total": total, "message": message}
+                self._write({"method": "notifications/progress", "params": told})
 
     def _refuse(self, number: Id | None, error: InvalidRequest) -> None:
         told: Object = {"code": error.code, "message": str(error)}
@@ -188,6 +298,14 @@ class AgentExchange:
 def compact(value: object) -> str:
     """Return a value as JSON without blanks."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _can_ask(capabilities: Any) -> bool:
+    """Return whether a client with these capabilities can ask the user to fill in a form."""
+    match capabilities:
+        case {"elicitation": dict() as kinds}:
+            return "form" in kinds or not kinds
+    return False
 
 
 def _is_stateless(params: Object) -> bool:

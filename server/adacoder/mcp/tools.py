@@ -12,10 +12,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from adacoder.agents.questions import question
 from adacoder.aside import aside
-from adacoder.changed import Changed
+from adacoder.changed import Changed, not_passed, notes
 from adacoder.checks import Checks
-from adacoder.domain import AdaCoderError, Candidate, Outcome, Status, Target, TargetError
+from adacoder.domain import AdaCoderError, Candidate, Difference, Outcome, Status, Target, TargetError
 from adacoder.mcp import tool_words as words
 from adacoder.mcp.answers import (
     ChangedSince,
@@ -27,10 +28,12 @@ from adacoder.mcp.answers import (
     of_path,
     shown,
     since,
+    with_altered,
     with_brief,
     with_code,
+    with_question,
 )
-from adacoder.mcp.exchange import Report
+from adacoder.mcp.exchange import Caller
 from adacoder.mcp.workplace import OpenFile, Workplace
 from adacoder.models.errors import ModelError
 from adacoder.project import python_files
@@ -38,6 +41,7 @@ from adacoder.revisions import read_at
 from adacoder.sandbox.environment.choice import Choice, choose
 from adacoder.sandbox.unavailable import IsolationRefused
 from adacoder.service import Service, from_reply
+from adacoder.source.changes import Altered, ChangeResult, Why, alterations
 from adacoder.source.context import pieces
 from adacoder.source.locate import Documented, counterpart, documented, functions, locate
 from adacoder.source.text import apply_edits, write
@@ -75,6 +79,8 @@ class InPlace:
     opened: OpenFile
     candidate: Candidate
     outcome: Outcome
+    altered: Altered
+    """The differences between the file's examples and those of HEAD."""
 
 
 class Tools:
@@ -89,7 +95,7 @@ class Tools:
         self._numbers = count(1)
         self._running = 0
 
-    async def call(self, name: str, arguments: dict[str, str], report: Report) -> tuple[Result, bool]:
+    async def call(self, name: str, arguments: dict[str, str], caller: Caller) -> tuple[Result, bool]:
         """Carry out a call. Return the result, and True if the result is an error."""
         tools: dict[str, Callable[..., Awaitable[Result]]] = {
             "check_examples": self._check,
@@ -98,7 +104,7 @@ class Tools:
             "generate": self._generate,
             words.WRITES: self._insert,
         }
-        more: dict[str, Any] = {"report": report} if name == "generate" else {}
+        more: dict[str, Any] = {"caller": caller} if name == "generate" else {}
         self._running += 1
         try:
             if self._running > _MOST_CALLS:
@@ -205,7 +211,7 @@ class Tools:
     async def _verify(self, path: str, name: str, code: str) -> Result:
         found = await self._judged(path, name, code)
         result = await self._told(found.opened, [found.outcome], words.NEXT_FOR_CANDIDATE)
-        return {**result, "candidate": self._kept(found.candidate, path, name)}
+        return {**with_altered(result, found.altered), "candidate": self._kept(found.candidate, path, name)}
 
     async def _insert(self, path: str, name: str, code: str = "", candidate: str = "") -> Result:
         start = self._candidates.get(candidate) or code
@@ -221,7 +227,7 @@ class Tools:
         except AdaCoderError as error:
             told = await self._told(opened, [_not_run(outcome.target, error)], words.NEXT_AFTER_INSERT)
             return {**told, "written": False}
-        return {**result, "written": True}
+        return {**with_altered(result, found.altered), "written": True}
 
     async def _compare(self, path: str, name: str, base: str = "HEAD", code: str = "") -> Result:
         opened = await self._opened(path)
@@ -245,7 +251,7 @@ class Tools:
             return await self._told(opened, [_not_run(target, error)], words.NEXT_OF_DIFFERENCES)
         return await asyncio.to_thread(different, found, await _python(opened), words.NEXT_OF_DIFFERENCES)
 
-    async def _generate(self, path: str, name: str, job: str = "", *, report: Report) -> Result:
+    async def _generate(self, path: str, name: str, job: str = "", *, caller: Caller) -> Result:
         number = job or await self._begun(path, name)
         begun = self._jobs.get(number)
         if begun is None or begun.place != (path, name):
@@ -256,7 +262,7 @@ class Tools:
                 if done:
                     self._jobs.pop(number, None)
                     break
-                report(beat, _BEATS, "The model writes the function.")
+                caller.report(beat, _BEATS, "The model writes the function.")
         except asyncio.CancelledError:
             begun.task.cancel()
             await asyncio.wait({begun.task})
@@ -266,7 +272,7 @@ class Tools:
             return {"verdict": "running", "next": words.NEXT_FOR_GENERATED["running"], "job": number}
         if begun.task.cancelled():  # by another request for the same job
             return {"verdict": "not_run", "next": words.UNKNOWN_JOB}
-        return await self._generated(begun)
+        return await self._generated(begun, caller)
 
     async def _begun(self, path: str, name: str) -> str:
         """Start a job. Return its number."""
@@ -278,11 +284,16 @@ class Tools:
         if len(self._jobs) >= _MOST_JOBS:
             raise Refusal("busy", "Too many jobs are running.", "Call generate with a running job, then call again.")
         number = f"j{next(self._numbers)}"
-        work = self._service.perform(Mode.GENERATE, _task(opened, target))
-        self._jobs[number] = GenerateJob((path, name), opened, target, asyncio.create_task(work))
+        work = asyncio.create_task(self._written(_task(opened, target)))
+        self._jobs[number] = GenerateJob((path, name), opened, target, work)
         return number
 
-    async def _generated(self, job: GenerateJob) -> Result:
+    async def _written(self, task: Task) -> Outcome:
+        outcome = await self._service.perform(Mode.GENERATE, task)
+        asks = task.settings.cross_check and outcome.status is Status.VERIFIED
+        return await self._service.cross_checked(task, outcome) if asks else outcome
+
+    async def _generated(self, job: GenerateJob, caller: Caller) -> Result:
         outcome = job.task.result()
         result = await self._told(job.opened, [outcome], words.NEXT_FOR_GENERATED)
         if outcome.candidate is None or not outcome.candidate.function:
@@ -290,15 +301,40 @@ class Tools:
                 brief = await aside(_brief, job.opened, job.target)
                 return with_brief({**result, "next": words.NO_MODEL}, brief)
             return result
-        kept = self._kept(outcome.candidate, *job.place)
-        return with_code({**result, "candidate": kept}, outcome.candidate.text)
+        result = with_code({**result, "candidate": self._kept(outcome.candidate, *job.place)}, outcome.candidate.text)
+        found = None if outcome.cross_check is None else outcome.cross_check.found
+        difference = None if found is None else question(found.differs)
+        return result if difference is None else await _asked(result, difference, caller)
 
     async def _judged(self, path: str, name: str, start: Candidate | str) -> InPlace:
         """Evaluate a candidate, or the code of one, in the text of the file as it is now."""
         opened = await self._opened(path)
         target = await self._function(opened, name)
         candidate = start if isinstance(start, Candidate) else await aside(from_reply, start, target)
-        return InPlace(opened, candidate, await self._evaluated(opened, target, candidate))
+        outcome = await self._evaluated(opened, target, candidate)
+        altered = Altered()
+        if outcome.status is Status.VERIFIED:
+            outcome, altered = await self._with_earlier_examples(opened, outcome, candidate)
+        return InPlace(opened, candidate, outcome, altered)
+
+    async def _with_earlier_examples(
+        self, opened: OpenFile, outcome: Outcome, candidate: Candidate
+    ) -> tuple[Outcome, Altered]:
+        """Run the examples of HEAD as well, if the file's examples are others. Add notes to the outcome.
+
+        The status stays as it is, because a user may have changed the examples first.
+        """
+        target = outcome.target
+        then = None
+        with suppress(AdaCoderError):  # there is no commit, or it does not have the function
+            then = await aside(counterpart, target, (await read_at("HEAD", opened.file.path)).text, opened.folder)
+        altered = Altered() if then is None else await aside(alterations, then.examples, target.examples)
+        if then is None or not altered:
+            return outcome, altered
+        earlier = _task(opened, replace(target, examples=then.examples))
+        lost = not_passed(await self._service.recheck(replace(earlier, start=candidate)))
+        told = notes(ChangeResult(Why.CHANGED, altered, lost), "HEAD")
+        return replace(outcome, notes=(*outcome.notes, *told)), altered
 
     async def _evaluated(self, opened: OpenFile, target: Target, candidate: Candidate) -> Outcome:
         if await aside(_has_other_docstring, candidate, target):
@@ -341,6 +377,14 @@ class Tools:
         if len(self._candidates) > _MOST_CANDIDATES:
             del self._candidates[next(iter(self._candidates))]
         return known
+
+
+async def _asked(result: Result, difference: Difference, caller: Caller) -> Result:
+    """Ask the user which of two outputs is right. If the agent cannot ask, add the question for the agent."""
+    call, here, there = (shown(each) for each in (difference.call, difference.here, difference.there))
+    message = f"Two programs pass the examples, but differ for {call}. Which output is right?"
+    answer = await caller.ask(message, (here, there, words.RAISES))
+    return with_question(result, call, (here, there, words.RAISES), answer)
 
 
 def _no_isolation() -> Refusal:

@@ -11,14 +11,12 @@ from contextlib import suppress
 
 import pytest
 
-from support.commandline import BODY, GOOD_REPLY, MODEL, PLAN, SOLVED, STUB, WRONG, WRONG_REPLY, Desk
+from support.commandline import BODY, GOOD_REPLY, LUCKY_REPLY, MODEL, PLAN, SOLVED, STUB, WRONG, WRONG_REPLY, Desk
 from support.standins.ollama import PATIENCE, Model, StandIn
 
 pytestmark = pytest.mark.isolation
 
 OTHER = "```python\ndef hypotenuse(a, b):\n    return pow(a**2 + b**2, 1 / 2)\n```"
-LUCKY = "```python\ndef hypotenuse(a, b):\n    return float(max(a, b) + 1)\n```"
-"""It passes both examples."""
 
 
 def test_a_second_program_that_agrees_is_told_after_the_function_is_written(desk: Desk) -> None:
@@ -38,7 +36,7 @@ def test_a_second_program_that_agrees_is_told_after_the_function_is_written(desk
 
 def test_a_difference_is_told_and_leaves_the_function_verified(desk: Desk) -> None:
     desk.write(STUB)
-    with StandIn([GOOD_REPLY, LUCKY]).in_thread() as standin:
+    with StandIn([GOOD_REPLY, LUCKY_REPLY]).in_thread() as standin:
         options = ("--json", "--cross-check", "--model", MODEL, "--host", standin.host)
         ran = desk.run("generate", "shapes.py::hypotenuse", *options)
     (found,) = ran.objects
@@ -52,7 +50,7 @@ def test_a_difference_is_told_and_leaves_the_function_verified(desk: Desk) -> No
 
 def test_the_shortest_difference_is_shown_with_what_to_do(desk: Desk) -> None:
     desk.write(STUB)
-    with StandIn([LUCKY, GOOD_REPLY]).in_thread() as standin:
+    with StandIn([LUCKY_REPLY, GOOD_REPLY]).in_thread() as standin:
         options = ("--cross-check", "--model", MODEL, "--host", standin.host)
         told = desk.run("generate", "shapes.py::hypotenuse", *options).error_lines[-1]
     assert told.startswith("A second program agrees only on ")
@@ -104,7 +102,7 @@ def answered(desk: Desk, host: str, answer: str, place: str = "shapes.py::hypote
 
 def test_the_answer_to_the_question_becomes_an_example(desk: Desk) -> None:
     path = desk.write(STUB)
-    with StandIn([GOOD_REPLY, LUCKY]).in_thread() as standin:
+    with StandIn([GOOD_REPLY, LUCKY_REPLY]).in_thread() as standin:
         code, shown = answered(desk, standin.host, "1")
     assert code == 0
     assert "as in the written function" in shown
@@ -118,7 +116,7 @@ def test_the_answer_to_the_question_becomes_an_example(desk: Desk) -> None:
 
 def test_an_answer_that_the_function_does_not_give_is_fixed_from_the_second_program(desk: Desk) -> None:
     path = desk.write(STUB)
-    with StandIn([LUCKY, GOOD_REPLY]).in_thread() as standin:
+    with StandIn([LUCKY_REPLY, GOOD_REPLY]).in_thread() as standin:
         code, shown = answered(desk, standin.host, "2")
         assert len(standin.requests) == 2
     assert code == 0
@@ -131,7 +129,7 @@ def test_the_answer_is_about_the_function_on_the_line_although_lines_have_moved(
     path = desk.write(STUB + STUB.partition('"""Shapes."""\n')[2].replace("hypotenuse", "other"))
     line = path.read_text("utf-8").splitlines().index("def other(a, b):") + 1
     importing = "```python\nimport math\n\n\ndef other(a, b):\n    return math.hypot(a, b)\n```"
-    with StandIn([importing, LUCKY.replace("hypotenuse", "other")]).in_thread() as standin:
+    with StandIn([importing, LUCKY_REPLY.replace("hypotenuse", "other")]).in_thread() as standin:
         _, shown = answered(desk, standin.host, "1", f"shapes.py:{line}")
     assert " to the docstring of shapes.py::other." in shown
     first, _, second = path.read_text("utf-8").partition("def other")
@@ -141,7 +139,7 @@ def test_the_answer_is_about_the_function_on_the_line_although_lines_have_moved(
 
 def test_without_an_answer_nothing_changes(desk: Desk) -> None:
     path = desk.write(STUB)
-    with StandIn([GOOD_REPLY, LUCKY]).in_thread() as standin:
+    with StandIn([GOOD_REPLY, LUCKY_REPLY]).in_thread() as standin:
         code, _ = answered(desk, standin.host, "0")
     assert (code, path.read_text("utf-8")) == (0, SOLVED)
 

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,19 @@ MODERN = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 _NUMBERS = itertools.count(1)
+
+
+class SilentCaller:
+    """A client that cannot ask its user. It remembers the progress."""
+
+    def __init__(self) -> None:
+        self.reported: list[int] = []
+
+    def report(self, progress: int, total: int, message: str) -> None:
+        self.reported.append(progress)
+
+    async def ask(self, message: str, choices: Sequence[str]) -> None:
+        """Return no answer."""
 
 
 class Agent:

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from adacoder.mcp.exchange import AgentExchange, Report
+from adacoder.mcp import exchange
+from adacoder.mcp.exchange import AgentExchange, Caller
 from adacoder.mcp.tool_words import TOOLS
 from integration.mcp.agent import MODERN, PATIENCE, agent
 
+CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 NAMES = ["check_examples", "verify_candidate", "behaviour_diff", "generate", "insert_verified"]
 
@@ -121,9 +123,9 @@ async def test_progress_is_reported_to_clients_that_ask_for_it(token: object, re
         if "id" in sent[-1]:
             is_answered.set()
 
-    async def call(_: str, __: dict[str, Any], report: Report) -> tuple[dict[str, Any], bool]:
-        report(1, 9, "at work")
-        report(2, 9, "at work")
+    async def call(_: str, __: dict[str, Any], caller: Caller) -> tuple[dict[str, Any], bool]:
+        caller.report(1, 9, "at work")
+        caller.report(2, 9, "at work")
         return {"next": ""}, False
 
     params = {"name": "generate", "arguments": {"path": "a.py", "name": "f"}, "_meta": {"progressToken": token}}
@@ -134,6 +136,112 @@ async def test_progress_is_reported_to_clients_that_ask_for_it(token: object, re
     assert all(each["progressToken"] == token for each in notified)
 
 
+class AskingServer:
+    """A server with a tool whose result is the user's answer."""
+
+    def __init__(self, **capabilities: object) -> None:
+        """`capabilities` are those that the client names in `initialize`."""
+        self._sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._exchange = AgentExchange(lambda line: self._sent.put_nowait(json.loads(line)), TOOLS, self._called)
+        if capabilities:
+            self.receive(id=0, method="initialize", params={"capabilities": capabilities})
+            self._sent.get_nowait()
+
+    async def _called(self, name: str, arguments: dict[str, Any], caller: Caller) -> tuple[dict[str, Any], bool]:
+        return {"next": await caller.ask("Which is right?", ("0", "1"))}, False
+
+    def receive(self, **message: object) -> None:
+        self._exchange.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def call(self, number: int, **params: object) -> None:
+        asked = {"name": "generate", "arguments": {"path": "a.py", "name": "f"}, **params}
+        self.receive(id=number, method="tools/call", params=asked)
+
+    async def next(self) -> dict[str, Any]:
+        return await asyncio.wait_for(self._sent.get(), PATIENCE)
+
+    async def close(self) -> None:
+        await self._exchange.close()
+        assert self._sent.empty()
+
+
+ANSWERS = [
+    ({"action": "accept", "content": {"choice": "1"}}, "1"),
+    ({"action": "accept", "content": {"choice": "2"}}, None),
+    ({"action": "accept", "content": {}}, None),
+    ({"action": "decline", "content": {"choice": "1"}}, None),
+    ({"action": "cancel"}, None),
+    ("1", None),
+]
+
+
+@pytest.mark.parametrize(("result", "answer"), ANSWERS)
+async def test_only_an_answer_that_the_user_has_accepted_counts(result: object, answer: str | None) -> None:
+    server = AskingServer(elicitation={})
+    server.call(1)
+    asked = await server.next()
+    assert (asked["method"], asked["params"]["message"]) == ("elicitation/create", "Which is right?")
+    assert asked["params"]["requestedSchema"]["properties"]["choice"]["enum"] == ["0", "1"]
+    server.receive(id="another", result={"action": "accept", "content": {"choice": "0"}})
+    server.receive(id=asked["id"], result=result)
+    assert (await server.next())["result"]["structuredContent"] == {"next": answer}
+    server.receive(id=asked["id"], result=result)  # once more, too late
+    await server.close()
+
+
+@pytest.mark.parametrize(("result", "answer"), ANSWERS)
+async def test_a_stateless_client_repeats_the_call_with_the_answer(result: object, answer: str | None) -> None:
+    server, meta = AskingServer(), {**MODERN, CAPABILITIES: {"elicitation": {"form": {}}}}
+    server.call(0, _meta=meta)
+    asked = (await server.next())["result"]
+    assert asked["resultType"] == "input_required"
+    ((key, request),) = asked["inputRequests"].items()
+    assert request["method"] == "elicitation/create"
+    again = {"_meta": meta, "requestState": asked["requestState"], "inputResponses": {key: result}}
+    server.call(2, **again)
+    told = await server.next()
+    assert (told["id"], told["result"]["resultType"]) == (2, "complete")
+    assert told["result"]["structuredContent"] == {"next": answer}
+    server.call(3, **again)
+    assert (await server.next())["error"]["code"] == -32602
+    await server.close()
+
+
+@pytest.mark.parametrize("capabilities", [{}, {"elicitation": {"url": {}}}, {"elicitation": None}, {"roots": {}}])
+async def test_a_client_that_cannot_ask_is_not_asked(capabilities: dict[str, object]) -> None:
+    for server, params in (
+        (AskingServer(**capabilities), {}),
+        (AskingServer(), {"_meta": {**MODERN, CAPABILITIES: capabilities}}),
+    ):
+        server.call(1, **params)
+        assert (await server.next())["result"]["structuredContent"] == {"next": None}
+        await server.close()
+
+
+async def test_a_client_that_does_not_answer_gets_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "_ANSWER_SECONDS", 0.01)
+    server = AskingServer(elicitation={})
+    server.call(1)
+    asked, ended, told = await server.next(), await server.next(), await server.next()
+    assert (ended["method"], ended["params"]) == ("notifications/cancelled", {"requestId": asked["id"]})
+    assert told["result"]["structuredContent"] == {"next": None}
+    server.call(2, _meta={**MODERN, CAPABILITIES: {"elicitation": {}}})
+    late = (await server.next())["result"]["requestState"]
+    await asyncio.sleep(0.1)
+    server.call(3, requestState=late)
+    assert (await server.next())["error"]["code"] == -32602
+    await server.close()
+
+
+async def test_a_cancelled_call_takes_its_question_back() -> None:
+    server = AskingServer(elicitation={})
+    server.call(1)
+    asked = await server.next()
+    server.receive(method="notifications/cancelled", params={"requestId": 1})
+    assert (await server.next())["params"] == {"requestId": asked["id"]}
+    await server.close()
+
+
 async def test_a_call_that_is_cancelled_before_it_starts_frees_its_id() -> None:
     sent: list[dict[str, Any]] = []
     is_answered = asyncio.Event()
@@ -142,17 +250,17 @@ async def test_a_call_that_is_cancelled_before_it_starts_frees_its_id() -> None:
         sent.append(json.loads(line))
         is_answered.set()
 
-    async def call(_: str, __: dict[str, Any], report: Report) -> tuple[dict[str, Any], bool]:
+    async def call(_: str, __: dict[str, Any], caller: Caller) -> tuple[dict[str, Any], bool]:
         return {"next": ""}, False
 
-    exchange = AgentExchange(send, TOOLS, call)
+    served = AgentExchange(send, TOOLS, call)
     params = {"name": "check_examples", "arguments": {"path": "a.py"}}
     begin = {"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params}
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "x"}}
-    exchange.receive(json.dumps([begin, cancel]).encode())
-    await exchange.close()  # waits until the call has ended
+    served.receive(json.dumps([begin, cancel]).encode())
+    await served.close()  # waits until the call has ended
     assert sent == []
-    exchange.receive(json.dumps(begin).encode())
+    served.receive(json.dumps(begin).encode())
     await is_answered.wait()
     assert sent[0]["result"]["isError"] is False
 

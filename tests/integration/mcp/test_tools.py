@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 from unittest.mock import ANY
@@ -17,14 +17,14 @@ import pytest
 from adacoder.domain import AdaCoderError
 from adacoder.mcp import tools as tools_module
 from adacoder.mcp.answers import Refusal
-from adacoder.mcp.tool_words import NOTHING_CHANGED
+from adacoder.mcp.tool_words import ANSWERED_OTHER, ANSWERED_SAME, ASK, EXAMPLES_DIFFER, NOTHING_CHANGED, RAISES
 from adacoder.mcp.tools import Tools
 from adacoder.mcp.workplace import Workplace
 from adacoder.messages import Named
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.unavailable import IsolationRefused
-from integration.mcp.agent import Agent, agent, computed, is_running
-from support.commandline import BODY, GOOD_REPLY, MODEL, SOLVED, STUB, WRONG
+from integration.mcp.agent import Agent, SilentCaller, agent, computed, is_running
+from support.commandline import BODY, GOOD_REPLY, LUCKY_REPLY, MODEL, SOLVED, STUB, WRONG
 from support.repository import commit, git
 from support.standins.ollama import StandIn
 from support.standins.server import Script
@@ -36,10 +36,6 @@ BAD = "def hypotenuse(a, b):\n    return float(a + b)\n"
 PLACE = {"path": "shapes.py", "name": "hypotenuse"}
 CODES = {name: {"code": GOOD} for name in ("verify_candidate", "insert_verified")}
 ENDLESS = STUB.replace("    pass\n", "    while True: pass\n")
-
-
-def ignore(progress: int, total: int, message: str) -> None:
-    """Ignore the progress of a call."""
 
 
 @pytest.fixture
@@ -185,6 +181,21 @@ async def test_a_candidate_is_evaluated_again_in_the_text_as_it_is_now(one: Agen
     assert (folder / "shapes.py").read_text() == changed
 
 
+async def test_a_candidate_also_runs_with_the_examples_of_head(one: Agent, folder: Path) -> None:
+    """A user may have changed the examples, so the result only tells the difference."""
+    commit(folder)
+    same = await one.call("verify_candidate", **PLACE, code=GOOD)
+    assert ("note" in same["functions"][0], "examples_changed" in same["functions"][0]) == (False, False)
+    (folder / "shapes.py").write_text(WRONG.replace("5.0", "7.0").replace("13.0", "17.0"))
+    for tool in ("verify_candidate", "insert_verified"):
+        found = await one.call(tool, **PLACE, code=BAD.replace("float(a + b)", "1.0 * (a + b)"))
+        (told,) = found["functions"]
+        assert (found["verdict"], told["examples_changed"]) == ("verified", {"removed": 0, "edited": 2})
+        assert "does not pass 2 examples of HEAD: line 7, `hypotenuse(3, 4)`" in told["note"]
+        assert found["next"].endswith(EXAMPLES_DIFFER)
+    assert found["written"] is True
+
+
 async def test_line_endings_of_windows_stay(one: Agent, folder: Path) -> None:
     (folder / "shapes.py").write_bytes(WRONG.replace("\n", "\r\n").encode())
     assert (await one.call("check_examples", **PLACE))["verdict"] == "failed"
@@ -322,7 +333,7 @@ async def test_nothing_offers_to_run_without_isolation(folder: Path, monkeypatch
     monkeypatch.setattr(Host, "_accepted", refuse)
     tools = Tools(folder, {})
     calls = ("check_examples", "verify_candidate", "behaviour_diff", "generate", "insert_verified")
-    results = [await tools.call(name, {**PLACE, **CODES.get(name, {})}, ignore) for name in calls]
+    results = [await tools.call(name, {**PLACE, **CODES.get(name, {})}, SilentCaller()) for name in calls]
     await tools.close()
     git(folder, "init", "--quiet")
     assert [(is_error, result.get("error")) for result, is_error in results] == [
@@ -335,18 +346,55 @@ async def test_nothing_offers_to_run_without_isolation(folder: Path, monkeypatch
     assert "isolation none" not in json.dumps(results)
 
 
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [(None, ASK), ("6.0", ANSWERED_OTHER), ("7.0710678118654755", ANSWERED_SAME), (RAISES, ANSWERED_OTHER)],
+)
+async def test_a_user_is_asked_which_of_two_outputs_is_right(choice: str | None, said: str, folder: Path) -> None:
+    class UserCaller(SilentCaller):
+        asked: tuple[str, Sequence[str]]
+
+        async def ask(self, message: str, choices: Sequence[str]) -> str | None:  # type: ignore[override]
+            self.asked = (message, choices)
+            return choice
+
+    (folder / "shapes.py").write_text(STUB)
+    caller = UserCaller()
+    with StandIn([GOOD_REPLY, LUCKY_REPLY]).in_thread() as standin:
+        tools = Tools(folder, {"models": MODEL, "host": standin.host, "cross_check": True})
+        found, _ = await tools.call("generate", PLACE, caller)
+        await tools.close()
+    message, choices = caller.asked
+    assert "hypotenuse(5, 5)" in message
+    assert choices == ("7.0710678118654755", "6.0", RAISES)
+    answer = {} if choice is None else {"answer": choice}
+    assert found["question"] == {"example": "hypotenuse(5, 5)", "choices": [*choices], **answer}
+    assert (found["verdict"], found["next"]) == ("verified", said)
+    assert found["candidate"]
+
+
+async def test_two_programs_that_agree_raise_no_question(folder: Path) -> None:
+    (folder / "shapes.py").write_text(STUB)
+    with StandIn([GOOD_REPLY, GOOD_REPLY.replace("a * a", "a**2")]).in_thread() as standin:
+        tools = Tools(folder, {"models": MODEL, "host": standin.host, "cross_check": True})
+        found, _ = await tools.call("generate", PLACE, SilentCaller())
+        await tools.close()
+        assert len(standin.requests) == 2
+    assert (found["verdict"], "question" in found) == ("verified", False)
+
+
 async def test_a_long_generation_is_asked_for_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools_module, "_BEAT_SECONDS", 0.05)
     (folder / "shapes.py").write_text(STUB)
     held = threading.Event()
-    beats: list[int] = []
+    caller = SilentCaller()
     with StandIn([Script(GOOD_REPLY, until=held)]).in_thread() as standin:
         tools = Tools(folder, {"models": MODEL, "host": standin.host})
-        first, _ = await tools.call("generate", PLACE, lambda beat, total, message: beats.append(beat))
-        assert (first["verdict"], beats) == ("running", [*range(1, 10)])
+        first, _ = await tools.call("generate", PLACE, caller)
+        assert (first["verdict"], caller.reported) == ("running", [*range(1, 10)])
         monkeypatch.setattr(tools_module, "_BEAT_SECONDS", 20.0)
         held.set()
-        second, _ = await tools.call("generate", {**PLACE, "job": str(first["job"])}, ignore)
+        second, _ = await tools.call("generate", {**PLACE, "job": str(first["job"])}, caller)
         assert second["verdict"] == "verified"
         await tools.close()
 
