@@ -229,7 +229,7 @@ class Changed:
 
 
 def not_passed(outcome: Outcome) -> tuple[Example, ...]:
-    """Return the examples that did not pass, without those that show no output and are skipped."""
+    """Return the examples that did not pass. Examples that are skipped and show no output do not count."""
     passed = _passed(outcome)
     examples = (each for each in outcome.target.examples if each.has_want or not each.skipped)
     return tuple(each for each in examples if each not in passed)

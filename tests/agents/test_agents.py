@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import venv
@@ -23,6 +24,7 @@ import pytest
 
 from agents.scripted_model import AgentModel, ToolCall, Turn
 from support.commandline import SOLVED, WRONG
+from support.paths import ROOT
 from support.repository import commit
 
 _PROGRAMS = Path(os.environ.get("ADACODER_AGENTS", "/nonexistent")) / "node_modules" / ".bin"
@@ -31,6 +33,7 @@ pytestmark = pytest.mark.skipif(not _PROGRAMS.is_dir(), reason="ADACODER_AGENTS 
 _ADACODER = Path(sys.executable).with_name("adacoder")
 _HOMES = Path(__file__).with_name("homes")
 _PAYLOADS = Path(__file__).with_name("payloads")
+_SKILLS = ROOT / "docs" / "skills"
 _TOOLS = {"check_examples", "verify_candidate", "behaviour_diff", "generate", "insert_verified"}
 _CHECK = {"path": "shapes.py", "name": "hypotenuse"}
 _FIRST = SOLVED.replace("0.5", "(1 / 2)")
@@ -135,6 +138,7 @@ class Site:
         for name, text in (("shapes.py", _FIRST), ("wrong.txt", WRONG), ("right.txt", SOLVED)):
             (self.workspace / name).write_text(text, encoding="utf-8")
         (self.workspace / "pyproject.toml").touch()
+        shutil.copytree(_SKILLS, self.workspace / ".agents" / "skills")
         if agent.hooks:
             self._install_hooks()
         commit(self.workspace)
@@ -195,6 +199,7 @@ def test_an_agent_checks_its_change_and_is_kept_from_stopping(agent: CodingAgent
     texts = [json.dumps(body) for body in model.asked]
     assert len(texts) == len(script)
     named = [*model.offered(0), *re.findall(r"mcp__adacoder__\w+", texts[0])]
+    assert "Run the doctest examples in the docstrings" in texts[0]  # the skill
     assert {tool for tool in _TOOLS for name in named if name.endswith(tool)} == _TOOLS
     verdicts = [set(re.findall(r'verdict[\\"]+:\s*[\\"]+(\w+)', text)) for text in texts]
     assert "failed" not in verdicts[len(broken) - 1]

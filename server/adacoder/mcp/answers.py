@@ -192,7 +192,7 @@ def _python(python: Choice) -> Result:
 
 
 def with_altered(result: Result, altered: Altered) -> Result:
-    """Add to the result for one function that its examples differ from those of HEAD."""
+    """Add to the result for one function that HEAD has other examples."""
     match result:
         case {"functions": [dict() as told]} if altered:
             then = f"{result['next']} {EXAMPLES_DIFFER}"

@@ -110,7 +110,7 @@ class AgentExchange:
         self._tools = {each["name"]: each for each in tools}
         self._call = call
         self._capabilities: Any = None
-        """What the client has said about itself in `initialize`."""
+        """The client's capabilities, as it has named them in `initialize`."""
         self._running: dict[Id | None, ToolCall] = {}
         """The calls that the client waits for, by the ids of their requests."""
         self._tasks: set[asyncio.Task[None]] = set()

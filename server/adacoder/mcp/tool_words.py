@@ -243,7 +243,9 @@ UNKNOWN_JOB = "This job is unknown or was already answered. Call generate again 
 UNKNOWN_CANDIDATE = "Nothing was written. Give either the code, or a candidate that an earlier result has named."
 LOST_EXAMPLE = "This earlier example does not pass any more."
 BROKEN_EXAMPLE = "An example is broken, so no code can pass it. Say so to the user, and ask for a correct example."
-EXAMPLES_DIFFER = "The file's examples differ from those of HEAD. Say so to the user, unless the user has asked for it."
+EXAMPLES_DIFFER = (
+    "HEAD has other examples of this function. Say so to the user, unless the user has asked for the change."
+)
 OTHER_DOCSTRING = "The docstring of the code differs from the file's. Keep the file's docstring, or leave it out."
 RULES = (
     "Write the whole function with this signature. Do not change the docstring or its examples. Compute the results "

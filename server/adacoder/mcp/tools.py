@@ -80,7 +80,7 @@ class InPlace:
     candidate: Candidate
     outcome: Outcome
     altered: Altered
-    """The differences between the file's examples and those of HEAD."""
+    """The differences between the file's examples and the examples in HEAD."""
 
 
 class Tools:
@@ -326,7 +326,7 @@ class Tools:
         """
         target = outcome.target
         then = None
-        with suppress(AdaCoderError):  # there is no commit, or it does not have the function
+        with suppress(AdaCoderError):  # no commit has the function
             then = await aside(counterpart, target, (await read_at("HEAD", opened.file.path)).text, opened.folder)
         altered = Altered() if then is None else await aside(alterations, then.examples, target.examples)
         if then is None or not altered:
