@@ -59,6 +59,8 @@ class CodingAgent:
     hooks: str = ""
     """The file for the output of `adacoder hook --install`, in the workspace; empty if the agent has no hooks."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    told: str = "Run the doctest examples in the docstrings"
+    """What its model learns about the skill in the first request."""
     is_lazy: bool = False
     """True if its model has to search for tools of MCP servers."""
 
@@ -117,6 +119,7 @@ AGENTS = (
         "run_commands",
         lambda command: {"commands": [command]},
         environment={"CLINE_SESSION_BACKEND_MODE": "local"},
+        told="docstring-examples",
     ),
 )
 
@@ -199,7 +202,7 @@ def test_an_agent_checks_its_change_and_is_kept_from_stopping(agent: CodingAgent
     texts = [json.dumps(body) for body in model.asked]
     assert len(texts) == len(script)
     named = [*model.offered(0), *re.findall(r"mcp__adacoder__\w+", texts[0])]
-    assert "Run the doctest examples in the docstrings" in texts[0]  # the skill
+    assert agent.told in texts[0]
     assert {tool for tool in _TOOLS for name in named if name.endswith(tool)} == _TOOLS
     verdicts = [set(re.findall(r'verdict[\\"]+:\s*[\\"]+(\w+)', text)) for text in texts]
     assert "failed" not in verdicts[len(broken) - 1]
