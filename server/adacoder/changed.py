@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import glob
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from adacoder.source.text import LONGEST, SourceFile, decoded
 from adacoder.task import Task
 
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED})
+_SUBMODULE = "Skipped, because a submodule is a repository of its own: name it to check it."
 _OF_EXAMPLES = ("exclude", "hide", "doctest_options", "doctest_setup", "env", "timeout", "tests")
 """Settings of a project that change which examples run, or how."""
 _CONFTEST = ("collect_ignore", "doctest_namespace")
@@ -70,8 +71,8 @@ class Changed:
         self._same_data: dict[Path, bool] = {}
         """Workspaces, each with True if its files other than Python files are as in the commit."""
         self._reading = asyncio.Lock()
-        self.submodules: set[Path] = set()
-        """Submodules with files that were left out."""
+        self.skipped: dict[Path, str] = {}
+        """Folders of which files were left out, each with one sentence."""
 
     @property
     def since(self) -> str:
@@ -103,7 +104,7 @@ class Changed:
             TargetError: the commit cannot be read.
         """
         revision = await self._revision(_folder(top))
-        differ, absent, settings = await asyncio.to_thread(_compared, revision, top, files, suffixes)
+        differ, absent, settings = await self._differences(revision, top, files, suffixes)
         places = {path: revision.place(path) for path in (*differ, *settings)} | absent
         contents = await revision.texts(dict.fromkeys(places.values()))
         for path, place in places.items():
@@ -114,8 +115,21 @@ class Changed:
             await self._left_out(path, place)
         for path in settings:
             await self._note_settings(path, revision)
-        self.submodules |= {revision.folder / each for each in map(revision.submodule, files) if each is not None}
+        for each in filter(None, map(revision.submodule, files)):
+            self.skipped[revision.folder / each] = _SUBMODULE
         return differ
+
+    async def _differences(
+        self, revision: Revision, top: Path, files: Sequence[Path], suffixes: Collection[str]
+    ) -> tuple[list[Path], dict[Path, str], list[Path]]:
+        """As `_compared`, without the files that a sparse checkout leaves out."""
+        differ, absent, settings = await asyncio.to_thread(_compared, revision, top, files, suffixes)
+        if absent and (left := await revision.not_checked_out()):
+            there = await asyncio.to_thread(_without, absent, left)
+            if count := len(absent) - len(there):
+                self.skipped[revision.folder] = f"Skipped {counted(count, 'file')} that git has not checked out."
+            absent = there
+        return differ, absent, settings
 
     async def _revision(self, folder: Path) -> Revision:
         top = repository_around(folder)
@@ -208,7 +222,7 @@ class Changed:
         """Return the earlier texts of all Python files in `folder` that differ; None for a new file."""
         revision = await self._revision(folder)
         files = await asyncio.to_thread(lambda: list(python_files(folder)))
-        differ, absent, _ = await asyncio.to_thread(_compared, revision, folder, files, {".py"})
+        differ, absent, _ = await self._differences(revision, folder, files, {".py"})
         places = {path: revision.place(path) for path in differ} | absent
         contents = await revision.texts(dict.fromkeys(places.values()))
         return {path: _decoded(path, contents.get(place)) for path, place in places.items()}
@@ -299,6 +313,10 @@ def _compared(
     folders = {above for each in (top / "_", *differ, *absent) for above in _above(each, revision)}
     settings = sorted(folder / name for folder in folders for name in ("pyproject.toml", "conftest.py"))
     return differ, absent, [each for each in settings if revision.differs(each)]
+
+
+def _without(absent: Mapping[Path, str], left: Collection[str]) -> dict[Path, str]:
+    return {path: place for path, place in absent.items() if place not in left or os.path.lexists(path)}
 
 
 def _above(path: Path, revision: Revision) -> Iterable[Path]:

@@ -107,6 +107,11 @@ class Revision:
                 found[place] = contents.get(name)
         return found
 
+    async def not_checked_out(self) -> frozenset[str]:
+        """Return the paths of the files that a sparse checkout leaves out, as git's index has noted them."""
+        listed, _ = await _run(_git(), self.folder, *_in(self.folder), "ls-files", "-t", "-z")
+        return await asyncio.to_thread(_skipped, listed)
+
     async def _asked(self, how: str, ids: Iterable[str]) -> bytes:
         asked = "".join(f"{each}\n" for each in ids).encode()
         return (await _run(_git(), self.folder, *_in(self.folder), "cat-file", how, given=asked))[0]
@@ -201,6 +206,11 @@ async def _abbreviates(git: Path, top: Path, name: str) -> bool:
     return b"commit" in kinds.split()
 
 
+def _skipped(listed: bytes) -> frozenset[str]:
+    """Read the output of `git ls-files -t`: the paths that are marked to be skipped."""
+    return frozenset(os.fsdecode(each[2:]) for each in listed.split(b"\0") if each.startswith(b"S "))
+
+
 def _entries(listed: bytes) -> tuple[dict[str, str], frozenset[str]]:
     """Read the output of `git ls-tree`: the regular files with the ids of their contents, and the submodules."""
     files: dict[str, str] = {}
@@ -263,11 +273,11 @@ async def read_at(revision: str, path: Path) -> SourceFile:
     _must_be_a_name(revision)
     size, _ = await _run(git, path.parent, "cat-file", "-s", name)
     if not size.strip().isdigit():
-        raise TargetError(f"git finds no {path.name} in '{revision}': name a commit that has it, or a file.")
+        raise TargetError(f"git finds no {path.name} in '{revision}': name a commit that has it.")
     must_be_short(path, int(size))
     data, code = await _run(git, path.parent, "cat-file", "blob", name)
     if code or len(data) > LONGEST:
-        raise TargetError(f"git cannot read {path.name} in '{revision}': name a commit that has it, or a file.")
+        raise TargetError(f"git cannot read {path.name} in '{revision}': name a commit that has it.")
     return decoded(path, data)
 
 

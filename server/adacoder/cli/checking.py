@@ -446,8 +446,7 @@ class Checking:
         for each in await changed.weakened():
             keeps = changed.keeps
             self._leave(NotChecked(each.what, each.path, is_skipped=not keeps, weakens=True, fails=keeps))
-        for path in sorted(changed.submodules):
-            reason = "Skipped, because a submodule is a repository of its own: name it to check it."
+        for path, reason in sorted(changed.skipped.items()):
             self._leave(NotChecked(reason, path, is_skipped=True))
         for path, names in self._bare.items():
             self._leave(NotChecked(f"Changed without examples: {_listed(names)}.", path, is_skipped=True))

@@ -114,13 +114,15 @@ class ChangedSince:
     """The parts of the result about whole files."""
     without_examples: int = 0
     """The number of changed functions without examples."""
+    folders_left_out: int = 0
+    """The number of folders of which files were left out."""
 
 
 def since(found: ChangedSince, root: Path, python: Choice | None) -> Result:
     """Return the result for what changed since a commit."""
     functions = [*(_changed(outcome, change, root) for outcome, change in found.checked), *found.others]
     outcomes = [outcome for outcome, _ in found.checked]
-    counts = {"without_examples": found.without_examples}
+    counts = {"without_examples": found.without_examples, "folders_left_out": found.folders_left_out}
     result = _of_all(functions, outcomes, python, NEXT_SINCE, is_named=False, counts=counts)
     return result if functions else {**result, "next": NOTHING_CHANGED}
 

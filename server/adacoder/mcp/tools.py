@@ -179,6 +179,7 @@ class Tools:
             await checks.close()
         if any(isinstance(outcome.trouble, IsolationRefused) for outcome, _ in found.checked):
             raise _no_isolation()
+        found.folders_left_out = len(changed.skipped)
         weakened = await changed.weakened()
         found.others += [of_path(each.path, self._place.root, "weakened", each.what) for each in weakened]
         return await asyncio.to_thread(since, found, self._place.root, python)

@@ -709,6 +709,36 @@ def test_subfolders_links_and_sha256_are_understood(desk: Desk, monkeypatch: pyt
         assert "total was removed with its file and 2 examples." in desk.run("check", "--changed", place).err
 
 
+@pytest.mark.parametrize(
+    ("options", "base", "told"),
+    [
+        (["--depth=1"], [], ""),
+        (["--depth=1"], ["--base", "HEAD~1"], "git finds no commit 'HEAD~1'"),
+        (["--filter=blob:none"], [], ""),
+        (["--filter=blob:none", "--sparse"], [], ""),
+        (["--filter=blob:none"], ["--base", "HEAD~1"], "git lacks shop.py of HEAD~1: fetch it"),
+        (["--filter=tree:0", "--no-checkout"], [], "git cannot list the files of HEAD"),
+    ],
+    ids=["shallow", "before a shallow clone", "partial", "sparse", "before a partial clone", "without trees"],
+)
+def test_in_a_clone_with_few_objects_only_what_is_there_is_compared(
+    shop: Desk, options: list[str], base: list[str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited(shop, ("return sum(values)", "return 0 + sum(values)"))
+    shop.write(f"{SHOP}# More\n", "more/shop.py")
+    commit(shop.folder, "Second")
+    git(shop.folder, "config", "uploadpack.allowFilter", "true")
+    git(shop.folder, "clone", "--quiet", *options, shop.folder.as_uri(), "clone")
+    monkeypatch.chdir(shop.folder / "clone")
+    if "--no-checkout" not in options:
+        edited(shop, ("return 0 + sum(values)", "return 1 + sum(values)"), name="clone/shop.py")
+    ran = shop.run("check", "--changed", *base)
+    assert told in ran.err
+    assert ran.code == (2 if told else 1)
+    assert ("Failed: 4 of 4 docstrings" in ran.out) == (not told)
+    assert ("Skipped 1 file that git has not checked out." in ran.err) == ("--sparse" in options)
+
+
 def test_a_submodule_is_a_repository_of_its_own(shop: Desk) -> None:
     shop.write(SHOP, "lib/shop.py")
     commit(shop.folder / "lib")
