@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any, Protocol, TypeAlias
 
 from adacoder import __version__
-from adacoder.mcp.tool_words import INSTRUCTIONS
+from adacoder.mcp.tool_words import CORRECT_ARGUMENTS, INSTRUCTIONS
 
 log = logging.getLogger(__name__)
 
@@ -245,14 +245,19 @@ class AgentExchange:
         """Start a call of a tool.
 
         Raises:
-            InvalidRequest: the tool is unknown, or its arguments do not fit.
+            InvalidRequest: the tool is unknown.
         """
         if number in self._running:
             raise InvalidRequest(_REQUEST, "A request with this id is still running.")
         tool = self._tools.get(str(params.get("name")))
         if tool is None:
             raise InvalidRequest(_PARAMS, "This tool is unknown.")
-        arguments = _fitting(params.get("arguments"), tool["inputSchema"])
+        try:
+            arguments = _fitting(params.get("arguments"), tool["inputSchema"])
+        except ValueError as error:  # the model can correct it, but not an error of JSON-RPC
+            refusal = {"error": "invalid_arguments", "message": str(error), "next": CORRECT_ARGUMENTS}
+            self._write({"id": number, "result": _result(refusal, is_error=True, is_stateless=is_stateless)})
+            return
         if isinstance(key := params.get("requestState"), str):
             self._resume(number, key, params.get("inputResponses"))
             return
@@ -274,9 +279,7 @@ class AgentExchange:
             log.exception("A call of %s failed.", name)
             told: Object = {"error": {"code": _INTERNAL, "message": "AdaCoder failed. Its log has the reason."}}
         else:
-            content = [{"type": "text", "text": compact(found)}]
-            result = {"content": content, "structuredContent": found, "isError": is_error}
-            told = {"result": {**result, **(_COMPLETE if call.is_stateless else {})}}
+            told = {"result": _result(found, is_error=is_error, is_stateless=call.is_stateless)}
         if call.number is not None:  # else the client has not repeated the call with an answer
             self._write({"id": call.number, **told})
 
@@ -298,6 +301,12 @@ class AgentExchange:
 def compact(value: object) -> str:
     """Return a value as JSON without blanks."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _result(found: Object, *, is_error: bool, is_stateless: bool) -> Object:
+    content = [{"type": "text", "text": compact(found)}]
+    result = {"content": content, "structuredContent": found, "isError": is_error}
+    return {**result, **(_COMPLETE if is_stateless else {})}
 
 
 def _can_ask(capabilities: Any) -> bool:
@@ -328,15 +337,15 @@ def _fitting(arguments: object, schema: Object) -> Object:
     All arguments of all tools are texts.
 
     Raises:
-        InvalidRequest: the arguments do not fit the schema.
+        ValueError: the arguments do not fit the schema.
     """
     given = {} if arguments is None else arguments
     if isinstance(given, dict):
         given = {name: each for name, each in given.items() if each not in (None, "")}
     if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
-        raise InvalidRequest(_PARAMS, "The arguments are not an object of texts.")
+        raise ValueError("The arguments are not an object of texts.")
     if missing := [each for each in schema["required"] if each not in given]:
-        raise InvalidRequest(_PARAMS, f"An argument is missing: {', '.join(missing)}.")
+        raise ValueError(f"An argument is missing: {', '.join(missing)}.")
     if set(given) - set(schema["properties"]):
-        raise InvalidRequest(_PARAMS, f"An argument is unknown. The known ones are: {', '.join(schema['properties'])}.")
+        raise ValueError(f"An argument is unknown. The known ones are: {', '.join(schema['properties'])}.")
     return given

@@ -241,6 +241,7 @@ ANSWERED_OTHER = (
 NO_MODEL = "No model has answered. Write the function yourself from the brief, then call verify_candidate."
 UNKNOWN_JOB = "This job is unknown or was already answered. Call generate again without a job."
 UNKNOWN_CANDIDATE = "Nothing was written. Give either the code, or a candidate that an earlier result has named."
+CORRECT_ARGUMENTS = "Correct the arguments, then call again."
 LOST_EXAMPLE = "This earlier example does not pass any more."
 BROKEN_EXAMPLE = "An example is broken, so no code can pass it. Say so to the user, and ask for a correct example."
 EXAMPLES_DIFFER = (

@@ -65,9 +65,6 @@ async def test_the_stateless_revision_needs_no_handshake(tmp_path: Path) -> None
         (b'{"id": 1, "method": "ping", "params": 7}', -32602),
         (b'{"id": 1, "method": "tools/destroy"}', -32601),
         (b'{"id": 1, "method": "tools/call", "params": {"name": "destroy"}}', -32602),
-        (b'{"id": 1, "method": "tools/call", "params": {"name": "verify_candidate"}}', -32602),
-        (b'{"id": 1, "method": "tools/call", "params": {"name": "check_examples", "arguments": {"path": 1}}}', -32602),
-        (b'{"id": 1, "method": "tools/call", "params": {"name": "generate", "arguments": {"path": "a"}}}', -32602),
         (b'"' + b"x" * 3_000_000 + b'"', -32600),
     ],
 )
@@ -76,6 +73,28 @@ async def test_a_malformed_message_gets_an_error_and_the_server_goes_on(line: by
         one.send(line)
         assert (await one.next())["error"]["code"] == code
         assert (await one.ask("ping"))["result"] == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("verify_candidate", None, "An argument is missing: path, name, code."),
+        ("check_examples", {"path": 1}, "The arguments are not an object of texts."),
+        ("check_examples", ["a.py"], "The arguments are not an object of texts."),
+        ("check_examples", {"file": "a.py"}, "An argument is unknown. The known ones are: path, name, base."),
+    ],
+)
+@pytest.mark.parametrize("meta", [{}, MODERN])
+async def test_a_model_learns_of_wrong_arguments(
+    name: str, arguments: object, message: str, meta: dict[str, object]
+) -> None:
+    server = AskingServer()
+    server.call(1, name=name, arguments=arguments, _meta=meta)
+    result = (await server.next())["result"]
+    assert (result["isError"], result.get("resultType")) == (True, "complete" if meta else None)
+    told = result["structuredContent"]
+    assert (told["error"], told["message"]) == ("invalid_arguments", message)
+    await server.close()
 
 
 async def test_messages_that_need_no_answer_get_none(tmp_path: Path) -> None:

@@ -566,7 +566,7 @@ async def test_arguments_that_are_empty_count_as_missing(one: Agent) -> None:
     answer = await one.ask("tools/call", name="check_examples", arguments={**PLACE, "base": None, "name": ""})
     assert answer["result"]["structuredContent"]["counts"]["failed"] == 1
     answer = await one.ask("tools/call", name="verify_candidate", arguments={**PLACE, "code": None})
-    assert answer["error"]["code"] == -32602
+    assert answer["result"]["structuredContent"]["error"] == "invalid_arguments"
 
 
 def test_a_folder_that_becomes_a_link_is_not_followed(
