@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 import click
 
 from adacoder import programs
-from adacoder.cli import COULD_NOT_RUN, HOOK_FAILED, INTERRUPTED
+from adacoder.cli import COULD_NOT_RUN, HOOK_FAILED, INTERRUPTED, options
 from adacoder.cli.terminal import complain
 from adacoder.domain import AdaCoderError
-from adacoder.messages import Named
-from adacoder.settings import SETTINGS, Settings, field_name
 
 if TYPE_CHECKING:
     from adacoder.cli.output import Output
@@ -69,117 +67,9 @@ def _await(work: Coroutine[object, object, int], written: Callable[[], int] = la
         return INTERRUPTED
 
 
-def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
-    """Combine options into one decorator. The help lists them in this order."""
-
-    def decorate(function: F) -> F:
-        for option in reversed(added):
-            function = option(function)
-        return function
-
-    return decorate
-
-
 def _with(function: Callable[..., T], values: dict[str, object]) -> T:
     """Call `function` with the items of `values` that have the names of its parameters, and remove these items."""
     return function(**{name: values.pop(name) for name in inspect.signature(function).parameters})
-
-
-def _names(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    """Split a value such as `A,B` into names, without duplicates."""
-    return tuple(dict.fromkeys(filter(None, value.split(","))))
-
-
-def _read(context: click.Context, parameter: click.Parameter, value: object) -> object:
-    """Check the value of a setting's option with the same reader that the editor's and the project's settings use."""
-    if value is None or value == ():
-        return None
-    name = field_name(str(parameter.name))
-    try:
-        read = SETTINGS[name or ""].values.read(value)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise click.BadParameter(str(error), context, parameter) from None
-    if name == "interpreter":
-        from adacoder.sandbox.environment.choice import look_up
-
-        return str(look_up(str(value), Path.cwd()))
-    return read if isinstance(read, tuple) else value
-
-
-def _selecting(context: click.Context, parameter: click.Parameter, value: str | None) -> Callable[[str], bool] | None:
-    """Read the expression of `-k`. Any other text is reported as a usage error."""
-    from adacoder.cli.keywords import selecting
-
-    try:
-        return None if value is None else selecting(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
-
-
-class _StrategyOption(click.Option):
-    """The option `--strategy`. Only its help imports the strategies, to list them, because this import is slow."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        from adacoder.strategies import LISTED
-
-        about = SETTINGS["strategy"].about.rstrip(".")
-        self.help = f"{about}: {LISTED}. [default: {Settings().strategy}]"
-        return super().get_help_record(ctx)
-
-
-def _option(name: str, unset: str = "") -> Callable[[F], F]:
-    """Return the option of the setting `name`. `unset` describes the default if this command has another one."""
-    setting = SETTINGS[name]
-    values, default = setting.values, getattr(Settings(), name)
-    notes = ["May be given several times."] if values.is_list else []
-    if shown := unset or setting.unset or default:
-        notes.append(f"[default: {f'{shown:g}' if isinstance(shown, float) else shown}]")
-    name_of = str(Named(setting.key))
-    can_be_off = values.type is bool and setting.by_project is True  # a project may have turned it on
-    return click.option(
-        f"{name_of}/--no-{name_of.removeprefix('--')}" if can_be_off else name_of,
-        cls=_StrategyOption if name == "strategy" else click.Option,
-        type=click.Choice(list(values.words)) if values.words else str if values.type is dict else values.type,
-        multiple=values.is_list,
-        is_flag=values.type is bool,
-        default=None,
-        metavar=setting.option or None,
-        callback=_read,
-        help=" ".join([setting.about, *notes]).replace("`", ""),
-    )
-
-
-def _settings(*names: str) -> Callable[[F], F]:
-    """Return one decorator that adds the options of the settings `names`."""
-    return _options(*map(_option, names))
-
-
-_ANY = click.Path(path_type=Path)
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
-_place = click.argument("place", metavar="PATH[::NAME|:LINE]")
-_allow_unverified = click.option(
-    "--allow-unverified", is_flag=True, help="With --write, also write functions that no example could verify."
-)
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_form = _options(
-    click.option("--write", is_flag=True, help="Write the function into its file if it is verified."),
-    click.option("--diff", is_flag=True, help="Show the change as a diff (the default)."),
-    _as_json,
-    _allow_unverified,
-)
-
-
-_record = click.option(
-    "--record",
-    type=_FILE,
-    metavar="FILE",
-    help="Record the conversation with the model in FILE, for --model replay:FILE.",
-)
-_all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
-_examination = _settings("interpreter", "isolation", "hide", "show")
-_evaluation = _options(_settings("timeout", "doctest_options", "doctest_setup", "env"), _examination)
 
 
 @click.group(
@@ -199,10 +89,10 @@ def adacoder(context: click.Context) -> None:
 
 
 @adacoder.command()
-@_place
-@_form
-@_all_settings
-@_record
+@options.place
+@options.form
+@options.all_settings
+@options.record
 def generate(place: str, **values: object) -> int:
     """Write the function that a docstring describes.
 
@@ -216,9 +106,9 @@ def generate(place: str, **values: object) -> int:
 @adacoder.command()
 @click.argument("place", metavar="[PATH[::NAME|:LINE]]", required=False)
 @click.option("--test", metavar="TEST", help="Fix the function that makes a test fail, named as pytest names it.")
-@_form
-@_all_settings
-@_record
+@options.form
+@options.all_settings
+@options.record
 def fix(place: str | None, *, test: str | None, **values: object) -> int:
     """Fix a function whose examples fail, or a test of the project.
 
@@ -243,7 +133,7 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
     "-k",
     "selects",
     metavar="EXPRESSION",
-    callback=_selecting,
+    callback=options.selection,
     help="Check only docstrings whose PATH::NAME matches, as in pytest.",
 )
 @click.option("-x", "--exitfirst", "exits_first", is_flag=True, help="Stop at the first docstring that fails.")
@@ -262,9 +152,9 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
     help="With --changed, also check the docstrings in a file that use what changed there.  [default: module]",
 )
 @click.option("--keep-examples", "keeps", is_flag=True, help="With --changed, fail if an earlier example is lost.")
-@_settings("exclude")
-@click.option("--junit", type=_ANY, metavar="FILE", help="Also write a JUnit XML report.")
-@click.option("--sarif", type=_ANY, metavar="FILE", help="Also write a SARIF report for code scanning.")
+@options.settings("exclude")
+@click.option("--junit", type=options.ANY, metavar="FILE", help="Also write a JUnit XML report.")
+@click.option("--sarif", type=options.ANY, metavar="FILE", help="Also write a SARIF report for code scanning.")
 @click.option("--allow-empty", "allows_empty", is_flag=True, help="Accept files and folders without examples.")
 @click.option(
     "--format",
@@ -273,8 +163,8 @@ def fix(place: str | None, *, test: str | None, **values: object) -> int:
     default="text",
     help="With github, also print annotations for GitHub Actions.",
 )
-@_as_json
-@_evaluation
+@options.as_json
+@options.evaluation
 def check(
     places: tuple[str, ...],
     *,
@@ -336,7 +226,7 @@ def check(
     help="Number of times that a session is kept from stopping.",
 )
 @click.option("--strict", "is_strict", is_flag=True, help="Block also if the check cannot run.")
-@_evaluation
+@options.evaluation
 def hook(*, event: BinaryIO, agent: str | None, form: str, **values: object) -> int:
     """Keep a coding agent from stopping while functions that it changed fail their examples.
 
@@ -357,10 +247,10 @@ def hook(*, event: BinaryIO, agent: str | None, form: str, **values: object) -> 
 
 
 @adacoder.command()
-@_place
+@options.place
 @click.option("--against", required=True, metavar="REV|FILE", help="The earlier version: a commit, or a file.")
-@_as_json
-@_evaluation
+@options.as_json
+@options.evaluation
 def compare(place: str, *, against: str, as_json: bool, **values: object) -> int:
     """Show where a function behaves differently from an earlier version of it.
 
@@ -376,7 +266,7 @@ def compare(place: str, *, against: str, as_json: bool, **values: object) -> int
 
 
 @adacoder.command()
-@_place
+@options.place
 @click.option(
     "--reply",
     required=True,
@@ -384,8 +274,8 @@ def compare(place: str, *, against: str, as_json: bool, **values: object) -> int
     metavar="FILE",
     help="The model's reply, unchanged; - reads it from stdin.",
 )
-@_form
-@_evaluation
+@options.form
+@options.evaluation
 def apply(place: str, *, reply: io.TextIOBase, **values: object) -> int:
     """Insert a model's reply, wherever it comes from.
 
@@ -398,8 +288,8 @@ def apply(place: str, *, reply: io.TextIOBase, **values: object) -> int:
 
 
 @adacoder.command()
-@_option("models", unset="the recorded replies")
-@_settings("host", "base_url", "isolation")
+@options.setting("models", unset="the recorded replies")
+@options.settings("host", "base_url", "isolation")
 @click.option("--keep", is_flag=True, help="Keep the temporary folder, and show its path.")
 def demo(*, keep: bool, **values: object) -> int:
     """Watch AdaCoder write a function, step by step.
@@ -412,10 +302,10 @@ def demo(*, keep: bool, **values: object) -> int:
 
 
 @adacoder.command()
-@_as_json
+@options.as_json
 @click.option("--no-probe", is_flag=True, help="Do not load a model to measure its speed.")
-@_settings("models", "host", "base_url", "context_tokens", "allow_cloud")
-@_examination
+@options.settings("models", "host", "base_url", "context_tokens", "allow_cloud")
+@options.examination
 def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:
     """Show what works here, and how to fix the rest."""
     from adacoder.cli.doctor_report import show_health
@@ -424,7 +314,7 @@ def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:
 
 
 @adacoder.command()
-@_as_json
+@options.as_json
 @click.option("--all", "has_ablations", is_flag=True, help="List the papers' ablations too.")
 def strategies(*, as_json: bool, has_ablations: bool) -> int:
     """List the workflows for --strategy, with their agents and their cost."""
@@ -441,16 +331,16 @@ _COMPARED = (
 
 
 @adacoder.command()
-@click.argument("tasks", type=_ANY)
+@click.argument("tasks", type=options.ANY)
 @click.option(
     *("--strategy", "strategies"),
-    callback=_names,
+    callback=options.split,
     default="adacoder",
     show_default=True,
     metavar="A,B",
     help="Workflows to compare.",
 )
-@click.option("--model", "models", callback=_names, required=True, metavar="X,Y", help="Models to compare.")
+@click.option("--model", "models", callback=options.split, required=True, metavar="X,Y", help="Models to compare.")
 @click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Attempts at each task.")
 @click.option("--only", default="*", metavar="ID", help="Only tasks with this id; * matches any characters.")
 @click.option(
@@ -460,7 +350,7 @@ _COMPARED = (
 )
 @click.option(
     "--rows",
-    type=_FILE,
+    type=options.FILE,
     default=Path("arena.jsonl"),
     show_default=True,
     metavar="FILE",
@@ -468,7 +358,7 @@ _COMPARED = (
 )
 @click.option(
     *("--record", "records"),
-    type=_FOLDER,
+    type=options.FOLDER,
     metavar="FOLDER",
     help="Record each cell's conversation with its model in FOLDER.",
 )
@@ -498,7 +388,7 @@ _COMPARED = (
     is_flag=True,
     help="Accept a cluster on another machine without encryption. Anyone on the network path can run code here.",
 )
-@_settings(*_COMPARED)
+@options.settings(*_COMPARED)
 def arena(**values: object) -> int:
     """Compare models and workflows on tasks with hidden tests.
 
@@ -513,7 +403,7 @@ def arena(**values: object) -> int:
 
 
 @adacoder.command()
-@click.argument("rows", type=_FILE, nargs=-1, required=True)
+@click.argument("rows", type=options.FILE, nargs=-1, required=True)
 @click.option(
     *("--paper", "sets"),
     type=click.Choice(["own", "adacoder", "agentcoder", "codetree", "semag", "all"]),
@@ -531,8 +421,8 @@ def arena(**values: object) -> int:
     help="Form of the tables.",
 )
 @click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="Also show pass@K. May be given several times.")
-@click.option("--html", type=_FILE, metavar="FILE", help="Also write an HTML report.")
-@click.option("--plots", type=_FOLDER, metavar="FOLDER", help="Also draw the figures.")
+@click.option("--html", type=options.FILE, metavar="FILE", help="Also write an HTML report.")
+@click.option("--plots", type=options.FOLDER, metavar="FOLDER", help="Also draw the figures.")
 @click.option(
     *("--plot-format", "kind"),
     type=click.Choice(["svg", "png", "pdf"]),
@@ -551,28 +441,32 @@ def tables(rows: tuple[Path, ...], **values: object) -> int:
 
 
 @adacoder.command()
-@click.argument("tasks", type=_ANY, required=False)
+@click.argument("tasks", type=options.ANY, required=False)
 @click.option("--rank", is_flag=True, help="Find the model and workflow that are right most often on TASKS.")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Time limit.")
 @click.option(
     *("--model", "models"),
-    callback=_names,
+    callback=options.split,
     default="",
     metavar="X,Y",
     help="Models to rank. [default: the installed models]",
 )
 @click.option(
     *("--strategy", "strategies"),
-    callback=_names,
+    callback=options.split,
     default="adacoder,auto,direct",
     show_default=True,
     metavar="A,B",
     help="Workflows to rank.",
 )
-@click.option("--rows", type=_FILE, metavar="FILE", help="Keep the results in FILE, and continue from them next time.")
+@click.option(
+    "--rows", type=options.FILE, metavar="FILE", help="Keep the results in FILE, and continue from them next time."
+)
 @click.option("--write", "writes", is_flag=True, help="Write the winner to [tool.adacoder] in pyproject.toml.")
-@_as_json
-@_settings("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud")
+@options.as_json
+@options.settings(
+    "max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud"
+)
 def models(*, rank: bool, **values: object) -> int:
     """List the models of a server; with --rank, find the best of them on TASKS.
 
@@ -593,10 +487,14 @@ def models(*, rank: bool, **values: object) -> int:
 
 
 @adacoder.command()
-@click.option("--root", type=_FOLDER, metavar="DIR", help="The agent may name only files below DIR. [default: .]")
+@click.option(
+    "--root", type=options.FOLDER, metavar="DIR", help="The agent may name only files below DIR. [default: .]"
+)
 @click.option("--read-only", is_flag=True, help="Offer no tool that changes files.")
-@click.option("--log", "told", type=_FILE, metavar="FILE", help="Append each result that the agent receives to FILE.")
-@_all_settings
+@click.option(
+    "--log", "told", type=options.FILE, metavar="FILE", help="Append each result that the agent receives to FILE."
+)
+@options.all_settings
 @click.pass_obj
 def mcp(
     serve_agent: Callable[..., int], /, *, root: Path | None, told: Path | None, read_only: bool, **values: object
