@@ -1,6 +1,7 @@
 """`adacoder hook` answers the events that real coding agents sent.
 
-The events of Claude Code 2.1.332 were recorded by hand, the others by test_agents.py. Ids and paths are neutral.
+The events of Claude Code 2.1.332 and Vibe 3.0.2 were recorded by hand, the others by test_agents.py. Ids and paths are
+neutral.
 """
 
 from __future__ import annotations
@@ -63,3 +64,16 @@ def test_the_events_of_an_agent_belong_to_one_session(recorded: Recorded, desk: 
     assert json.loads(recorded.sends(stop, stop_hook_active=True).out)["decision"] == "block"
     desk.write(SOLVED)
     assert recorded.sends(stop, stop_hook_active=True) == Ran(0, "", "")
+
+
+def test_vibe_has_no_event_for_the_beginning(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    desk.write(SOLVED)
+    commit(desk.folder)
+    vibe = Recorded("vibe", desk, monkeypatch)
+    desk.write(WRONG)
+    assert json.loads(vibe.sends("post_agent").out)["decision"] == "deny"
+    desk.write(SOLVED)
+    assert vibe.sends("post_agent") == Ran(0, "", "")
