@@ -69,6 +69,8 @@ _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcom
 
 _ANOTHER = 0.8
 """Sampling temperature for a second program, which should differ from the first."""
+_UNCHECKED = "Nothing checks that the function follows your wish: read it."
+_UNUSED = "The function passes already, so your wish was not used: generate it again."
 _WORTH_A_WORD = 20
 """A request announces its cost in advance if it may need at least this number of model calls."""
 
@@ -105,7 +107,8 @@ class Service(Checks):
         """
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
-        return replace(outcome, strategy=task.settings.strategy)
+        told = (_UNCHECKED if outcome.edits else _UNUSED,) if task.wish and (outcome.edits or outcome.stands) else ()
+        return replace(outcome, strategy=task.settings.strategy, notes=(*outcome.notes, *told))
 
     async def recheck(self, task: Task) -> Outcome:
         """Evaluate the candidate `task.start` in a text that has changed since the candidate was written."""
@@ -328,8 +331,8 @@ def _conversation(
     async def pack(window: Window) -> Briefing:
         sources = [] if tests is None else await tests()
         overlays = await asyncio.to_thread(task.overlays)
-        wishes = task.settings.instructions
-        return await aside(packed, task.target, overlays, task.access(), roles, window, wishes, task.others, sources)
+        told = (task.settings.instructions, task.others, sources, task.wish)
+        return await aside(packed, task.target, overlays, task.access(), roles, window, *told)
 
     return Conversation(model, task.target, task.journal, pack, ceiling)
 

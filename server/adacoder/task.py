@@ -14,6 +14,8 @@ from adacoder.project import Project
 from adacoder.pytext import dedent, normalize
 from adacoder.settings import Settings
 
+_LONGEST_WISH = 500
+
 
 class Mode(StrEnum):
     """The kind of work on a function."""
@@ -46,6 +48,8 @@ class Task:
     """Earlier candidates. The model is asked for a different one."""
     goal: str = ""
     """Name of a failing test of the project that must pass; empty if only the function matters."""
+    wish: str = ""
+    """The user's wish for this function, such as `use bisect`. Models are told it, and nothing checks it."""
 
     def in_mode(self, mode: Mode) -> Task:
         """Return this task with the settings and candidates that `mode` needs.
@@ -73,6 +77,18 @@ class Task:
         """Return the texts of the open files that this task may read. Private files are left out, even if open."""
         allowed = self.access(*others)
         return {path: text for path, text in self.project.overlays.items() if allowed.refusal(path) is None}
+
+
+def one_wish(text: str) -> str:
+    """Return a wish in one line.
+
+    Raises:
+        ValueError: it is too long.
+    """
+    wish = " ".join(text.split())
+    if len(wish) > _LONGEST_WISH:
+        raise ValueError(f"be at most {_LONGEST_WISH} characters long")
+    return wish
 
 
 def current(target: Target) -> Candidate:

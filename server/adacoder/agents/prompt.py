@@ -98,6 +98,7 @@ def packed(
     instructions: str,
     others: Sequence[Candidate],
     tests: Sequence[str],
+    wish: str,
 ) -> Briefing:
     """Gather the context of `target`, and pack it with `brief`.
 
@@ -105,7 +106,7 @@ def packed(
         ContextOverflow: as `brief`.
     """
     found = pieces(target, overlays, allowed)
-    return brief(target, found, roles, window=window, instructions=instructions, others=others, tests=tests)
+    return brief(target, found, roles, window=window, instructions=instructions, others=others, tests=tests, wish=wish)
 
 
 def brief(
@@ -117,12 +118,13 @@ def brief(
     instructions: str,
     others: Sequence[Candidate] = (),
     tests: Sequence[str] = (),
+    wish: str = "",
 ) -> Briefing:
     """Pack as many of the ranked `pieces` as fit into the window, for calls in any of `roles`.
 
     The task, the last paragraph and a reply have priority over the pieces. `instructions` are the project's own wishes.
     `others` are existing candidates. The prompt shows the latest of them and asks for a different one. `tests` are the
-    sources of tests of the project that describe the function.
+    sources of tests of the project that describe the function. `wish` is the user's wish for this function.
 
     Raises:
         ContextOverflow: the task alone does not fit. The error says what helps.
@@ -130,7 +132,7 @@ def brief(
     ways = dict.fromkeys(role.system for role in roles if role.system)
     wishes = f"{instructions.strip()}\n" if instructions.strip() else ""
     system = "".join(_fill(each) for each in ("system", *ways)) + wishes
-    task = _task(target) + _tests(tests) + "".join(map(_other, others[-1:]))
+    task = _task(target) + _tests(tests) + "".join(map(_other, others[-1:])) + (_wish(wish) if wish else "")
     changing = max(_changing_tokens(role, target.name, window) for role in roles)
     own = "".join([_shown(target), *(example.source + example.want for example in target.examples)])
     bare = Briefing(target.name, system, task, own, window, 0)
@@ -217,6 +219,10 @@ def _tests(sources: Sequence[str]) -> str:
 def _other(candidate: Candidate) -> str:
     """Return the text that shows an existing candidate and asks for a different one."""
     return "\n" + _fill("another", code=shortened(candidate.function, 2 * _QUOTED_CHARACTERS))
+
+
+def _wish(text: str) -> str:
+    return "\n" + _fill("wish", wish=without_secrets(text))
 
 
 def _shown(target: Target) -> str:

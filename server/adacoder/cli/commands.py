@@ -90,6 +90,7 @@ def adacoder(context: click.Context) -> None:
 
 @adacoder.command()
 @options.place
+@options.wish
 @options.form
 @options.all_settings
 @options.record
@@ -106,6 +107,7 @@ def generate(place: str, **values: object) -> int:
 @adacoder.command()
 @click.argument("place", metavar="[PATH[::NAME|:LINE]]", required=False)
 @click.option("--test", metavar="TEST", help="Fix the function that makes a test fail, named as pytest names it.")
+@options.wish
 @options.form
 @options.all_settings
 @options.record
@@ -532,7 +534,7 @@ def _work(command: Command, place: str, values: dict[str, object], test: str | N
     from adacoder.cli.place import Place
     from adacoder.cli.work import Work
 
-    output = _with(_output, values)
-    work = Work(command, values, output)
+    output, wish = _with(_output, values), str(values.pop("wish", ""))
+    work = Work(command, values, output, wish)
     doing = work.carry_out(Place.parse(place)) if test is None else work.turn_green(test)
     return _await(doing, lambda: output.written)

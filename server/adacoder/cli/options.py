@@ -10,6 +10,7 @@ import click
 
 from adacoder.messages import Named
 from adacoder.settings import SETTINGS, Settings, field_name
+from adacoder.task import one_wish
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -54,6 +55,13 @@ def selection(context: click.Context, parameter: click.Parameter, value: str | N
         return None if value is None else selecting(value)
     except ValueError as error:
         raise click.BadParameter(str(error), context, parameter) from None
+
+
+def _wish(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    try:
+        return one_wish(value)
+    except ValueError as error:
+        raise click.BadParameter(f"It must {error}.", context, parameter) from None
 
 
 class _StrategyOption(click.Option):
@@ -108,6 +116,13 @@ form = combined(
     click.option("--diff", is_flag=True, help="Show the change as a diff (the default)."),
     as_json,
     _allow_unverified,
+)
+wish = click.option(
+    "--wish",
+    default="",
+    metavar="TEXT",
+    callback=_wish,
+    help="Tell the model what you wish for, such as 'use bisect'. Nothing checks it.",
 )
 record = click.option(
     "--record",

@@ -61,13 +61,15 @@ def apply(reply: str) -> Command:
 class Work:
     """One run of a command."""
 
-    def __init__(self, command: Command, values: Mapping[str, object], output: Output) -> None:
+    def __init__(self, command: Command, values: Mapping[str, object], output: Output, wish: str) -> None:
         """Args:
         command: the command to carry out.
         values: values of the options, by field of Settings; None means that an option is not given.
         output: shows the results.
+        wish: the user's wish for the functions; empty if there is none.
         """
         self._command = command
+        self._wish = wish
         self._output = output
         self._tell = Told()
         self._choices = Choices(values, self._tell)
@@ -149,7 +151,7 @@ class Work:
         with watching as listener:
             start = None if reply is None else from_reply(reply, target)
             journal = Journal(*([listener] if listener else []))
-            task = Task(target, settings, Project(folder), journal, start, goal=self._goal)
+            task = Task(target, settings, Project(folder), journal, start, goal=self._goal, wish=self._wish)
             outcome = await service.perform(mode, task)
             if self._output.is_whole:
                 outcome = await self._with_comparisons(outcome, task, service)

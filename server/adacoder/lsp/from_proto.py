@@ -19,7 +19,7 @@ from lsprotocol import types
 from adacoder.agents.questions import Ruling
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.snapshot import Uri
-from adacoder.task import Mode
+from adacoder.task import Mode, one_wish
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -27,6 +27,8 @@ S = TypeVar("S")
 W = TypeVar("W", bound=StrEnum)
 Handler: TypeAlias = Callable[[S, P], Awaitable[Any]]
 """A function that answers a request or a command of a client. It receives the server and the parameters."""
+Wish = NewType("Wish", str)
+"""A short text in one line."""
 Line = NewType("Line", int)
 """The line of a position, counted from 0."""
 Ids = NewType("Ids", tuple[str, ...])
@@ -61,6 +63,8 @@ class FunctionPlace:
     """The version of the text that the client saw."""
     line: Line | None = None
     qualname: str | None = None
+    wish: Wish | None = None
+    """The user's wish for the function. None means the latest wish for it."""
 
     def __post_init__(self) -> None:
         if self.line is None and self.qualname is None:
@@ -296,6 +300,14 @@ def _ids(value: object, _: object) -> Ids:
     raise ValueError("be a list of ids from 'adacoder/examples'")
 
 
+def _wish(value: object, _: object) -> Wish | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return Wish(one_wish(value))
+    raise ValueError("be a string")
+
+
 def _model(value: object, _: object) -> ModelName:
     if isinstance(value, str) and value.strip():
         return ModelName(value.strip())
@@ -314,6 +326,7 @@ def _converter() -> Converter:
         Line: _line,
         Ids: _ids,
         ModelName: _model,
+        Wish | None: _wish,
         types.ProgressToken | None: _token,
     }
     for kind, hook in hooks.items():

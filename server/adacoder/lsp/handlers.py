@@ -51,7 +51,7 @@ def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationPar
 
 @reads(RunParams)
 async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
-    """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, workDoneToken?}`.
+    """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, wish?, workDoneToken?}`.
 
     If the client cancels the request, the job is cancelled. The answer then comes after the job has cleaned up.
     """
@@ -138,7 +138,7 @@ async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: 
         target = await (
             asyncio.to_thread(snapshot.page) if is_whole else asyncio.to_thread(_function_at, place, snapshot)
         )
-        return ls.state.jobs.start(Job(mode, snapshot, target, **how))
+        return ls.state.jobs.start(Job(mode, snapshot, target, wish=place.wish, **how))
 
 
 def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:

@@ -316,3 +316,17 @@ def test_where_each_reply_spent_its_time_and_tokens(desk: Desk) -> None:
         assert step["time"].keys() == {"queue", "load", "prompt", "generation"}
         assert step["tokens"].keys() == {"prompt", "cached", "completion", "estimated"}
     assert not any("time" in step for step in steps if step not in replies)
+
+
+def test_models_are_told_a_wish_that_nothing_checks(desk: Desk) -> None:
+    desk.write(STUB)
+    with StandIn([WRONG_REPLY, PLAN, GOOD_REPLY]).in_thread() as standin:
+        options = ("--wish", "use math.hypot", "--model", MODEL, "--host", standin.host)
+        ran = desk.run("generate", "shapes.py::hypotenuse", "--write", *options)
+        wished = ["wishes for this function: use math.hypot" in str(each["messages"]) for each in standin.requests]
+        assert wished == [True, True, True]
+        assert (ran.code, "Nothing checks that the function follows your wish" in ran.err) == (0, True)
+        ran = desk.run("fix", "shapes.py::hypotenuse", *options)
+        assert (ran.code, "so your wish was not used" in ran.err) == (0, True)
+    ran = desk.run("generate", "shapes.py::hypotenuse", "--wish", "x" * 501)
+    assert (ran.code, "It must be at most 500 characters long" in ran.err) == (2, True)

@@ -462,9 +462,11 @@ class Client:
             "workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]}
         )
 
-    async def run(self, path: Path | str, qualname: str, *, mode: str = "generate", apply: bool = True) -> Any:
+    async def run(
+        self, path: Path | str, qualname: str, *, mode: str = "generate", apply: bool = True, **more: Any
+    ) -> Any:
         """Return the answer to `adacoder/run`."""
-        return await self.request("adacoder/run", self.run_params(path, qualname, mode=mode, apply=apply))
+        return await self.request("adacoder/run", self.run_params(path, qualname, mode=mode, apply=apply, **more))
 
     def run_params(
         self, path: Path | str, qualname: str, *, mode: str = "generate", apply: bool = True, **more: Any

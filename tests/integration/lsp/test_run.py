@@ -137,3 +137,26 @@ async def test_what_has_no_target_is_an_answer_with_a_reason(editor: Client) -> 
     answer = await editor.run("untitled:Untitled-1", "initials")
     assert "save it as a .py file first" in answer["reason"]
     assert editor.messages == []
+
+
+async def test_a_wish_holds_for_later_jobs_on_the_function(editor: Client) -> None:
+    async with StandIn([WRONG]) as standin:
+        editor.settings = told_of(standin, maxIterations=0)
+        await editor.write("names.py", STUB)
+
+        async def asked(mode: str, **wish: str) -> bool:
+            await editor.run("names.py", "initials", mode=mode, apply=False, **wish)
+            return "The user wishes for this function: use a loop" in str(standin.requests[-1]["messages"])
+
+        assert not await asked("generate")
+        assert await asked("generate", wish=" use\na  loop ")
+        assert await asked("another")
+        assert not await asked("generate", wish="")
+        assert not await asked("another")
+
+
+async def test_a_wish_that_is_no_short_text_is_refused(editor: Client) -> None:
+    await editor.write("names.py", STUB)
+    for wish, why in ((7, "be a string"), ("x" * 501, "be at most 500 characters long")):
+        with pytest.raises(ResponseError, match=f"'wish' must {why}"):
+            await editor.run("names.py", "initials", wish=wish)

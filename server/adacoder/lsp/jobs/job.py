@@ -106,6 +106,8 @@ class Job(Activity):
     """The candidate to begin with, if AdaCoder itself chose a candidate."""
     goal: str = ""
     """Name of the failing test that must pass; empty if only the function matters."""
+    wish: str | None = None
+    """The user's wish for the function; None for the latest wish for it."""
     relay: Callable[[str], None] | None = None
     """Function that receives the progress if the job is part of a batch. The batch then shows the progress."""
     show: Callable[[str], None] = lambda message: None
@@ -204,7 +206,8 @@ class JobWork:
         }
         mode = job.work if isinstance(job.work, Mode) else None
         job.ending = ending
-        job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer)
+        wish = job.wish or ""
+        job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer, wish)
         self.results.end(job.ended)
         return answer
 
@@ -232,7 +235,9 @@ class JobWork:
         job.most_rounds = self.service.most_rounds(work, self.settings)
         others = self.results.candidates(job.target) if work is Mode.ANOTHER else ()
         start = job.start if job.reply is None else await aside(read_reply, job.reply, job.target)
-        task = Task(job.target, self.settings, self.snapshot.project, journal, start, others, job.goal)
+        if job.wish is None:
+            job.wish = self.results.wish(job.target)
+        task = Task(job.target, self.settings, self.snapshot.project, journal, start, others, job.goal, job.wish)
         return await self.service.perform(work, task)
 
     async def _outcome_of_kept(self, kept: KeptResult) -> Outcome:

@@ -46,6 +46,8 @@ class EndedJob:
     """The workspace folder of the job."""
     answer: Mapping[str, JSON]
     """The answer to `adacoder/run`."""
+    wish: str = ""
+    """The user's wish for the function."""
 
     @property
     def candidate(self) -> Candidate | None:
@@ -135,6 +137,11 @@ class Results:
         fitting = [each for signature, each in found if each and same_parameters(signature, target.signature)]
         latest_first = dict.fromkeys(reversed(fitting))
         return tuple(reversed([*latest_first][:_CANDIDATES]))
+
+    def wish(self, target: Target) -> str:
+        """Return the user's latest wish for a function; empty if there is none."""
+        jobs = [job for job in self._jobs() if _same(job, target) and job.mode is not None]
+        return jobs[-1].wish if jobs else ""
 
     def _jobs(self) -> Iterator[EndedJob]:
         return (each for each in list(self._ended.values()) if isinstance(each, EndedJob))
