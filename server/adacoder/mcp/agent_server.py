@@ -10,12 +10,13 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
 from adacoder.domain import AdaCoderError
-from adacoder.mcp.exchange import AgentExchange, Caller
+from adacoder.mcp.exchange import AgentExchange, Caller, Offer
 from adacoder.mcp.tool_words import offered
 from adacoder.programs import run, take_stdio
 from adacoder.project import is_wide
@@ -52,8 +53,7 @@ def serve(root: Path | None, told: Path | None, values: Mapping[str, object], *,
         with nullcontext() if told is None else _diary(told) as diary:
             calls = LateTools(folder, values, diary)
             stdin, stdout = _stdio()
-            tools = offered(read_only=read_only, is_open=bool(values.get("allow_cloud")))
-            run(_serve(calls, tools, stdin, stdout))
+            run(_serve(calls, partial(calls.offer, read_only=read_only), stdin, stdout))
     except KeyboardInterrupt:
         log.warning("Ended by a signal.")
     return 0
@@ -91,12 +91,19 @@ class LateTools:
     def __init__(self, root: Path, values: Mapping[str, object], diary: IO[str] | None) -> None:
         """For `root` and `values`, see `Workplace`. `diary` receives a line for each result."""
         self._root, self._values, self._diary = root, values, diary
+        self._declared: Mapping[str, object] = {}
         self._tools: Tools | None = None
+
+    def offer(self, declared: Mapping[str, object], *, read_only: bool) -> list[dict[str, Any]]:
+        """Return the definitions of the tools for a client that declares these settings."""
+        self._declared = declared
+        is_open = bool(self._values.get("allow_cloud") or declared.get("allowCloud"))
+        return offered(read_only=read_only, is_open=is_open)
 
     async def call(self, name: str, arguments: dict[str, str], caller: Caller) -> tuple[dict[str, Any], bool]:
         """Carry out a call. Return the result, and True if the result is an error."""
         kind = await asyncio.to_thread(_imported)
-        self._tools = self._tools or kind(self._root, self._values)
+        self._tools = self._tools or kind(self._root, self._declared, self._values)
         result, is_error = await self._tools.call(name, arguments, caller)
         if self._diary is not None:
             named = {each: arguments[each] for each in ("path", "name") if each in arguments}
@@ -117,7 +124,7 @@ def _imported() -> type[Tools]:
     return Tools
 
 
-async def _serve(calls: LateTools, tools: list[dict[str, Any]], stdin: IO[bytes], stdout: IO[bytes]) -> None:
+async def _serve(calls: LateTools, offer: Offer, stdin: IO[bytes], stdout: IO[bytes]) -> None:
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
     lines: SimpleQueue[bytes] = SimpleQueue()
 
@@ -126,7 +133,7 @@ async def _serve(calls: LateTools, tools: list[dict[str, Any]], stdin: IO[bytes]
         if lines.qsize() > _MOST_WAITING:
             ended.set()
 
-    exchange = AgentExchange(send, tools, calls.call)
+    exchange = AgentExchange(send, offer, calls.call)
     # Asyncio cannot read every kind of stdin, so threads read and write. The exit does not wait for them.
     threading.Thread(target=_read, args=(stdin.fileno(), loop, exchange, ended), daemon=True).start()
     writer = threading.Thread(target=_write, args=(stdout.fileno(), loop, lines, ended), daemon=True)

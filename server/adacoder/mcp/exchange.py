@@ -52,6 +52,10 @@ Call: TypeAlias = Callable[[str, Object, Caller], Awaitable[tuple[Object, bool]]
 """Carries out a call of a tool. Returns the result, and True if the result is an error."""
 
 
+Offer: TypeAlias = Callable[[Object], list[Object]]
+"""Returns the definitions of the tools for a client that declares these settings."""
+
+
 class InvalidRequest(Exception):
     """A request that cannot be answered. It becomes an error of JSON-RPC."""
 
@@ -100,15 +104,14 @@ class ToolCall:
 class AgentExchange:
     """Answers the messages of one client."""
 
-    def __init__(self, send: Callable[[bytes], None], tools: list[Object], call: Call) -> None:
+    def __init__(self, send: Callable[[bytes], None], offer: Offer, call: Call) -> None:
         """Args:
         send: writes a line to the client.
-        tools: the definitions of the tools.
+        offer: receives the client's settings, first none.
         call: carries out a call.
         """
-        self._send = send
-        self._tools = {each["name"]: each for each in tools}
-        self._call = call
+        self._send, self._offer, self._call = send, offer, call
+        self._tools = _by_name(offer({}))
         self._capabilities: Any = None
         """The client's capabilities, as it has named them in `initialize`."""
         self._running: dict[Id | None, ToolCall] = {}
@@ -225,6 +228,7 @@ class AgentExchange:
         match method:
             case "initialize":
                 self._capabilities = params.get("capabilities")
+                self._tools = _by_name(self._offer(_declared(self._capabilities)))
                 wanted = params.get("protocolVersion")
                 version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
                 result = {"protocolVersion": version, "serverInfo": _INFO, **_OFFER}
@@ -315,6 +319,20 @@ def _can_ask(capabilities: Any) -> bool:
         case {"elicitation": dict() as kinds}:
             return "form" in kinds or not kinds
     return False
+
+
+def _by_name(tools: list[Object]) -> dict[str, Object]:
+    return {each["name"]: each for each in tools}
+
+
+def _declared(capabilities: Any) -> Object:
+    """Return the settings that a client declares in `initialize`."""
+    match capabilities:
+        case {"experimental": {"adacoder": {"settings": settings}}}:
+            if isinstance(settings, dict):
+                return settings
+            log.warning("The client's settings are ignored, because they are not an object.")
+    return {}
 
 
 def _is_stateless(params: Object) -> bool:

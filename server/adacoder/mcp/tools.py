@@ -86,9 +86,9 @@ class InPlace:
 class Tools:
     """The tools of one agent. Warm processes, candidates and jobs are kept for later calls."""
 
-    def __init__(self, root: Path, values: Mapping[str, object]) -> None:
+    def __init__(self, root: Path, *values: Mapping[str, object]) -> None:
         """For the arguments, see `Workplace`."""
-        self._place = Workplace(root, values)
+        self._place = Workplace(root, *values)
         self._service = Service()
         self._candidates: dict[str, Candidate] = {}
         self._jobs: dict[str, GenerateJob] = {}

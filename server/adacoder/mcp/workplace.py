@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from logging import getLogger
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from adacoder.source.text import LONGEST, SourceFile, decoded
 log = getLogger(__name__)
 
 _PYTHON = frozenset({"", ".py", ".pyw"})
+_MOST_NOTICES = 100
+"""Maximum number of notices that are remembered, so that each is logged once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,11 @@ class OpenFile:
 class Workplace:
     """The folder in which an agent works, with the settings that its user has chosen."""
 
-    def __init__(self, root: Path, values: Mapping[str, object]) -> None:
-        """`root` must be a real path. `values` are values of options, by field of Settings."""
+    def __init__(self, root: Path, *values: Mapping[str, object]) -> None:
+        """`root` must be a real path. `values` are settings that override the project's. The last ones win."""
         self.root = root
         self._values = values
+        self._notice = lru_cache(_MOST_NOTICES)(log.warning)  # each call reads the settings again
 
     def open(self, path: str) -> OpenFile:
         """Read a Python file.
@@ -97,4 +101,7 @@ class Workplace:
         return Access((self.root,), self._settings(self.root).wishes)
 
     def _settings(self, folder: Path) -> Settings:
-        return merge(from_project(Settings(), folder, log.warning), self._values, log.warning)
+        settings = from_project(Settings(), folder, self._notice)
+        for values in self._values:
+            settings = merge(settings, values, self._notice)
+        return settings

@@ -126,6 +126,11 @@ def found(result: dict[str, Any]) -> dict[str, Any]:
     return structured
 
 
+def declaring(settings: object) -> dict[str, Any]:
+    """Return the params of `initialize` that declare the settings of an editor."""
+    return {"capabilities": {"experimental": {"adacoder": {"settings": settings}}}}
+
+
 def _children(pid: int) -> set[int]:
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())

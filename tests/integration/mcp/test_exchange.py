@@ -15,7 +15,7 @@ import pytest
 from adacoder.mcp import exchange
 from adacoder.mcp.exchange import AgentExchange, Caller
 from adacoder.mcp.tool_words import TOOLS
-from integration.mcp.agent import MODERN, PATIENCE, agent
+from integration.mcp.agent import MODERN, PATIENCE, agent, declaring
 
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -113,8 +113,9 @@ async def test_a_batch_is_answered(tmp_path: Path) -> None:
 
 
 async def test_only_one_tool_writes_and_read_only_leaves_it_out(tmp_path: Path) -> None:
-    async def hints(*options: str) -> dict[str, Any]:
+    async def hints(*options: str, **settings: object) -> dict[str, Any]:
         async with agent(tmp_path, *options) as one:
+            await one.ask("initialize", **declaring(settings))
             tools = (await one.ask("tools/list"))["result"]["tools"]
             return {each["name"]: each["annotations"] for each in tools}
 
@@ -123,7 +124,9 @@ async def test_only_one_tool_writes_and_read_only_leaves_it_out(tmp_path: Path) 
     assert [name for name, each in every.items() if not each["readOnlyHint"]] == ["insert_verified"]
     assert not any(each["openWorldHint"] for each in every.values())
     assert list(await hints("--read-only")) == NAMES[:-1]
-    assert [name for name, each in (await hints("--allow-cloud")).items() if each["openWorldHint"]] == ["generate"]
+    for options, settings in ((["--allow-cloud"], {}), ([], {"allowCloud": True})):
+        found = await hints(*options, **settings)
+        assert [name for name, each in found.items() if each["openWorldHint"]] == ["generate"]
 
 
 async def test_a_tool_that_was_left_out_cannot_be_called(tmp_path: Path) -> None:
@@ -148,7 +151,9 @@ async def test_progress_is_reported_to_clients_that_ask_for_it(token: object, re
         return {"next": ""}, False
 
     params = {"name": "generate", "arguments": {"path": "a.py", "name": "f"}, "_meta": {"progressToken": token}}
-    AgentExchange(send, TOOLS, call).receive(json.dumps({"id": 1, "method": "tools/call", "params": params}).encode())
+    AgentExchange(send, lambda _: TOOLS, call).receive(
+        json.dumps({"id": 1, "method": "tools/call", "params": params}).encode()
+    )
     await is_answered.wait()
     notified = [each["params"] for each in sent if each.get("method") == "notifications/progress"]
     assert [each["progress"] for each in notified] == reported
@@ -161,7 +166,9 @@ class AskingServer:
     def __init__(self, **capabilities: object) -> None:
         """`capabilities` are those that the client names in `initialize`."""
         self._sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._exchange = AgentExchange(lambda line: self._sent.put_nowait(json.loads(line)), TOOLS, self._called)
+        self._exchange = AgentExchange(
+            lambda line: self._sent.put_nowait(json.loads(line)), lambda _: TOOLS, self._called
+        )
         if capabilities:
             self.receive(id=0, method="initialize", params={"capabilities": capabilities})
             self._sent.get_nowait()
@@ -272,7 +279,7 @@ async def test_a_call_that_is_cancelled_before_it_starts_frees_its_id() -> None:
     async def call(_: str, __: dict[str, Any], caller: Caller) -> tuple[dict[str, Any], bool]:
         return {"next": ""}, False
 
-    served = AgentExchange(send, TOOLS, call)
+    served = AgentExchange(send, lambda _: TOOLS, call)
     params = {"name": "check_examples", "arguments": {"path": "a.py"}}
     begin = {"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params}
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "x"}}

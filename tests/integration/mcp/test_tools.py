@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 from unittest.mock import ANY
@@ -16,14 +17,16 @@ import pytest
 
 from adacoder.domain import AdaCoderError
 from adacoder.mcp import tools as tools_module
+from adacoder.mcp.agent_server import LateTools
 from adacoder.mcp.answers import Refusal
+from adacoder.mcp.exchange import AgentExchange
 from adacoder.mcp.tool_words import ANSWERED_OTHER, ANSWERED_SAME, ASK, EXAMPLES_DIFFER, NOTHING_CHANGED, RAISES
 from adacoder.mcp.tools import Tools
 from adacoder.mcp.workplace import Workplace
 from adacoder.messages import Named
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.unavailable import IsolationRefused
-from integration.mcp.agent import Agent, SilentCaller, agent, computed, is_running
+from integration.mcp.agent import Agent, SilentCaller, agent, computed, declaring, is_running
 from support.commandline import BODY, GOOD_REPLY, LUCKY_REPLY, MODEL, SOLVED, STUB, WRONG
 from support.repository import commit, git
 from support.standins.ollama import StandIn
@@ -488,6 +491,45 @@ async def test_project_settings_do_not_decide_where_prompts_go(folder: Path) -> 
             assert (await one.call("generate", **PLACE))["verdict"] == "not_run"
         async with agent(folder, "--host", standin.host) as one:  # the control
             assert (await one.call("generate", **PLACE))["verdict"] == "verified"
+
+
+async def test_settings_that_the_client_declares_hold_and_options_win(folder: Path) -> None:
+    nowhere = {"interpreter": str(folder / "python")}
+    for settings, options, verdict in (
+        ({}, [], "failed"),
+        (nowhere, [], "not_run"),
+        (nowhere, ["--interpreter", sys.executable], "failed"),
+    ):
+        async with agent(folder, *options) as one:
+            await one.ask("initialize", **declaring(settings))
+            assert (await one.call("check_examples", **PLACE))["verdict"] == verdict, (settings, options)
+    async with agent(folder, "--hide", "other.py") as one:
+        await one.ask("initialize", **declaring({"hide": ["shapes.py"]}))
+        for path in ("shapes.py", "other.py"):
+            assert (await one.refused("check_examples", path=path))["error"] == "outside_root"
+
+
+@pytest.mark.parametrize(
+    ("settings", "logged"),
+    [
+        ({"timeout": 9, "ollama.host": "127.0.0.1:1"}, []),
+        ({"timeout": "soon", "haste": {"a": 1}}, ["adacoder.timeout = 'soon' is ignored", "adacoder.haste.a is not"]),
+        ([], ["The client's settings are ignored"]),
+    ],
+)
+async def test_unusable_settings_of_the_client_are_logged_once(
+    settings: object, logged: list[str], folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls = LateTools(folder, {}, None)
+    sent: list[bytes] = []
+    exchange = AgentExchange(sent.append, partial(calls.offer, read_only=False), calls.call)
+    initialize = {"id": 1, "method": "initialize", "params": declaring(settings)}
+    exchange.receive(json.dumps(initialize).encode())
+    for _ in range(2):
+        assert (await calls.call("check_examples", PLACE, SilentCaller()))[0]["verdict"] == "failed"
+    await calls.close()
+    assert len(caplog.messages) == len(logged)
+    assert all(map(str.startswith, caplog.messages, logged))
 
 
 async def test_what_changed_since_a_commit_is_checked(one: Agent, folder: Path) -> None:
