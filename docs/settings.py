@@ -1,4 +1,4 @@
-"""Write the settings, strategies and measured figures into `client/package.json` and the pages that have them."""
+"""Write the settings, tools, strategies and measured figures into `client/package.json` and the pages with them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from adacoder.arena.papers import tables
 from adacoder.arena.rows import RowsReader
 from adacoder.arena.tables import markdown
+from adacoder.mcp.tool_words import TOOLS
 from adacoder.messages import Named, Text
 from adacoder.settings import SETTINGS, Settings
 from adacoder.settings.values import LONG_TEXT, Setting
@@ -34,6 +35,13 @@ _WORKFLOWS_HEAD = (
 )
 OWN = ("adacoder.path", "adacoder.agentTools")
 """The client's own settings: how it finds the server, and whether agents in the editor may use it."""
+_ICONS = {
+    "check_examples": "beaker",
+    "verify_candidate": "verified",
+    "behaviour_diff": "diff",
+    "generate": "sparkle",
+    "insert_verified": "edit",
+}
 _FAMILIES = {name: STRATEGIES[name] for name in FAMILIES}
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object"}
 
@@ -60,6 +68,7 @@ def manifest(text: str, settings: Definitions) -> str:
     }
     restricted = [f"adacoder.{each.key}" for each in offered.values() if each.by_project is not True]
     data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [*OWN, *restricted]
+    data["contributes"]["languageModelTools"] = [_tool(each) for each in TOOLS]
     return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
 
 
@@ -85,6 +94,22 @@ def _property(name: str, setting: Setting) -> dict[str, Any]:
     about = _spelled(setting.about, "#adacoder.{}#")
     unset = f" Empty: {setting.unset}." if setting.unset else ""
     return {**described, "default": _json(default, setting), "scope": scope, "markdownDescription": about + unset}
+
+
+def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool of `adacoder mcp` as a tool of VS Code's chats."""
+    name, about = tool["name"], tool["description"]
+    return {
+        "name": f"adacoder_{name}",
+        "toolReferenceName": "adacoder" + name.title().replace("_", ""),
+        "displayName": tool["title"],
+        "modelDescription": about,
+        "userDescription": about[: about.index(". ") + 1],
+        "icon": f"$({_ICONS[name]})",
+        "canBeReferencedInPrompt": True,
+        "when": "config.adacoder.agentTools && isWorkspaceTrusted",
+        "inputSchema": tool["inputSchema"],
+    }
 
 
 def _json(default: object, setting: Setting) -> object:

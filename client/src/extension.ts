@@ -45,7 +45,7 @@ export function activate(context: ExtensionContext): void {
   const results = new Results(server);
   status.contribute(async () => (await results.kept()).map(toEntry));
   context.subscriptions.push(output, status, results, ...contributions(server, output, results));
-  context.subscriptions.push(...registerTests(server, join(context.extensionPath, "python", "debug_examples.py")), ...registerTools(server), ...registerWalkthrough(context));
+  context.subscriptions.push(...registerTests(server, join(context.extensionPath, "python", "debug_examples.py")), ...registerTools(server, output), ...registerWalkthrough(context));
   beginWithPython(server, context);
   server.watchInterpreter();
   if (process.platform === "win32") void tellOfWindows(context);

@@ -25,6 +25,16 @@ export interface Launch {
   readonly args: readonly string[];
 }
 
+/** A server for a folder. */
+export interface Program extends Launch {
+  readonly env: NodeJS.ProcessEnv;
+  /** Section `adacoder` of the folder's settings. */
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** The servers in AdaCoder: for editors, and for agents. */
+export type ServerKind = "serve" | "mcp";
+
 /**
  * Python's option that keeps the working directory off `sys.path`. It is the user's project, and a file `adacoder.py`
  * in it must not be taken for the server. Available since Python 3.11, the oldest that AdaCoder supports.
@@ -41,16 +51,17 @@ const PROBE_TIMEOUT_MS = 10_000;
  */
 export async function chooseLaunch(
   { path, interpreter, onPath, own }: Sources,
+  kind: ServerKind,
   isInstalledFor: (interpreter: string) => Promise<boolean> = hasAdaCoder,
 ): Promise<Launch | undefined> {
   if (path !== "") {
-    return { command: path.replace(/^~(?=[\\/])/, homedir()), args: ["serve"] };
+    return { command: path.replace(/^~(?=[\\/])/, homedir()), args: [kind] };
   }
   if (interpreter !== undefined && (await isInstalledFor(interpreter))) {
-    return { command: interpreter, args: [SAFE_PATH, "-m", "adacoder", "serve"] };
+    return { command: interpreter, args: [SAFE_PATH, "-m", "adacoder", kind] };
   }
-  if (onPath !== undefined) return { command: onPath, args: ["serve"] };
-  return own === undefined ? undefined : { command: own, args: [ISOLATED, "-m", "adacoder", "serve"] };
+  if (onPath !== undefined) return { command: onPath, args: [kind] };
+  return own === undefined ? undefined : { command: own, args: [ISOLATED, "-m", "adacoder", kind] };
 }
 
 /**
@@ -78,7 +89,8 @@ function isProgram(file: string): boolean {
   }
 }
 
-function isBelow(file: string, folders: readonly string[]): boolean {
+/** True if a file is below any of the folders, with or without resolved links. The file and the folders must exist. */
+export function isBelow(file: string, folders: readonly string[]): boolean {
   return folders.some((folder) =>
     [
       [folder, file],

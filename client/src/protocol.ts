@@ -36,17 +36,6 @@ export interface RunResult {
   readonly isGood?: boolean;
   /** Remedies that the summary mentions. */
   readonly remedies?: readonly Remedy[];
-  readonly examples?: { readonly passed: number; readonly total: number };
-  /** The first failure. */
-  readonly failure?: {
-    readonly example: string | null;
-    readonly want: string | null;
-    readonly got: string | null;
-    readonly error: string | null;
-    /** The test of the project that failed, if one did, and what pytest says about it. */
-    readonly test?: string;
-    readonly explanation?: string;
-  } | null;
 }
 
 /** The end of a job, from its result. It is good if it is verified and no obstacle prevented its edit. */

@@ -15,7 +15,7 @@ import {
 import { OwnCapabilities } from "./capabilities";
 import { foreignFolders, type PrivateServer } from "./install";
 import { onInterpreterChange, selectedInterpreter } from "./interpreter";
-import { activated, chooseLaunch, environment, locate, whyNotStarted, type Launch, type Sources } from "./launch";
+import { activated, chooseLaunch, environment, locate, whyNotStarted, type Launch, type Program, type ServerKind, type Sources } from "./launch";
 import { tell } from "./messages";
 import { openSettings } from "./open-settings";
 import { ProgressNotifications } from "./progress";
@@ -80,6 +80,18 @@ export class Server {
     await this.change((client) => this.end(client));
   }
 
+  /** The program of a server for a folder, found as the editor's server is; undefined if it is not installed. */
+  async program(kind: ServerKind, folder: Uri): Promise<Program | undefined> {
+    const sources = await this.sources(folder);
+    const chosen = await chooseLaunch(sources, kind);
+    try {
+      const settings = serverSettings(workspace.getConfiguration(undefined, folder).get(SECTION), folder);
+      return chosen && { ...located(chosen), env: environmentWith(sources.interpreter), settings };
+    } catch (error) {
+      throw new Error(whyNotStarted(sources, error), { cause: error });
+    }
+  }
+
   /** Restarts the server when another interpreter is selected. */
   watchInterpreter(): void {
     void onInterpreterChange(async () => {
@@ -96,9 +108,9 @@ export class Server {
 
   private async start({ isWanted }: { isWanted: boolean }): Promise<Client | undefined> {
     this.tellOf({ kind: "starting" });
-    const sources = await this.sources();
+    const sources = await this.sources(scope());
     this.interpreter = sources.interpreter;
-    const chosen = await chooseLaunch(sources);
+    const chosen = await chooseLaunch(sources, "serve");
     if (chosen === undefined) {
       this.tellOf({ kind: "absent", why: NOT_INSTALLED });
       // Not awaited: the question may stay open for hours.
@@ -146,10 +158,10 @@ export class Server {
   }
 
   /** Sources of the server. An untrusted workspace's interpreter may be part of the workspace, so it is not started. */
-  private async sources(): Promise<Sources> {
+  private async sources(scope: Uri | undefined): Promise<Sources> {
     return {
-      path: workspace.getConfiguration(SECTION, scope()).get("path", ""),
-      interpreter: workspace.isTrusted ? await selectedInterpreter(scope(), this.output) : undefined,
+      path: workspace.getConfiguration(SECTION, scope).get("path", ""),
+      interpreter: workspace.isTrusted ? await selectedInterpreter(scope, this.output) : undefined,
       onPath: locate("adacoder", process.env["PATH"] ?? "", foreignFolders()),
       own: this.own.python,
     };
@@ -180,6 +192,10 @@ function located(launch: Launch): Launch {
   return { ...launch, command };
 }
 
+function environmentWith(interpreter: string | undefined): NodeJS.ProcessEnv {
+  return activated(environment(process.env, workspace.isTrusted), interpreter);
+}
+
 /** A client whose failures {@link Server} reports once, in place of several reports by the library. */
 export class Client extends LanguageClient {
   readonly progress = new ProgressNotifications(this);
@@ -196,7 +212,7 @@ export class Client extends LanguageClient {
     output: LogOutputChannel,
     storage: string | undefined,
   ) {
-    const options = { env: activated(environment(process.env, workspace.isTrusted), interpreter) };
+    const options = { env: environmentWith(interpreter) };
     super(SECTION, "AdaCoder", { command, args: [...args], options }, optionsOf(output, storage));
     this.registerFeature(new OwnCapabilities());
     this.onNotification(ShowMessageNotification.type, ({ type, message }) => {
@@ -249,7 +265,8 @@ function optionsOf(outputChannel: LogOutputChannel, storage: string | undefined)
           if (!Array.isArray(answers)) return answers;
           return answers.map((answer, index) => {
             const item = params.items[index];
-            return item?.section === SECTION ? serverSettings(answer, item.scopeUri) : answer;
+            if (item?.section !== SECTION) return answer;
+            return serverSettings(answer, item.scopeUri === undefined ? undefined : Uri.parse(item.scopeUri));
           });
         },
       },
@@ -257,8 +274,8 @@ function optionsOf(outputChannel: LogOutputChannel, storage: string | undefined)
   };
 }
 
-function serverSettings(section: unknown, scope: string | undefined): Record<string, unknown> {
-  const configuration = workspace.getConfiguration(SECTION, scope === undefined ? undefined : Uri.parse(scope));
+function serverSettings(section: unknown, scope: Uri | undefined): Record<string, unknown> {
+  const configuration = workspace.getConfiguration(SECTION, scope);
   const isSet = (key: string): boolean => {
     const { globalValue, workspaceValue, workspaceFolderValue } = configuration.inspect(key) ?? {};
     return [globalValue, workspaceValue, workspaceFolderValue].some((value) => value !== undefined);

@@ -1,6 +1,7 @@
-/** Tools that let agents in the editor use AdaCoder's sandbox as a gate. They exist only if a setting enables them. */
+/** The tools of `adacoder mcp` for agents in the editor. They exist only if a setting enables them. */
 
-import { isAbsolute } from "node:path";
+import { existsSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
 import {
   LanguageModelTextPart,
   LanguageModelToolResult,
@@ -10,43 +11,77 @@ import {
   type CancellationToken,
   type Disposable,
   type LanguageModelTool,
+  type LogOutputChannel,
+  type WorkspaceFolder,
 } from "vscode";
 
-import { RUN, type RunResult } from "./protocol";
+import { AgentProcess } from "./agent-process";
+import { isBelow } from "./launch";
 import type { Server } from "./server";
-import { answerOf, confirmationOf, type Tool, type ToolInput } from "./tool-texts";
+import { TOOLS, confirmationOf, unsaved, type Tool, type ToolInput } from "./tool-texts";
 
 const SETTING = "adacoder.agentTools";
-const TOOLS: readonly Tool[] = ["check", "verify", "generate"];
-const MODES = { check: "check", verify: "repair", generate: "generate" } as const;
 
-/** Registers the tools while the setting is on. */
-export function registerTools(server: Server): { dispose(): unknown }[] {
-  let registered: Disposable[] = [];
+/** Registers the tools while the setting is on and the workspace is trusted. */
+export function registerTools(server: Server, output: LogOutputChannel): { dispose(): unknown }[] {
+  let registered: { dispose(): unknown }[] = [];
   const end = (): void => {
     for (const each of registered) each.dispose();
     registered = [];
   };
   const renew = (): void => {
     end();
-    const isOn = workspace.getConfiguration().get<boolean>(SETTING) === true;
+    const isOn = workspace.isTrusted && workspace.getConfiguration().get<boolean>(SETTING) === true;
     // Editors based on an older VS Code have no tools.
     if (!isOn || !("registerTool" in lm)) return;
-    registered = TOOLS.map((tool) => lm.registerTool(`adacoder_${tool}`, new OnFunction(server, tool)));
+    const processes = new AgentProcesses(server, output);
+    registered = [processes, ...TOOLS.map((tool): Disposable => lm.registerTool(`adacoder_${tool}`, new AgentTool(processes, tool)))];
   };
   renew();
   return [
     { dispose: end },
+    workspace.onDidGrantWorkspaceTrust(renew),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration(SETTING)) renew();
     }),
   ];
 }
 
-/** A tool that runs a server request on one function. */
-class OnFunction implements LanguageModelTool<ToolInput> {
+/** The processes `adacoder mcp`, one for each workspace folder. They start with the first call. */
+class AgentProcesses {
+  private readonly started = new Map<string, { readonly key: string; readonly process: AgentProcess }>();
+  private hasEnded = false;
+
   constructor(
     private readonly server: Server,
+    private readonly output: LogOutputChannel,
+  ) {}
+
+  /** The process for a folder. A process that crashed, or has another program or other settings, is replaced. */
+  async find({ uri }: WorkspaceFolder): Promise<AgentProcess> {
+    const program = await this.server.program("mcp", uri);
+    if (program === undefined) throw new Error("AdaCoder's server is not installed: ask the user to run 'AdaCoder: Install Server'.");
+    if (this.hasEnded) throw new Error(`The user has switched off ${SETTING}.`);
+    const key = JSON.stringify(program);
+    const last = this.started.get(uri.fsPath);
+    if (last?.key === key && !last.process.hasEnded) return last.process;
+    last?.process.end();
+    const process = new AgentProcess(program, uri.fsPath, (line) => {
+      this.output.info(line);
+    });
+    this.started.set(uri.fsPath, { key, process });
+    return process;
+  }
+
+  dispose(): void {
+    this.hasEnded = true;
+    for (const { process } of this.started.values()) process.end();
+  }
+}
+
+class AgentTool implements LanguageModelTool<ToolInput> {
+  constructor(
+    private readonly processes: AgentProcesses,
     private readonly tool: Tool,
   ) {}
 
@@ -56,30 +91,34 @@ class OnFunction implements LanguageModelTool<ToolInput> {
   }
 
   async invoke({ input }: { input: ToolInput }, cancellation: CancellationToken): Promise<LanguageModelToolResult> {
-    const client = await this.server.running();
-    if (client === undefined) return said("AdaCoder's server is not running.");
-    const file = fileOf(input.file);
-    if (file === undefined) return said(`'${input.file}' is not a file of this workspace.`);
-    const params = {
-      textDocument: { uri: client.code2ProtocolConverter.asUri(file) },
-      qualifiedName: input.function,
-      mode: MODES[this.tool],
-      apply: this.tool !== "check",
-      ...(this.tool === "verify" && { candidate: input.candidate ?? "" }),
-    };
-    return said(answerOf(await client.sendRequest<RunResult>(RUN, params, cancellation)));
+    const path = input.path ?? "";
+    const folder = folderOf(path);
+    if (folder === undefined) throw new Error("No folder is open: ask the user to open one.");
+    if (hasUnsaved(folder, path)) return said(unsaved(path));
+    const process = await this.processes.find(folder);
+    return said(await process.call(this.tool, input, cancellation));
   }
 }
 
-/** A file of the workspace, by an absolute path or a path relative to a workspace folder. */
-function fileOf(path: string): Uri | undefined {
+/** The workspace folder of a path, else the first one. */
+function folderOf(path: string): WorkspaceFolder | undefined {
   const folders = workspace.workspaceFolders ?? [];
-  const candidates = isAbsolute(path) ? [Uri.file(path)] : folders.map(({ uri }) => Uri.joinPath(uri, path));
-  const open = workspace.textDocuments.map(({ uri }) => uri.toString());
-  const inside = candidates.filter((uri) => workspace.getWorkspaceFolder(uri) !== undefined);
-  return inside.find((uri) => open.includes(uri.toString())) ?? inside.at(0);
+  const found = isAbsolute(path)
+    ? workspace.getWorkspaceFolder(Uri.file(path))
+    : folders.find(({ uri }) => existsSync(resolve(uri.fsPath, path)));
+  return found ?? folders.at(0);
 }
 
-function said(text: string): LanguageModelToolResult {
-  return new LanguageModelToolResult([new LanguageModelTextPart(text)]);
+/** True if a file at or below a path has unsaved changes; without a path, any Python file of the workspace. */
+function hasUnsaved({ uri: folder }: WorkspaceFolder, path: string): boolean {
+  const dirty = workspace.textDocuments.filter(({ isDirty, uri }) => isDirty && existsSync(uri.fsPath));
+  if (path === "") {
+    return dirty.some(({ languageId, uri }) => languageId === "python" && workspace.getWorkspaceFolder(uri) !== undefined);
+  }
+  const place = resolve(folder.fsPath, path);
+  return existsSync(place) && dirty.some(({ uri }) => isBelow(uri.fsPath, [place]));
+}
+
+function said(result: unknown): LanguageModelToolResult {
+  return new LanguageModelToolResult([new LanguageModelTextPart(JSON.stringify(result))]);
 }

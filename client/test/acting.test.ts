@@ -1,27 +1,31 @@
 /** Buttons, tools for agents and recovery from a crash, with a server that records its requests. */
 
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, expect, test, vi } from "vitest";
-import type { TestItem } from "vscode";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import type { LogOutputChannel, TestItem } from "vscode";
 
 import type { Ended, Remedy } from "../src/ending";
+import type { Program } from "../src/launch";
 import { fixTest } from "../src/requests";
 import { Results } from "../src/results";
 import type { Client, Server } from "../src/server";
 import type { Job } from "../src/situation";
 import { Status } from "../src/status";
+import { TOOLS } from "../src/tool-texts";
 import { registerTools } from "../src/tools";
-import { CancellationTokenSource, EventEmitter, Uri, commands, configured, env, fronted, offered, settings, window, workspace, type LanguageModelToolResult } from "./fake/vscode";
+import { CancellationTokenSource, EventEmitter, Uri, commands, configured, env, folders, fronted, offered, settings, window, workspace, type LanguageModelToolResult } from "./fake/vscode";
 
 vi.mock("vscode", () => import("./fake/vscode"));
 vi.mock("vscode-languageclient/node", () => import("vscode-languageserver-protocol/node"));
 
+const PATIENCE_MS = 20_000;
+const FAKE_AGENT_SERVER = join(import.meta.dirname, "fake", "agent-server.mjs");
+
 interface Asked {
   readonly command?: string;
   readonly arguments?: readonly unknown[];
-  readonly qualifiedName?: string;
 }
 
 /** A server with a fixed answer to each command. */
@@ -38,6 +42,13 @@ class StandIn {
   readonly code2ProtocolConverter = { asUri: String, asPosition: (position: unknown) => position };
   readonly restart = vi.fn(() => Promise.resolve());
   readonly current = this;
+
+  settings = {};
+  isInstalled = true;
+  program(): Promise<Program | undefined> {
+    const program = { command: process.execPath, args: [FAKE_AGENT_SERVER], env: {}, settings: this.settings };
+    return Promise.resolve(this.isInstalled ? program : undefined);
+  }
 
   running(): Promise<StandIn> {
     return Promise.resolve(this);
@@ -180,43 +191,98 @@ test("Pull Model downloads the model, reports a failure, and offers to try again
 
 // Tools for agents
 
-const FAILED = {
-  status: "partial",
-  reason: "a secret",
-  examples: { passed: 0, total: 1 },
-  failure: { example: "f(1)\n", want: "1\n", got: "2\n", error: null },
-};
-
 interface Offered {
   prepareInvocation(options: object): { confirmationMessages: { message: string } };
   invoke(options: object, token: CancellationTokenSource["token"]): Promise<LanguageModelToolResult>;
 }
 
-test("tools exist while the setting is on, ask first, and report only the verdict and the failing example", async () => {
+async function called(tool: string, input: object): Promise<Record<string, unknown>> {
+  const { token } = new CancellationTokenSource();
+  const { content } = await (offered.get(`adacoder_${tool}`) as Offered).invoke({ input }, token);
+  return JSON.parse(content.map(({ value }) => value).join("")) as Record<string, unknown>;
+}
+
+async function setTools(isOn: boolean): Promise<void> {
+  settings.set("adacoder.agentTools", isOn);
+  await configured.fire({ affectsConfiguration: () => true });
+}
+
+/** The tools of a stand-in for `adacoder mcp`, with two more workspace folders on the disk. */
+async function tooled(): Promise<{ standIn: StandIn; first: string; second: string; has: (path: string, languageId?: string) => void }> {
   const standIn = new StandIn();
-  registerTools(standIn.server);
-  expect([...offered.keys()]).toEqual([]);
-  settings.set("adacoder.agentTools", true);
-  await configured.fire({ affectsConfiguration: () => true });
-  expect([...offered.keys()]).toEqual(["adacoder_check", "adacoder_verify", "adacoder_generate"]);
+  const [first = "", second = ""] = [1, 2].map(() => mkdtempSync(join(tmpdir(), "adacoder-folder-")));
+  folders.unshift({ uri: Uri.file(first) }, { uri: Uri.file(second) });
+  const registered = registerTools(standIn.server, { info: vi.fn() } as unknown as LogOutputChannel);
+  onTestFinished(() => {
+    for (const each of registered) each.dispose();
+    folders.splice(0, 2);
+    workspace.textDocuments = [];
+  });
+  await setTools(true);
+  const has = (path: string, languageId = "python"): void => {
+    writeFileSync(path, "");
+    workspace.textDocuments.push({ uri: Uri.file(path), languageId, isDirty: true });
+  };
+  return { standIn, first, second, has };
+}
 
-  const input = { file: "a.py", function: "f", candidate: "def f(x): return 2" };
-  const verify = offered.get("adacoder_verify") as Offered;
-  expect(verify.prepareInvocation({ input }).confirmationMessages.message).toContain("which may be remote");
-  standIn.answers["adacoder/run"] = FAILED;
-  const { content } = await verify.invoke({ input }, new CancellationTokenSource().token);
-  expect(content.map(({ value }) => value).join("")).toMatch(/^Verdict: partial\. 0\/1 examples passed\.\nFailing example:\nf\(1\)/);
-  expect(JSON.stringify(content)).not.toContain("secret");
-  expect(standIn.asked[0]?.[1]).toMatchObject({ qualifiedName: "f", mode: "repair", apply: true, candidate: input.candidate });
-  for (const file of ["/etc/passwd", "../other/a.py"]) {
-    const elsewhere = await verify.invoke({ input: { ...input, file } }, new CancellationTokenSource().token);
-    expect(JSON.stringify(elsewhere.content)).toContain("not a file of this workspace");
+test("tools exist while the setting is on and the workspace is trusted", async () => {
+  await tooled();
+  expect([...offered.keys()]).toEqual(TOOLS.map((tool) => `adacoder_${tool}`));
+  const { pid } = await called("check_examples", {});
+  const isRunning = (): boolean => process.kill(pid as number, 0);
+  expect(isRunning()).toBe(true);
+  await setTools(false);
+  expect([...offered.keys()]).toEqual([]);
+  await vi.waitFor(() => {
+    expect(isRunning).toThrow();
+  }, PATIENCE_MS);
+  workspace.isTrusted = false;
+  await setTools(true);
+  expect([...offered.keys()]).toEqual([]);
+});
+
+test("each folder has one process, and a path is called in its own folder", async () => {
+  const { standIn, first, second } = await tooled();
+  writeFileSync(join(second, "b.py"), "");
+  const calls = [{}, { path: "a.py" }, { path: "b.py" }, { path: join(second, "b.py") }, { path: "/elsewhere/c.py" }];
+  const found = await Promise.all(calls.map((input) => called("check_examples", input)));
+  expect(found.map(({ root }) => root)).toEqual([first, first, second, second, first]);
+  expect(found.map(({ asked }) => asked)).toEqual(calls.map((input) => ({ name: "check_examples", arguments: input })));
+  expect(new Set(found.map(({ pid }) => pid)).size).toBe(2);
+
+  standIn.settings = { isolation: "full" };
+  const renewed = await called("check_examples", {});
+  expect(renewed).toMatchObject({ settings: { isolation: "full" } });
+  expect(renewed["pid"]).not.toBe(found[0]?.["pid"]);
+
+  process.kill(renewed["pid"] as number);
+  await vi.waitFor(async () => {
+    expect((await called("check_examples", {}))["pid"]).not.toBe(renewed["pid"]);
+  }, PATIENCE_MS);
+});
+
+test("a file with unsaved changes is not checked, because the tools read the disk", async () => {
+  const { first, second, has } = await tooled();
+  has(join(first, "notes.md"), "markdown");
+  expect(await called("check_examples", {})).toHaveProperty("root");
+  has(join(second, "a.py"));
+  writeFileSync(join(first, "a.py"), "");
+  symlinkSync(join(second, "a.py"), join(first, "link.py"));
+  expect(await called("check_examples", { path: "a.py" })).toHaveProperty("root");
+  for (const path of ["", "link.py", second, join(second, "a.py")]) {
+    const { verdict, next } = await called("insert_verified", { path, name: "f", code: "" });
+    expect([verdict, next]).toEqual(["not_run", expect.stringContaining("unsaved changes, so nothing ran: save ")]);
+    expect(next).toContain(path);
   }
-  expect(standIn.asked).toHaveLength(1);
+});
 
-  settings.set("adacoder.agentTools", false);
-  await configured.fire({ affectsConfiguration: () => true });
-  expect([...offered.keys()]).toEqual([]);
+test("a tool asks first, and an uninstalled server is an error", async () => {
+  const { standIn } = await tooled();
+  const { confirmationMessages } = (offered.get("adacoder_generate") as Offered).prepareInvocation({ input: { path: "a.py", name: "f" } });
+  expect(confirmationMessages.message).toContain("which may be remote");
+  standIn.isInstalled = false;
+  await expect(called("check_examples", {})).rejects.toThrow("not installed");
 });
 
 // After a crash

@@ -12,29 +12,29 @@ const installed = (): Promise<boolean> => Promise.resolve(true);
 const missing = (): Promise<boolean> => Promise.resolve(false);
 
 test("the setting comes before the interpreter", async () => {
-  const launch = await chooseLaunch({ ...none, path: "/opt/adacoder", interpreter: "/venv/bin/python" }, installed);
+  const launch = await chooseLaunch({ ...none, path: "/opt/adacoder", interpreter: "/venv/bin/python" }, "serve", installed);
   expect(launch).toEqual({ command: "/opt/adacoder", args: ["serve"] });
 });
 
 test("a setting may begin at the home directory", async () => {
-  const launch = await chooseLaunch({ ...none, path: "~/bin/adacoder" }, missing);
+  const launch = await chooseLaunch({ ...none, path: "~/bin/adacoder" }, "serve", missing);
   expect(launch?.command).toBe(join(homedir(), "bin/adacoder"));
 });
 
 test("the interpreter's environment comes second, without the project on its path", async () => {
-  const launch = await chooseLaunch({ ...none, interpreter: "/venv/bin/python" }, installed);
+  const launch = await chooseLaunch({ ...none, interpreter: "/venv/bin/python" }, "serve", installed);
   expect(launch).toEqual({ command: "/venv/bin/python", args: ["-P", "-m", "adacoder", "serve"] });
 });
 
 test("the PATH comes third, then the private environment, then nothing", async () => {
   const found = { ...none, interpreter: "/venv/bin/python", onPath: "/usr/bin/adacoder", own: "/storage/bin/python" };
-  expect(await chooseLaunch(found, missing)).toEqual({ command: "/usr/bin/adacoder", args: ["serve"] });
-  expect(await chooseLaunch({ ...found, onPath: undefined }, missing)).toEqual({
+  expect(await chooseLaunch(found, "mcp", missing)).toEqual({ command: "/usr/bin/adacoder", args: ["mcp"] });
+  expect(await chooseLaunch({ ...found, onPath: undefined }, "serve", missing)).toEqual({
     command: "/storage/bin/python",
     args: ["-I", "-m", "adacoder", "serve"],
   });
-  expect(await chooseLaunch({ ...none, interpreter: "/venv/bin/python" }, missing)).toBeUndefined();
-  expect(await chooseLaunch(none, installed)).toBeUndefined();
+  expect(await chooseLaunch({ ...none, interpreter: "/venv/bin/python" }, "serve", missing)).toBeUndefined();
+  expect(await chooseLaunch(none, "serve", installed)).toBeUndefined();
 });
 
 test("a missing program or one other than Python does not have AdaCoder", async () => {

@@ -2,6 +2,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { TOOLS } from "../src/tool-texts";
+
 interface Property {
   readonly type?: unknown;
   readonly scope?: string;
@@ -32,7 +34,6 @@ interface Tool {
   readonly modelDescription: string;
   readonly canBeReferencedInPrompt: boolean;
   readonly inputSchema: {
-    readonly required: readonly string[];
     readonly properties: Readonly<Record<string, { readonly description: string }>>;
   };
 }
@@ -94,13 +95,12 @@ test("the editor's context menu has one submenu, for Python files only, and no k
   expect(manifest.contributes.keybindings).toBeUndefined();
 });
 
-test("tools for agents exist only while the setting is on", () => {
-  expect(languageModelTools.map(({ name }) => name)).toEqual(["adacoder_check", "adacoder_verify", "adacoder_generate"]);
+test("tools for agents exist only while the setting is on and the workspace is trusted", () => {
+  expect(languageModelTools.map(({ name }) => name)).toEqual(TOOLS.map((tool) => `adacoder_${tool}`));
   for (const { when, inputSchema, ...tool } of languageModelTools) {
-    expect(when).toBe("config.adacoder.agentTools");
+    expect(when).toBe("config.adacoder.agentTools && isWorkspaceTrusted");
     expect(tool).toMatchObject({ canBeReferencedInPrompt: true, toolReferenceName: expect.stringMatching(/^\w+$/) as string });
     expect(Math.min(tool.displayName.length, tool.modelDescription.length)).toBeGreaterThan(0);
-    expect(Object.keys(inputSchema.properties)).toEqual(inputSchema.required);
     for (const { description } of Object.values(inputSchema.properties)) expect(description).toMatch(/\.$/);
   }
   expect(configuration.properties["adacoder.agentTools"]).toMatchObject({ default: false, scope: "machine" });

@@ -5,7 +5,7 @@ import type { LogOutputChannel } from "vscode";
 
 import type { PrivateServer } from "../src/install";
 import { Server } from "../src/server";
-import { commands, settings, window } from "./fake/vscode";
+import { Uri, commands, settings, window } from "./fake/vscode";
 
 vi.mock("vscode", () => import("./fake/vscode"));
 vi.mock("vscode-languageclient/node", async () => ({
@@ -36,6 +36,18 @@ test("a renewal before the first start does nothing", async () => {
   window.showErrorMessage.mockClear();
   await server.renew();
   expect(window.showErrorMessage).toHaveBeenCalledOnce();
+});
+
+test("the server for agents is the same program, with the settings that are set", async () => {
+  const { server } = stopped();
+  const folder = Uri.file("/project") as unknown as Parameters<Server["program"]>[1];
+  await expect(server.program("mcp", folder)).rejects.toThrow("correct or clear the setting adacoder.path");
+  settings.set("path", "/opt/adacoder");
+  settings.set("isolation", "full");
+  settings.set("adacoder", { path: "/opt/adacoder", isolation: "full", timeout: 10 });
+  const program = await server.program("mcp", folder);
+  expect(program).toMatchObject({ command: "/opt/adacoder", args: ["mcp"] });
+  expect(program?.settings).toEqual({ isolation: "full", trusted: true });
 });
 
 test.each([

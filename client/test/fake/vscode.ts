@@ -316,7 +316,7 @@ export const debug = { startDebugging: vi.fn<(folder: unknown, configuration: ob
 export const workspace = {
   isTrusted: true,
   workspaceFolders: folders,
-  textDocuments: [] as { uri: Uri; languageId: string; version?: number; getText?: () => string }[],
+  textDocuments: [] as { uri: Uri; languageId: string; isDirty?: boolean; version?: number; getText?: () => string }[],
   findFiles: (): Promise<Uri[]> => Promise.resolve([...files.keys()].map((path) => Uri.file(path))),
   fs: {
     readFile: (uri: Uri): Promise<Buffer> => {
@@ -332,7 +332,10 @@ export const workspace = {
   }),
   getWorkspaceFolder: inside,
   asRelativePath: (uri: Uri): string => uri.path.replace("/project/", ""),
-  getConfiguration: () => ({ get: (name: string): unknown => settings.get(name) }),
+  getConfiguration: () => ({
+    get: (name: string, otherwise?: unknown): unknown => settings.get(name) ?? otherwise,
+    inspect: (name: string): object => ({ globalValue: settings.get(name) }),
+  }),
   registerTextDocumentContentProvider: () => ({ dispose: () => undefined }),
   onDidOpenTextDocument: silent,
   onDidChangeTextDocument: edited.event,

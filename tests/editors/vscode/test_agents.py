@@ -23,7 +23,7 @@ def offered(editor: CodeServer) -> Iterator[None]:
 
 def call(bench: Workbench, tool: str, **asked: str) -> None:
     bench.command("Agent: Call a Tool")
-    bench.list.locator("input").first.fill(json.dumps({"name": tool, "input": asked}))
+    bench.list.locator("input").first.fill(json.dumps({"name": f"adacoder_{tool}", "input": asked}))
     bench.page.keyboard.press("Enter")
 
 
@@ -31,21 +31,50 @@ def question(bench: Workbench) -> Locator:
     return bench.page.locator(".monaco-dialog-box")
 
 
+def allow(bench: Workbench, tool: str, asks: str, **asked: str) -> None:
+    """Call a tool, and agree to the question before it runs."""
+    call(bench, tool, **asked)
+    expect(question(bench)).to_contain_text(asks)
+    bench.picture("agent")
+    question(bench).get_by_role("button", name="Yes").click()
+
+
 def test_no_tool_is_offered_by_default(bench: Workbench) -> None:
-    call(bench, "adacoder_check", file="agent.py", function="agent")
-    expect(bench.notification("adacoder_check")).to_contain_text("Agent: Error")
+    call(bench, "check_examples", path="agent.py")
+    expect(bench.notification("adacoder_check_examples")).to_contain_text("Agent: Error")
     expect(question(bench)).to_be_hidden()
 
 
 @pytest.mark.usefixtures("offered")
 def test_an_agents_candidate_is_inserted_if_it_is_right(bench: Workbench) -> None:
-    """The tool asks before it runs, and the agent gets the verdict and the failed example."""
-    agent = file(bench.folder, "agent")
-    bench.open(agent)
-    for body, said in ((TRUNCATED, "Verdict: partial. 2/3"), (ROUNDED, "Verdict: verified. 3/3")):
-        call(bench, "adacoder_verify", file="agent.py", function="agent", candidate=function("agent", body))
-        expect(question(bench)).to_contain_text("'agent' in agent.py")
-        bench.picture("agent")
-        question(bench).get_by_role("button", name="Yes").click()
-        expect(bench.notification(said)).to_be_visible()
+    """Each tool asks before it runs, and the agent gets the verdict and the failed example."""
+    bench.open(file(bench.folder, "agent"))
+    place = {"path": "agent.py", "name": "agent"}
+    allow(bench, "verify_candidate", "'agent' in agent.py", **place, code=function("agent", TRUNCATED))
+    expect(bench.notification('"verdict":"failed"')).to_contain_text('"example":"agent(59.9996)"')
+    allow(bench, "insert_verified", "'agent' in agent.py", **place, code=function("agent", ROUNDED))
+    expect(bench.notification('"verdict":"verified"')).to_contain_text('"written":true')
     expect(bench.line("round(seconds * 1000)")).to_be_visible()
+
+
+@pytest.mark.usefixtures("offered")
+def test_an_agent_is_told_of_unsaved_changes(bench: Workbench) -> None:
+    path = file(bench.folder, "unsaved", ROUNDED)
+    bench.open(path)
+    bench.write_below("01:23:45,250", "")
+    allow(bench, "check_examples", "unsaved.py", path="unsaved.py")
+    expect(bench.notification('"verdict":"not_run"')).to_contain_text("unsaved changes")
+    bench.save(path, "")
+    allow(bench, "check_examples", "unsaved.py", path="unsaved.py")
+    expect(bench.notification('"verdict":"verified"')).to_be_visible()
+
+
+@pytest.mark.usefixtures("offered")
+def test_the_settings_of_the_editor_hold_for_agents(bench: Workbench, editor: CodeServer) -> None:
+    file(bench.folder, "hidden", ROUNDED)
+    allow(bench, "check_examples", "hidden.py", path="hidden.py")
+    expect(bench.notification('"verdict":"verified"')).to_be_visible()
+    editor.set(adacoder__hide=["hidden.py"])
+    allow(bench, "check_examples", "hidden.py", path="hidden.py")
+    expect(bench.notification('"error":"outside_root"')).to_be_visible()
+    editor.set(adacoder__hide=None)
