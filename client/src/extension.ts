@@ -17,7 +17,7 @@ import { ErrorCodes, ResponseError } from "vscode-languageclient/node";
 
 import { DoctorDocument, selectModel, selectStrategy } from "./choose";
 import { PrivateServer } from "./install";
-import { execute, fixTest, generateAll, runOnFunction } from "./requests";
+import { askForWish, execute, fixTest, generateAll, runOnFunction } from "./requests";
 import type { Kept } from "./preview";
 import type { Mode } from "./protocol";
 import { Results } from "./results";
@@ -76,8 +76,8 @@ function contributions(server: Server, output: LogOutputChannel, results: Result
       const client = await server.running();
       if (client !== undefined) await unlessLost(act(client, test));
     });
-  const run = async (client: Client, mode: Mode): Promise<void> => {
-    const ended = await runOnFunction(client, mode);
+  const run = async (client: Client, mode: Mode, wish?: string): Promise<void> => {
+    const ended = await runOnFunction(client, mode, wish);
     if (ended !== undefined) void results.show(ended);
   };
   const onFunction = (command: string, mode: Mode): Disposable => onServer(command, (client) => run(client, mode));
@@ -85,6 +85,10 @@ function contributions(server: Server, output: LogOutputChannel, results: Result
   return [
     workspace.registerTextDocumentContentProvider(DoctorDocument.SCHEME, doctor),
     onFunction("adacoder.generateFunction", "generate"),
+    onServer("adacoder.generateWithWish", async (client) => {
+      const wish = await askForWish();
+      if (wish !== undefined) await run(client, "generate", wish);
+    }),
     onFunction("adacoder.fix", "fix"),
     onServer("adacoder.fixWithAdaCoder", (client, test) => (test === undefined ? run(client, "fix") : fixTest(client, test))),
     onFunction("adacoder.checkExamples", "check"),

@@ -16,6 +16,8 @@ export interface RunParams {
   readonly mode: Mode;
   /** True if the server makes the edit, by `workspace/applyEdit`. */
   readonly apply: boolean;
+  /** The user's wish for the function; undefined for the latest wish for it. */
+  readonly wish: string | undefined;
   readonly workDoneToken: ProgressToken;
 }
 

@@ -23,8 +23,21 @@ const STATUS_BAR_MS = 5000;
 /** Separates the parts of a name that pytest gives a test: the path, the classes, the function. */
 const SEPARATOR = "::";
 
-/** Runs `adacoder/run` on the function under the cursor, or checks a page. Returns how the job ended, unless it was cancelled. */
-export async function runOnFunction(client: Client, mode: Mode): Promise<Ended | undefined> {
+/** Asks for a wish; undefined if the user gives up. */
+export async function askForWish(): Promise<string | undefined> {
+  return window.showInputBox({
+    title: "Generate with a Wish",
+    prompt: "How should the function work? Nothing checks that it does, so read it.",
+    placeHolder: "use bisect, no recursion",
+  });
+}
+
+/**
+ * Runs `adacoder/run` on the function under the cursor, or checks a page. Returns how the job ended, unless it was cancelled.
+ *
+ * @param wish - the user's wish for the function; undefined for the latest wish for it
+ */
+export async function runOnFunction(client: Client, mode: Mode, wish?: string): Promise<Ended | undefined> {
   const editor = editorIn(mode === "check" ? [PYTHON, ...PAGES] : [PYTHON]);
   if (editor === undefined) return undefined;
   const { document, selection } = editor;
@@ -35,7 +48,7 @@ export async function runOnFunction(client: Client, mode: Mode): Promise<Ended |
   const asked = { uri: target.textDocument.uri, version: document.version };
   try {
     const result = await client.progress.during(TITLES[mode], (workDoneToken, cancellation) => {
-      const params: RunParams = { ...target, mode, apply: mode !== "check", workDoneToken };
+      const params: RunParams = { ...target, mode, apply: mode !== "check", wish, workDoneToken };
       return client.sendRequest<RunResult>(RUN, params, cancellation);
     });
     return toEnded(result, asked);

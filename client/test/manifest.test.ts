@@ -74,7 +74,7 @@ test("all commands are in the category AdaCoder, and Fix has a second name", () 
   const palette = commands.map(({ category, title }) => (category === undefined ? title : `${category}: ${title}`));
   expect(palette).toEqual(
     expect.arrayContaining(
-      ["Generate Function", "Generate All Stubs in File", "Fix", "Check Examples", "Suggest Examples"]
+      ["Generate Function", "Generate with a Wish…", "Generate All Stubs in File", "Fix", "Check Examples", "Suggest Examples"]
         .concat(["Another Candidate", "Show Journal", "Cancel", "Select Model", "Select Strategy", "Doctor"])
         .concat(["Show Log", "Restart Server"])
         .map((title) => `AdaCoder: ${title}`),

@@ -45,6 +45,8 @@ class Model:
 
     def __init__(self) -> None:
         self._replies: dict[str, list[Script]] = {}
+        self.asked: dict[str, str] = {}
+        """The latest question about each function."""
 
     def says(self, name: str, *replies: str | Script) -> None:
         """Return the reply to a question about the function `name`."""
@@ -55,6 +57,7 @@ class Model:
         name = next((each for each in _NAMES.findall(asked) if each in self._replies), None)
         if name is None:
             return Script(status=500, error="nothing is known of that function")
+        self.asked[name] = asked
         replies = self._replies[name]
         return replies.pop(0) if len(replies) > 1 else replies[0]
 

@@ -88,6 +88,20 @@ def test_cancel_by_its_lens(bench: Workbench, model: Model) -> None:
     expect(bench.lens("Generate")).to_be_visible()
 
 
+def test_a_wish_is_told_to_the_model(bench: Workbench, model: Model) -> None:
+    wished = file(bench.folder, "wished")
+    model.says("wished", reply("wished", ROUNDED))
+    bench.open(wished)
+    bench.put_cursor("def wished")
+    bench.command("AdaCoder: Generate with a Wish…")
+    bench.list.locator("input").first.fill("use round")
+    bench.picture("wish")
+    bench.page.keyboard.press("Enter")
+    expect(bench.line("round(seconds * 1000)")).to_be_visible()
+    assert "The user wishes for this function: use round" in model.asked["wished"]
+    bench.save(wished, ROUNDED)
+
+
 def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
     """The first body fails an example. A plan follows, and the second body passes."""
     planned, goes_on = file(bench.folder, "planned"), Event()
