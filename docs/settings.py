@@ -33,8 +33,8 @@ _WORKFLOWS_HEAD = (
     "| strategy | source | agents | calls | t | feedback | other tests | selection |\n"
     "|---|---|---|---|---|---|---|---|\n"
 )
-OWN = ("adacoder.path", "adacoder.agentTools")
-"""The client's own settings: how it finds the server, and whether agents in the editor may use it."""
+OWN = ("adacoder.path", "adacoder.agentTools", "adacoder.showWriting")
+"""The client's own settings: how it finds the server, whether agents may use it, and whether replies are shown."""
 _ICONS = {
     "check_examples": "beaker",
     "verify_candidate": "verified",
@@ -67,7 +67,8 @@ def manifest(text: str, settings: Definitions) -> str:
         **{f"adacoder.{each.key}": _property(name, each) for name, each in offered.items()},
     }
     restricted = [f"adacoder.{each.key}" for each in offered.values() if each.by_project is not True]
-    data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [*OWN, *restricted]
+    restricted = [*(own for own in OWN if properties[own]["scope"] == "machine"), *restricted]
+    data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = restricted
     data["contributes"]["languageModelTools"] = [_tool(each) for each in TOOLS]
     return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
 

@@ -27,6 +27,7 @@ import { Status } from "./status";
 import { registerTests } from "./tests/explorer";
 import { registerTools } from "./tools";
 import { registerWalkthrough } from "./walkthrough";
+import { LiveReplies } from "./writing";
 
 const TOLD_OF_WINDOWS = "adacoder.toldOfWindows";
 const WSL = "ms-vscode-remote.remote-wsl";
@@ -44,7 +45,7 @@ export function activate(context: ExtensionContext): void {
   });
   const results = new Results(server);
   status.contribute(async () => (await results.kept()).map(toEntry));
-  context.subscriptions.push(output, status, results, ...contributions(server, output, results));
+  context.subscriptions.push(output, status, results, new LiveReplies(server), ...contributions(server, output, results));
   context.subscriptions.push(...registerTests(server, join(context.extensionPath, "python", "debug_examples.py")), ...registerTools(server, output), ...registerWalkthrough(context));
   beginWithPython(server, context);
   server.watchInterpreter();

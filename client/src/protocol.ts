@@ -54,7 +54,7 @@ export function toEnded(result: RunResult, textDocument: Ended["textDocument"]):
 }
 
 /** The client's own settings, which the server does not know. */
-const OWN = new Set(["path", "agentTools"]);
+const OWN = new Set(["path", "agentTools", "showWriting"]);
 
 /**
  * Section `adacoder` for the server: the values that are set, by dotted names, and the workspace's trust.

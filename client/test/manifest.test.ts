@@ -18,7 +18,7 @@ interface Manifest {
   readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] } };
   readonly contributes: {
     readonly submenus: readonly { readonly id: string }[];
-    readonly keybindings?: unknown;
+    readonly keybindings: readonly { readonly command: string; readonly key: string; readonly when: string }[];
     readonly commands: readonly { readonly command: string; readonly title: string; readonly category?: string }[];
     readonly menus: Readonly<Record<string, readonly { readonly command?: string; readonly submenu?: string; readonly when?: string }[]>>;
     readonly languageModelTools: readonly Tool[];
@@ -87,12 +87,13 @@ test("the extension starts in a folder with Python files before one is open", ()
   expect(manifest.activationEvents).toEqual(["onLanguage:python", "workspaceContains:**/*.py"]);
 });
 
-test("the editor's context menu has one submenu, for Python files only, and no key is taken", () => {
+test("the editor's context menu has one submenu, for Python files only, and the only key is Escape while a reply is shown", () => {
   const [entry, ...others] = menus["editor/context"] ?? [];
   expect(others).toEqual([]);
   expect(entry).toMatchObject({ submenu: "adacoder.context", when: "editorLangId == python && resourceScheme == file" });
   expect(submenus.map(({ id }) => id)).toEqual(["adacoder.context"]);
-  expect(manifest.contributes.keybindings).toBeUndefined();
+  expect(manifest.contributes.keybindings.map(({ command, key }) => [command, key])).toEqual([["adacoder.hideWriting", "escape"]]);
+  for (const { when } of manifest.contributes.keybindings) expect(when).toContain("adacoder.isWriting && editorTextFocus && !vim");
 });
 
 test("tools for agents exist only while the setting is on and the workspace is trusted", () => {

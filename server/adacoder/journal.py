@@ -93,11 +93,13 @@ class OpenStep:
     time: Timing | None = None
     written: int = 0
     """Estimated number of tokens so far in a reply that is streaming."""
+    text: str = ""
+    """The reply so far."""
     _moved: Callable[[OpenStep], None] = lambda step: None
 
-    def moved(self, written: int) -> None:
-        """Report that the reply has grown to about `written` tokens."""
-        self.written = written
+    def moved(self, text: str) -> None:
+        """Report that the reply has grown to `text`, by about one token."""
+        self.written, self.text = self.written + 1, text
         self._moved(self)
 
 

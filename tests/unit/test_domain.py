@@ -145,7 +145,7 @@ def test_the_journal_records_steps_in_order_also_those_that_fail() -> None:
     journal.waiting("waiting for the model, 1 ahead")
     journal.begin_round()
     with journal.step("programming_assistant", "write", "writing") as step:
-        step.moved(7)
+        step.moved("def f(): ...")
         step.tokens = Tokens(100, 20)
     journal.begin_round()
     with pytest.raises(ValueError, match="no"), journal.step("code_evaluator", "evaluate", "running"):

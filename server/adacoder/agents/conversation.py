@@ -130,7 +130,7 @@ class Conversation:
 
         def watch(text: str) -> bool:
             nonlocal looked, is_endless
-            step.moved(step.written + 1)  # a reply grows by about one token at a time
+            step.moved(text)
             if len(text) - looked >= max(_STRIDE, looked // _GROWTH):
                 looked = len(text)
                 is_lost = before is not None and looked > before and is_without(text, self._target, before)

@@ -8,8 +8,10 @@ from threading import Event
 import pytest
 from playwright.sync_api import expect
 
+from editors.vscode.code_server import wait_until
 from editors.vscode.samples import DIFFERING, PLAN, ROUNDED, TRUNCATED, Model, file, function, held, never_ending, reply
 from editors.vscode.workbench import Workbench
+from support.standins.server import Script
 
 pytestmark = pytest.mark.isolation
 
@@ -100,6 +102,31 @@ def test_a_wish_is_told_to_the_model(bench: Workbench, model: Model) -> None:
     expect(bench.line("round(seconds * 1000)")).to_be_visible()
     assert "The user wishes for this function: use round" in model.asked["wished"]
     bench.save(wished, ROUNDED)
+
+
+def test_what_the_model_writes_is_shown_beside_the_function(bench: Workbench, model: Model) -> None:
+    """Typing hides it, and so does Escape. The job goes on."""
+    for name, hide in (("typed", None), ("escaped", "Escape")):
+        goes_on = Event()
+        path = file(bench.folder, name)
+        model.says(name, Script(reply(name, ROUNDED), token=len(reply(name, ROUNDED)) - 10, until=goes_on))
+        bench.open(path)
+        bench.put_cursor("def ")
+        bench.command("AdaCoder: Generate Function")
+        wait_until(lambda: "divmod(minutes" in bench.beside(), "the reply is shown")
+        assert "round 1/6" in bench.beside().replace("\u00a0", " ")
+        bench.picture("writing")
+        assert path.read_text(encoding="utf-8") == function(name, "")
+        if hide is None:
+            bench.put_cursor("def ")
+            bench.page.keyboard.type("# Mine\n")
+        else:
+            bench.editor.locator(".view-line").first.click()
+            bench.page.keyboard.press(hide)
+        wait_until(lambda: bench.beside() == "", "the reply is hidden")
+        goes_on.set()
+        expect(bench.line("round(seconds * 1000)")).to_be_visible()
+        bench.save(path, ROUNDED)
 
 
 def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:

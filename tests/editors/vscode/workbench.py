@@ -59,6 +59,12 @@ class Workbench:
         """Return the line of the editor that contains `text`."""
         return self.editor.locator(".view-line", has_text=text.replace(" ", NO_BREAK)).first
 
+    def beside(self) -> str:
+        """Return the texts that decorations show behind the lines of the editor."""
+        texts = """spans => spans.map(each => getComputedStyle(each, "::after").content)
+            .filter(each => each !== "none" && each !== "normal").join("\\n")"""
+        return str(self.editor.locator(".view-line span").evaluate_all(texts))
+
     def lens(self, text: str) -> Locator:
         """Return the code lens that contains `text`."""
         return self.editor.locator(".codelens-decoration a", has_text=text).first

@@ -70,6 +70,8 @@ class Habits:
     """True if the client shows questions in a place where the user cannot answer them by accident."""
     shows_endings: bool = False
     """True if the client declares that it shows ended jobs and kept results itself, so the server sends only data."""
+    shows_writing: bool = False
+    """True if the client declares that it shows what a model writes beside the function."""
     pause: float = 0.0
     """Seconds that the server waits after an answer before it sends a request."""
 
@@ -81,15 +83,16 @@ class Habits:
         # questions at all.
         knows_questions = get_capability(params.capabilities, "window.show_message", None) is not None
         return cls(
-            shows_endings=_shows_endings(params.capabilities.experimental),
+            shows_endings=_declares("endings", params.capabilities.experimental),
+            shows_writing=_declares("writing", params.capabilities.experimental),
             asks_beside_text=knows_questions and name.startswith(_BESIDE_THE_TEXT),
             pause=_AFTER_ANSWER if name in _READS_LATE else 0.0,
         )
 
 
-def _shows_endings(experimental: object) -> bool:
+def _declares(capability: str, experimental: object) -> bool:
     own = experimental.get("adacoder") if isinstance(experimental, Mapping) else None
-    return isinstance(own, Mapping) and own.get("endings") is True
+    return isinstance(own, Mapping) and own.get(capability) is True
 
 
 class Client(LanguageServer):

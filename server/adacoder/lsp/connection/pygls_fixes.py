@@ -34,7 +34,9 @@ log = logging.getLogger(__name__)
 OWN = "adacoder/"
 """Prefix of AdaCoder's own requests. Their parameters are not converted, so handlers get plain JSON."""
 ENDED = f"{OWN}ended"
-"""The only notification that AdaCoder defines."""
+WRITING = f"{OWN}writing"
+"""Notification: what a model is writing."""
+"""Notification: a job has ended, with what there is to show."""
 
 Handled = Generator[Any, Any, Any]
 """A built-in handler of pygls: a generator that yields the handlers to run inside it."""
@@ -126,7 +128,7 @@ class Protocol(LanguageServerProtocol):
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
         """Return the type of a message. AdaCoder's own requests stay raw."""
-        if method == ENDED:
+        if method in (ENDED, WRITING):
             return JsonRPCNotification
         return RawRequest if method.startswith(OWN) else super().get_message_type(method)
 

@@ -22,10 +22,11 @@ from pygls.exceptions import JsonRpcException
 from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Status, Step, Target, TargetError
-from adacoder.journal import Journal, OpenStep, Waiting
+from adacoder.journal import Journal, Listener, OpenStep, Waiting
 from adacoder.lsp.connection.client import announced, progress, remedies_json
 from adacoder.lsp.jobs.ending import Ending
 from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results, edits_of, reach_of, read_reply, score_of
+from adacoder.lsp.jobs.writing import live_reply
 from adacoder.lsp.snapshot import Snapshot, encoding_of, take
 from adacoder.lsp.to_proto import workspace_edit
 from adacoder.messages import Named, Text
@@ -112,6 +113,8 @@ class Job(Activity):
     """Function that receives the progress if the job is part of a batch. The batch then shows the progress."""
     show: Callable[[str], None] = lambda message: None
     """Function that shows the progress."""
+    write: Listener = lambda event: None
+    """Function that shows what the model writes."""
     round: int = 0
     most_rounds: int = 1
     moved: Callable[[], None] = lambda: None
@@ -142,6 +145,7 @@ class Job(Activity):
         """Show an event of the Journal as progress."""
         self.message = report.progress(event, self.most_rounds)
         self.show(self.message)
+        self.write(event)
         if not isinstance(event, Waiting) and event.round > self.round:
             self.round = event.round
             self.moved()
@@ -170,7 +174,7 @@ class JobWork:
         ending: Ending | None = None
         try:
             await job.may_begin.wait()
-            async with self._shown() as show:
+            async with self._shown() as show, live_reply(self.client, job):
                 job.show = job.relay or show
                 ending = await self._ending(journal)
         except asyncio.CancelledError:
