@@ -5,6 +5,9 @@ import { createInterface } from "node:readline";
 
 import type { Program } from "./launch";
 
+const CANCELLED = "The call was cancelled.";
+/** Time for the process to end by itself. */
+const LAST_MS = 5_000;
 const REVISION = "2025-11-25";
 const LOST =
   "AdaCoder's server for chats has ended: call the tool once more. If that fails, ask the user to run 'AdaCoder: Show Log'.";
@@ -49,22 +52,33 @@ export class AgentProcess {
     this.ready = this.ask("initialize", {
       protocolVersion: REVISION,
       capabilities: { experimental: { adacoder: { settings } } },
-    }).then(() => {
-      this.send({ method: "notifications/initialized" });
-    });
+    }).then(
+      () => {
+        this.send({ method: "notifications/initialized" });
+      },
+      (error: unknown) => {
+        this.end();
+        throw error;
+      },
+    );
+    this.ready.catch(() => undefined); // the calls report it
   }
 
   /** Calls a tool, and returns its result, which may be an error that the agent can correct. */
   async call(name: string, input: object, cancellation: Cancellation): Promise<unknown> {
-    await this.ready;
+    await unlessCancelled(this.ready, cancellation);
     const result = await this.ask("tools/call", { name, arguments: input }, cancellation);
     return (result as { readonly structuredContent: unknown }).structuredContent;
   }
 
   /** Ends the process and its calls. */
   end(): void {
-    this.hasEnded = true;
+    this.lost();
     this.process.stdin.end();
+    const killed = setTimeout(() => this.process.kill("SIGKILL"), LAST_MS);
+    this.process.on("close", () => {
+      clearTimeout(killed);
+    });
   }
 
   private async ask(method: string, params: object, cancellation?: Cancellation): Promise<unknown> {
@@ -74,7 +88,7 @@ export class AgentProcess {
     this.send({ id, method, params });
     const listening = cancellation?.onCancellationRequested(() => {
       this.send({ method: "notifications/cancelled", params: { requestId: id } });
-      this.waiting.get(id)?.({ error: { message: "The call was cancelled." } });
+      this.waiting.get(id)?.({ error: { message: CANCELLED } });
     });
     const { result, error } = await answer;
     listening?.dispose();
@@ -100,5 +114,23 @@ export class AgentProcess {
   private lost(): void {
     this.hasEnded = true;
     for (const resolve of this.waiting.values()) resolve({ error: { message: LOST } });
+  }
+}
+
+/** Waits for something, but not longer than until the call is cancelled. */
+async function unlessCancelled(work: Promise<unknown>, cancellation: Cancellation): Promise<void> {
+  let stop = (): void => undefined;
+  const cancelled = new Promise<never>((_, reject) => {
+    stop = () => {
+      reject(new Error(CANCELLED));
+    };
+  });
+  const listening = cancellation.onCancellationRequested(() => {
+    stop();
+  });
+  try {
+    await Promise.race([work, cancelled]);
+  } finally {
+    listening.dispose();
   }
 }

@@ -18,7 +18,7 @@ import {
 import { AgentProcess } from "./agent-process";
 import { isBelow } from "./launch";
 import type { Server } from "./server";
-import { TOOLS, confirmationOf, unsaved, type Tool, type ToolInput } from "./tool-texts";
+import { TOOLS, confirmationOf, severalFolders, textOf, unsaved, type Tool, type ToolInput } from "./tool-texts";
 
 const SETTING = "adacoder.agentTools";
 
@@ -91,22 +91,23 @@ class AgentTool implements LanguageModelTool<ToolInput> {
   }
 
   async invoke({ input }: { input: ToolInput }, cancellation: CancellationToken): Promise<LanguageModelToolResult> {
-    const path = input.path ?? "";
-    const folder = folderOf(path);
+    const path = textOf(input.path);
+    const [folder, ...others] = foldersOf(path);
     if (folder === undefined) throw new Error("No folder is open: ask the user to open one.");
+    if (others.length > 0) return said(severalFolders([folder, ...others].map(({ uri }) => uri.fsPath)));
     if (hasUnsaved(folder, path)) return said(unsaved(path));
     const process = await this.processes.find(folder);
     return said(await process.call(this.tool, input, cancellation));
   }
 }
 
-/** The workspace folder of a path, else the first one. */
-function folderOf(path: string): WorkspaceFolder | undefined {
+/** The workspace folders that a path may belong to. */
+function foldersOf(path: string): readonly WorkspaceFolder[] {
   const folders = workspace.workspaceFolders ?? [];
   const found = isAbsolute(path)
-    ? workspace.getWorkspaceFolder(Uri.file(path))
-    : folders.find(({ uri }) => existsSync(resolve(uri.fsPath, path)));
-  return found ?? folders.at(0);
+    ? [workspace.getWorkspaceFolder(Uri.file(path))].filter((folder) => folder !== undefined)
+    : folders.filter(({ uri }) => existsSync(resolve(uri.fsPath, path)));
+  return found.length > 0 ? found : folders.slice(0, 1);
 }
 
 /** True if a file at or below a path has unsaved changes; without a path, any Python file of the workspace. */

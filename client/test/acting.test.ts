@@ -196,6 +196,9 @@ interface Offered {
   invoke(options: object, token: CancellationTokenSource["token"]): Promise<LanguageModelToolResult>;
 }
 
+/** A file that no folder has. It belongs to the first folder. */
+const NOWHERE = { path: "nowhere.py" };
+
 async function called(tool: string, input: object): Promise<Record<string, unknown>> {
   const { token } = new CancellationTokenSource();
   const { content } = await (offered.get(`adacoder_${tool}`) as Offered).invoke({ input }, token);
@@ -229,7 +232,7 @@ async function tooled(): Promise<{ standIn: StandIn; first: string; second: stri
 test("tools exist while the setting is on and the workspace is trusted", async () => {
   await tooled();
   expect([...offered.keys()]).toEqual(TOOLS.map((tool) => `adacoder_${tool}`));
-  const { pid } = await called("check_examples", {});
+  const { pid } = await called("check_examples", NOWHERE);
   const isRunning = (): boolean => process.kill(pid as number, 0);
   expect(isRunning()).toBe(true);
   await setTools(false);
@@ -245,36 +248,52 @@ test("tools exist while the setting is on and the workspace is trusted", async (
 test("each folder has one process, and a path is called in its own folder", async () => {
   const { standIn, first, second } = await tooled();
   writeFileSync(join(second, "b.py"), "");
-  const calls = [{}, { path: "a.py" }, { path: "b.py" }, { path: join(second, "b.py") }, { path: "/elsewhere/c.py" }];
+  const calls = [NOWHERE, { path: "a.py" }, { path: "b.py" }, { path: join(second, "b.py") }, { path: "/elsewhere/c.py" }];
   const found = await Promise.all(calls.map((input) => called("check_examples", input)));
   expect(found.map(({ root }) => root)).toEqual([first, first, second, second, first]);
   expect(found.map(({ asked }) => asked)).toEqual(calls.map((input) => ({ name: "check_examples", arguments: input })));
   expect(new Set(found.map(({ pid }) => pid)).size).toBe(2);
 
   standIn.settings = { isolation: "full" };
-  const renewed = await called("check_examples", {});
+  const renewed = await called("check_examples", NOWHERE);
   expect(renewed).toMatchObject({ settings: { isolation: "full" } });
   expect(renewed["pid"]).not.toBe(found[0]?.["pid"]);
 
   process.kill(renewed["pid"] as number);
   await vi.waitFor(async () => {
-    expect((await called("check_examples", {}))["pid"]).not.toBe(renewed["pid"]);
+    expect((await called("check_examples", NOWHERE))["pid"]).not.toBe(renewed["pid"]);
   }, PATIENCE_MS);
+});
+
+test("a path that may be in several folders is not guessed", async () => {
+  const { first, second } = await tooled();
+  for (const folder of [first, second]) writeFileSync(join(folder, "a.py"), "");
+  for (const input of [{ path: "a.py" }, { base: "HEAD" }, { path: null }]) {
+    const { verdict, next } = await called("check_examples", input);
+    expect([verdict, next]).toEqual(["not_run", expect.stringContaining("call the tool again with an absolute path below one of")]);
+    expect(next).toContain(`${first}, ${second}`);
+  }
+  expect(await called("check_examples", { path: join(second, "a.py") })).toMatchObject({ root: second });
 });
 
 test("a file with unsaved changes is not checked, because the tools read the disk", async () => {
   const { first, second, has } = await tooled();
   has(join(first, "notes.md"), "markdown");
-  expect(await called("check_examples", {})).toHaveProperty("root");
+  expect(await called("check_examples", NOWHERE)).toHaveProperty("root");
   has(join(second, "a.py"));
   writeFileSync(join(first, "a.py"), "");
   symlinkSync(join(second, "a.py"), join(first, "link.py"));
-  expect(await called("check_examples", { path: "a.py" })).toHaveProperty("root");
-  for (const path of ["", "link.py", second, join(second, "a.py")]) {
+  expect(await called("check_examples", { path: join(first, "a.py") })).toHaveProperty("root");
+  for (const path of ["link.py", second, join(second, "a.py")]) {
     const { verdict, next } = await called("insert_verified", { path, name: "f", code: "" });
     expect([verdict, next]).toEqual(["not_run", expect.stringContaining("unsaved changes, so nothing ran: save ")]);
     expect(next).toContain(path);
   }
+  const others = folders.splice(1);
+  expect(await called("check_examples", { base: "HEAD" })).toHaveProperty("root");
+  has(join(first, "own.py"));
+  expect((await called("check_examples", { base: "HEAD" }))["next"]).toContain("A Python file has unsaved changes");
+  folders.push(...others);
 });
 
 test("a tool asks first, and an uninstalled server is an error", async () => {
@@ -282,7 +301,7 @@ test("a tool asks first, and an uninstalled server is an error", async () => {
   const { confirmationMessages } = (offered.get("adacoder_generate") as Offered).prepareInvocation({ input: { path: "a.py", name: "f" } });
   expect(confirmationMessages.message).toContain("which may be remote");
   standIn.isInstalled = false;
-  await expect(called("check_examples", {})).rejects.toThrow("not installed");
+  await expect(called("check_examples", NOWHERE)).rejects.toThrow("not installed");
 });
 
 // After a crash

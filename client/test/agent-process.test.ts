@@ -55,6 +55,17 @@ test("a cancelled call ends at once, and the server gets a notification", async 
   expect(await call(one, "check_examples")).toMatchObject({ told: expect.arrayContaining(["notifications/cancelled"]) as unknown });
 });
 
+test("a server that never answers can be left, and is killed", async () => {
+  const one = new AgentProcess({ command: "/bin/sh", args: ["-c", "exec sleep 600"], env: {}, settings: {} }, tmpdir(), log);
+  const source = new CancellationTokenSource();
+  const waiting = call(one, "check_examples", source.token);
+  source.cancel();
+  await expect(waiting).rejects.toThrow("cancelled");
+  const other = call(one, "check_examples");
+  one.end();
+  await expect(other).rejects.toThrow("has ended");
+});
+
 test.each([["crash"], ["wait"]])("all calls end with the process: %s", async (name) => {
   const one = started();
   await call(one, "check_examples");

@@ -109,6 +109,9 @@ class Revision:
 
     async def not_checked_out(self) -> frozenset[str]:
         """Return the paths of the files that a sparse checkout leaves out, as git's index has noted them."""
+        told, _ = await _run(_git(), self.folder, *_in(self.folder), "config", "--type=bool", "core.sparseCheckout")
+        if told.strip() != b"true":
+            return frozenset()
         listed, _ = await _run(_git(), self.folder, *_in(self.folder), "ls-files", "-t", "-z")
         return await asyncio.to_thread(_skipped, listed)
 

@@ -37,6 +37,7 @@ from adacoder.domain import (
     TargetError,
     Verdict,
 )
+from adacoder.journal import Asked
 from adacoder.messages import Named, Text, joined
 from adacoder.models.backend import Session
 from adacoder.models.backends import OpenModel, open_model
@@ -70,7 +71,7 @@ _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcom
 _ANOTHER = 0.8
 """Sampling temperature for a second program, which should differ from the first."""
 _UNCHECKED = "Nothing checks that the function follows your wish: read it."
-_UNUSED = "The function passes already, so your wish was not used: generate it again."
+_UNUSED = "No model was asked, so your wish had no effect: generate the function again."
 _WORTH_A_WORD = 20
 """A request announces its cost in advance if it may need at least this number of model calls."""
 
@@ -107,7 +108,8 @@ class Service(Checks):
         """
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
-        told = (_UNCHECKED if outcome.edits else _UNUSED,) if task.wish and (outcome.edits or outcome.stands) else ()
+        is_asked = any(isinstance(step.details, Asked) for step in outcome.steps)
+        told = (_UNCHECKED if is_asked else _UNUSED,) if task.wish and (outcome.edits or outcome.stands) else ()
         return replace(outcome, strategy=task.settings.strategy, notes=(*outcome.notes, *told))
 
     async def recheck(self, task: Task) -> Outcome:

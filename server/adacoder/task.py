@@ -85,8 +85,8 @@ def one_wish(text: str) -> str:
     Raises:
         ValueError: it is too long.
     """
-    wish = " ".join(text.split())
-    if len(wish) > _LONGEST_WISH:
+    wish = " ".join(text[: 20 * _LONGEST_WISH].split())
+    if len(wish) > _LONGEST_WISH or len(text) > 20 * _LONGEST_WISH:
         raise ValueError(f"be at most {_LONGEST_WISH} characters long")
     return wish
 

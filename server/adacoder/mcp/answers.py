@@ -12,6 +12,7 @@ from adacoder.domain import JSON, UNPARSED, BehaviourDiff, FailureKind, Outcome,
 from adacoder.mcp.exchange import compact
 from adacoder.mcp.tool_words import (
     ANSWERED_OTHER,
+    ANSWERED_RAISES,
     ANSWERED_SAME,
     ASK,
     BROKEN_EXAMPLE,
@@ -19,6 +20,7 @@ from adacoder.mcp.tool_words import (
     LOST_EXAMPLE,
     NEXT_SINCE,
     NOTHING_CHANGED,
+    RAISES,
 )
 from adacoder.privacy.contents import without_secrets
 from adacoder.project import below
@@ -220,7 +222,7 @@ def with_question(result: Result, call: str, choices: Sequence[str], answer: str
     """Add the question which output of a call is right, and the user's answer to it. The first choice is the code's."""
     if answer is None:
         return {**result, "next": ASK, "question": {"example": call, "choices": [*choices]}}
-    then = ANSWERED_SAME if answer == choices[0] else ANSWERED_OTHER
+    then = {choices[0]: ANSWERED_SAME, RAISES: ANSWERED_RAISES}.get(answer, ANSWERED_OTHER)
     return {**result, "next": then, "question": {"example": call, "choices": [*choices], "answer": answer}}
 
 

@@ -41,11 +41,18 @@ Object: TypeAlias = dict[str, Any]
 class Caller(Protocol):
     """The client that has called a tool."""
 
+    @property
+    def can_ask(self) -> bool:
+        """True if the client can ask its user."""
+
     def report(self, progress: int, total: int, message: str) -> None:
         """Report the progress of the call, if the client wants that."""
 
     async def ask(self, message: str, choices: Sequence[str]) -> str | None:
-        """Ask the user to choose. Return None without an answer, for example if the client cannot ask."""
+        """Ask the user to choose. Return None without an answer, for example if the client cannot ask.
+
+        A client that does not repeat its request in time cancels the call.
+        """
 
 
 Call: TypeAlias = Callable[[str, Object, Caller], Awaitable[tuple[Object, bool]]]
@@ -79,7 +86,7 @@ class ToolCall:
         is_stateless: True if the request has the revision `STATELESS`.
         can_ask: True if the client can ask the user.
         """
-        self._exchange, self._params, self._can_ask = exchange, params, can_ask
+        self._exchange, self._params, self.can_ask = exchange, params, can_ask
         self.number: Id | None = number
         """None while the client need not be answered."""
         self.is_stateless = is_stateless
@@ -89,16 +96,24 @@ class ToolCall:
         self._exchange.report(self._params, progress, total, message)
 
     async def ask(self, message: str, choices: Sequence[str]) -> str | None:
-        """As in `Caller`. Only an answer that the user has accepted counts."""
-        if not self._can_ask:
+        """As in `Caller`. Only an answer that the user has accepted counts.
+
+        A client that repeats its request too late has the answer already.
+        """
+        if not self.can_ask:
             return None
+        late = self._params.get("inputResponses") if self.is_stateless else None
+        for answer in late.values() if isinstance(late, dict) else ():
+            if (choice := _chosen(answer, choices)) is not None:
+                return choice
         fields = {"choice": {"type": "string", "title": "Answer", "enum": [*choices]}}
         schema = {"type": "object", "properties": fields, "required": ["choice"]}
         params = {"message": message, "requestedSchema": schema}
-        match await self._exchange.ask(self, {"method": "elicitation/create", "params": params}):
-            case {"action": "accept", "content": {"choice": str() as choice}} if choice in choices:
-                return choice
-        return None
+        return _chosen(await self._exchange.ask(self, {"method": "elicitation/create", "params": params}), choices)
+
+    def repeats(self, params: Object) -> bool:
+        """Return whether other params ask for the same call."""
+        return all(self._params.get(name) == params.get(name) for name in ("name", "arguments"))
 
 
 class AgentExchange:
@@ -164,6 +179,8 @@ class AgentExchange:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 return await answer
         except TimeoutError:
+            if call.number is None:
+                raise asyncio.CancelledError from None
             return None
         finally:
             del self._asked[key]
@@ -178,18 +195,17 @@ class AgentExchange:
         asked = {"resultType": "input_required", "inputRequests": {key: request}, "requestState": key}
         self._write({"id": number, "result": {**_COMPLETE, **asked}})
 
-    def _resume(self, number: Id, key: str, answers: Any) -> None:
-        """Continue a call that the client repeats with the result of a request.
-
-        Raises:
-            InvalidRequest: nothing waits for the result any more.
-        """
-        call = self._parked.pop(key, None)
-        if call is None:
-            raise InvalidRequest(_PARAMS, "The question is no longer open. Call again without requestState.")
+    def _resume(self, number: Id, params: Object) -> bool:
+        """Continue a call that the client repeats with the result of a request. Return False if none waits for it."""
+        key, answers = params.get("requestState"), params.get("inputResponses")
+        call = self._parked.get(key) if isinstance(key, str) else None
+        if call is None or not call.repeats(params):
+            return False
+        del self._parked[str(key)]
         call.number = number
         self._running[number] = call
-        self._take(key, answers.get(key) if isinstance(answers, dict) else None)
+        self._take(str(key), answers.get(key) if isinstance(answers, dict) else None)
+        return True
 
     def _take(self, key: str, result: Any) -> None:
         answer = self._asked[key]
@@ -208,9 +224,9 @@ class AgentExchange:
                     self._refuse(number, error)
             case {"method": str()} if "id" not in message:
                 pass  # another notification
-            case {"id": str() as key, "result": result} if key in self._asked:
+            case {"id": str() as key, "result": result} if key in self._asked and key not in self._parked:
                 self._take(key, result)
-            case {"id": str() as key, "error": _} if key in self._asked:
+            case {"id": str() as key, "error": _} if key in self._asked and key not in self._parked:
                 self._take(key, None)
             case {"result": _} | {"error": _}:
                 pass  # the answer comes too late
@@ -262,8 +278,7 @@ class AgentExchange:
             refusal = {"error": "invalid_arguments", "message": str(error), "next": CORRECT_ARGUMENTS}
             self._write({"id": number, "result": _result(refusal, is_error=True, is_stateless=is_stateless)})
             return
-        if isinstance(key := params.get("requestState"), str):
-            self._resume(number, key, params.get("inputResponses"))
+        if is_stateless and self._resume(number, params):
             return
         capabilities = params["_meta"].get(_CAPABILITIES) if is_stateless else self._capabilities
         call = ToolCall(self, number, params, is_stateless=is_stateless, can_ask=_can_ask(capabilities))
@@ -311,6 +326,13 @@ def _result(found: Object, *, is_error: bool, is_stateless: bool) -> Object:
     content = [{"type": "text", "text": compact(found)}]
     result = {"content": content, "structuredContent": found, "isError": is_error}
     return {**result, **(_COMPLETE if is_stateless else {})}
+
+
+def _chosen(answer: Any, choices: Sequence[str]) -> str | None:
+    match answer:
+        case {"action": "accept", "content": {"choice": str() as choice}} if choice in choices:
+            return choice
+    return None
 
 
 def _can_ask(capabilities: Any) -> bool:

@@ -238,6 +238,10 @@ ANSWERED_OTHER = (
     "The user wants the answer as output, which this candidate does not have. Add it to the docstring as an example, "
     "change the code, then call verify_candidate."
 )
+ANSWERED_RAISES = (
+    "The user wants a ValueError here. Add this to the docstring as an example with a traceback, change the code, then "
+    "call verify_candidate."
+)
 NO_MODEL = "No model has answered. Write the function yourself from the brief, then call verify_candidate."
 UNKNOWN_JOB = "This job is unknown or was already answered. Call generate again without a job."
 UNKNOWN_CANDIDATE = "Nothing was written. Give either the code, or a candidate that an earlier result has named."

@@ -57,6 +57,8 @@ _MOST_CANDIDATES = 50
 _BEAT_SECONDS = 5.0
 _BEATS = 9
 """Number of waits until `generate` answers that the job is still running."""
+_BEATS_BEFORE_QUESTION = 2
+"""Maximum number of waits before a question to the user. After more, a later call asks, because agents limit calls."""
 _LONGEST_CONTEXT = 2000
 _LONGEST_DOCSTRING = 1500
 
@@ -261,7 +263,6 @@ class Tools:
             for beat in range(1, _BEATS + 1):
                 done, _ = await asyncio.wait({begun.task}, timeout=_BEAT_SECONDS)
                 if done:
-                    self._jobs.pop(number, None)
                     break
                 caller.report(beat, _BEATS, "The model writes the function.")
         except asyncio.CancelledError:
@@ -269,15 +270,28 @@ class Tools:
             await asyncio.wait({begun.task})
             self._jobs.pop(number, None)
             raise
+        running: Result = {"verdict": "running", "next": words.NEXT_FOR_GENERATED["running"], "job": number}
         if not begun.task.done():
-            return {"verdict": "running", "next": words.NEXT_FOR_GENERATED["running"], "job": number}
+            return running
         if begun.task.cancelled():  # by another request for the same job
+            self._jobs.pop(number, None)
             return {"verdict": "not_run", "next": words.UNKNOWN_JOB}
-        return await self._generated(begun, caller)
+        if beat > _BEATS_BEFORE_QUESTION and caller.can_ask and _has_question(begun.task):
+            return running
+        self._jobs.pop(number, None)
+        try:
+            return await self._generated(begun, caller)
+        except asyncio.CancelledError:  # during the question
+            self._jobs[number] = begun
+            raise
 
     async def _begun(self, path: str, name: str) -> str:
-        """Start a job. Return its number."""
+        """Start a job, or find one whose result was not delivered. Return its number."""
         opened = await self._opened(path)
+        for number, begun in self._jobs.items():
+            is_same = begun.place == (path, name) and begun.opened.file.data == opened.file.data
+            if is_same and begun.task.done() and not begun.task.cancelled():
+                return number
         target = await self._function(opened, name)
         done = [each for each, begun in self._jobs.items() if begun.task.done()]  # they were never fetched
         while done and len(self._jobs) >= _MOST_JOBS:
@@ -295,24 +309,29 @@ class Tools:
         return await self._service.cross_checked(task, outcome) if asks else outcome
 
     async def _generated(self, job: GenerateJob, caller: Caller) -> Result:
-        outcome = job.task.result()
-        result = await self._told(job.opened, [outcome], words.NEXT_FOR_GENERATED)
+        outcome, altered = job.task.result(), Altered()
+        if outcome.status is Status.VERIFIED and outcome.candidate is not None:
+            outcome, altered = await self._with_earlier_examples(job.opened, outcome, outcome.candidate)
+        result = with_altered(await self._told(job.opened, [outcome], words.NEXT_FOR_GENERATED), altered)
         if outcome.candidate is None or not outcome.candidate.function:
             if isinstance(outcome.trouble, ModelError):
                 brief = await aside(_brief, job.opened, job.target)
                 return with_brief({**result, "next": words.NO_MODEL}, brief)
             return result
-        result = with_code({**result, "candidate": self._kept(outcome.candidate, *job.place)}, outcome.candidate.text)
-        found = None if outcome.cross_check is None else outcome.cross_check.found
-        difference = None if found is None else question(found.differs)
-        return result if difference is None else await _asked(result, difference, caller)
+        result = {**result, "candidate": self._kept(outcome.candidate, *job.place)}
+        if (difference := _difference(outcome)) is not None:
+            result = await _asked(result, difference, caller)
+        return with_code(result, outcome.candidate.text)
 
     async def _judged(self, path: str, name: str, start: Candidate | str) -> InPlace:
         """Evaluate a candidate, or the code of one, in the text of the file as it is now."""
         opened = await self._opened(path)
         target = await self._function(opened, name)
-        candidate = start if isinstance(start, Candidate) else await aside(from_reply, start, target)
-        outcome = await self._evaluated(opened, target, candidate)
+        if isinstance(start, Candidate):  # its docstring, which is not used, may be an earlier one of the file
+            candidate, outcome = start, await self._service.recheck(replace(_task(opened, target), start=start))
+        else:
+            candidate = await aside(from_reply, start, target)
+            outcome = await self._evaluated(opened, target, candidate)
         altered = Altered()
         if outcome.status is Status.VERIFIED:
             outcome, altered = await self._with_earlier_examples(opened, outcome, candidate)
@@ -380,9 +399,21 @@ class Tools:
         return known
 
 
+def _has_question(task: asyncio.Task[Outcome]) -> bool:
+    return task.exception() is None and _difference(task.result()) is not None
+
+
+def _difference(outcome: Outcome) -> Difference | None:
+    """Return the difference to ask about; None if there is none."""
+    found = None if outcome.cross_check is None else outcome.cross_check.found
+    return None if found is None else question(found.differs)
+
+
 async def _asked(result: Result, difference: Difference, caller: Caller) -> Result:
     """Ask the user which of two outputs is right. If the agent cannot ask, add the question for the agent."""
     call, here, there = (shown(each) for each in (difference.call, difference.here, difference.there))
+    if here == there:  # they differ in a secret, which is masked
+        return result
     message = f"Two programs pass the examples, but differ for {call}. Which output is right?"
     answer = await caller.ask(message, (here, there, words.RAISES))
     return with_question(result, call, (here, there, words.RAISES), answer)

@@ -739,6 +739,13 @@ def test_in_a_clone_with_few_objects_only_what_is_there_is_compared(
     assert ("Skipped 1 file that git has not checked out." in ran.err) == ("--sparse" in options)
 
 
+def test_an_index_does_not_hide_a_removed_file(shop: Desk) -> None:
+    """Only a sparse checkout leaves files out."""
+    (shop.folder / "shop.py").unlink()
+    git(shop.folder, "update-index", "--skip-worktree", "shop.py")
+    assert "total was removed with its file and 2 examples." in shop.run("check", "--changed").err
+
+
 def test_a_submodule_is_a_repository_of_its_own(shop: Desk) -> None:
     shop.write(SHOP, "lib/shop.py")
     commit(shop.folder / "lib")

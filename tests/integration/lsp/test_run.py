@@ -155,6 +155,25 @@ async def test_a_wish_holds_for_later_jobs_on_the_function(editor: Client) -> No
         assert not await asked("another")
 
 
+async def test_a_wish_without_a_model_had_no_effect(editor: Client) -> None:
+    await editor.write("names.py", STUB + BODY)
+    answer = await editor.run("names.py", "initials", mode="fix", wish="use a loop")
+    assert (answer["status"], answer["modelCalls"]) == ("verified", 0)
+    assert answer["notes"] == ["No model was asked, so your wish had no effect: generate the function again."]
+
+
+async def test_a_wish_outlives_many_other_jobs(editor: Client) -> None:
+    async with StandIn([WRONG]) as standin:
+        editor.settings = told_of(standin, maxIterations=0)
+        await editor.write("names.py", STUB)
+        await editor.write("text.py", NO_EXAMPLES)
+        await editor.run("names.py", "initials", apply=False, wish="use a loop")
+        for _ in range(65):
+            await editor.run("text.py", "shout", mode="check")
+        await editor.run("names.py", "initials", apply=False)
+        assert "use a loop" in str(standin.requests[-1]["messages"])
+
+
 async def test_a_wish_that_is_no_short_text_is_refused(editor: Client) -> None:
     await editor.write("names.py", STUB)
     for wish, why in ((7, "be a string"), ("x" * 501, "be at most 500 characters long")):

@@ -27,6 +27,7 @@ class SilentCaller:
 
     def __init__(self) -> None:
         self.reported: list[int] = []
+        self.can_ask = False
 
     def report(self, progress: int, total: int, message: str) -> None:
         self.reported.append(progress)

@@ -20,7 +20,16 @@ from adacoder.mcp import tools as tools_module
 from adacoder.mcp.agent_server import LateTools
 from adacoder.mcp.answers import Refusal
 from adacoder.mcp.exchange import AgentExchange
-from adacoder.mcp.tool_words import ANSWERED_OTHER, ANSWERED_SAME, ASK, EXAMPLES_DIFFER, NOTHING_CHANGED, RAISES
+from adacoder.mcp.tool_words import (
+    ANSWERED_OTHER,
+    ANSWERED_RAISES,
+    ANSWERED_SAME,
+    ASK,
+    EXAMPLES_DIFFER,
+    NOTHING_CHANGED,
+    RAISES,
+    UNKNOWN_JOB,
+)
 from adacoder.mcp.tools import Tools
 from adacoder.mcp.workplace import Workplace
 from adacoder.messages import Named
@@ -351,10 +360,11 @@ async def test_nothing_offers_to_run_without_isolation(folder: Path, monkeypatch
 
 @pytest.mark.parametrize(
     ("choice", "said"),
-    [(None, ASK), ("6.0", ANSWERED_OTHER), ("7.0710678118654755", ANSWERED_SAME), (RAISES, ANSWERED_OTHER)],
+    [(None, ASK), ("6.0", ANSWERED_OTHER), ("7.0710678118654755", ANSWERED_SAME), (RAISES, ANSWERED_RAISES)],
 )
 async def test_a_user_is_asked_which_of_two_outputs_is_right(choice: str | None, said: str, folder: Path) -> None:
     class UserCaller(SilentCaller):
+        can_ask = True
         asked: tuple[str, Sequence[str]]
 
         async def ask(self, message: str, choices: Sequence[str]) -> str | None:  # type: ignore[override]
@@ -374,6 +384,57 @@ async def test_a_user_is_asked_which_of_two_outputs_is_right(choice: str | None,
     assert found["question"] == {"example": "hypotenuse(5, 5)", "choices": [*choices], **answer}
     assert (found["verdict"], found["next"]) == ("verified", said)
     assert found["candidate"]
+
+
+async def test_a_result_is_kept_if_its_question_is_cancelled(folder: Path) -> None:
+    class LeavingCaller(SilentCaller):
+        can_ask = True
+
+        async def ask(self, message: str, choices: Sequence[str]) -> None:
+            raise asyncio.CancelledError
+
+    (folder / "shapes.py").write_text(STUB)
+    with StandIn([GOOD_REPLY, LUCKY_REPLY]).in_thread() as standin:
+        tools = Tools(folder, {"models": MODEL, "host": standin.host, "cross_check": True})
+        with pytest.raises(asyncio.CancelledError):
+            await tools.call("generate", PLACE, LeavingCaller())
+        found, _ = await tools.call("generate", PLACE, SilentCaller())
+        assert len(standin.requests) == 2
+        again, _ = await tools.call("generate", {**PLACE, "job": "j1"}, SilentCaller())
+        await tools.close()
+    assert (found["verdict"], found["next"]) == ("verified", ASK)
+    assert again["next"] == UNKNOWN_JOB
+
+
+async def test_after_a_long_wait_the_question_comes_with_the_next_call(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools_module, "_BEATS_BEFORE_QUESTION", 0)
+    (folder / "shapes.py").write_text(STUB)
+    caller = SilentCaller()
+    caller.can_ask = True
+    with StandIn([GOOD_REPLY, LUCKY_REPLY]).in_thread() as standin:
+        tools = Tools(folder, {"models": MODEL, "host": standin.host, "cross_check": True})
+        running, _ = await tools.call("generate", PLACE, caller)
+        monkeypatch.setattr(tools_module, "_BEATS_BEFORE_QUESTION", 2)
+        found, _ = await tools.call("generate", {**PLACE, "job": str(running["job"])}, caller)
+        await tools.close()
+    assert (running["verdict"], found["verdict"], "question" in found) == ("running", "verified", True)
+
+
+async def test_the_answer_can_be_carried_out_as_it_says(folder: Path) -> None:
+    """The candidate has the docstring as it was before the answer was added."""
+    (folder / "shapes.py").write_text(STUB)
+    with StandIn([f"```python\n{SOLVED}```", LUCKY_REPLY]).in_thread() as standin:
+        tools = Tools(folder, {"models": MODEL, "host": standin.host, "cross_check": True})
+        found, _ = await tools.call("generate", PLACE, SilentCaller())
+        added = "    >>> hypotenuse(5, 5)\n    7.0710678118654755\n    "
+        (folder / "shapes.py").write_text(STUB.replace('    """\n    pass', f'{added}"""\n    pass'))
+        written, _ = await tools.call(
+            "insert_verified", {**PLACE, "candidate": str(found["candidate"])}, SilentCaller()
+        )
+        await tools.close()
+    assert (written["verdict"], written["written"]) == ("verified", True)
 
 
 async def test_two_programs_that_agree_raise_no_question(folder: Path) -> None:
@@ -406,9 +467,10 @@ async def test_a_cancelled_call_leaves_no_process_and_gets_no_answer(folder: Pat
     async with agent(folder, "--timeout", 300) as one:
         await one.call("check_examples", **PLACE)
         (folder / "shapes.py").write_text(ENDLESS)
+        before = {pid: computed(pid) for pid in one.descendants()}
         number = one.begin("tools/call", name="check_examples", arguments=PLACE)
         # It may run in a process that has waited for it, so only its processor time shows that it runs.
-        while not (busy := {pid for pid in one.descendants() if computed(pid) > 1}):  # noqa: ASYNC110
+        while not (busy := {pid for pid in one.descendants() if computed(pid) - before.get(pid, 0) > 1}):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         one.notify("notifications/cancelled", requestId=number, reason="enough")
         (folder / "shapes.py").write_text(SOLVED)
@@ -639,10 +701,13 @@ async def test_a_finished_job_is_kept_while_there_is_room(folder: Path, monkeypa
 
     tools = Tools(folder, {})
     monkeypatch.setattr(tools._service, "perform", perform)
-    (folder / "shapes.py").write_text(STUB)
-    numbers = [await tools._begun("shapes.py", "hypotenuse") for _ in range(4)]
+    numbers = []
+    for name in ("a.py", "b.py", "c.py", "d.py"):
+        (folder / name).write_text(STUB)
+        numbers.append(await tools._begun(name, "hypotenuse"))
     await asyncio.wait([job.task for job in tools._jobs.values()])
     assert [*tools._jobs] == numbers
-    newest = await tools._begun("shapes.py", "hypotenuse")
+    (folder / "a.py").write_text(f"{STUB}\n")
+    newest = await tools._begun("a.py", "hypotenuse")
     assert [*tools._jobs] == [*numbers[1:], newest]
     await tools.close()

@@ -210,8 +210,7 @@ class JobWork:
         }
         mode = job.work if isinstance(job.work, Mode) else None
         job.ending = ending
-        wish = job.wish or ""
-        job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer, wish)
+        job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer)
         self.results.end(job.ended)
         return answer
 
@@ -239,9 +238,8 @@ class JobWork:
         job.most_rounds = self.service.most_rounds(work, self.settings)
         others = self.results.candidates(job.target) if work is Mode.ANOTHER else ()
         start = job.start if job.reply is None else await aside(read_reply, job.reply, job.target)
-        if job.wish is None:
-            job.wish = self.results.wish(job.target)
-        task = Task(job.target, self.settings, self.snapshot.project, journal, start, others, job.goal, job.wish)
+        wish = self.results.wish(job.target, job.wish)
+        task = Task(job.target, self.settings, self.snapshot.project, journal, start, others, job.goal, wish)
         return await self.service.perform(work, task)
 
     async def _outcome_of_kept(self, kept: KeptResult) -> Outcome:

@@ -29,6 +29,7 @@ MOST_KEPT = 32
 """Maximum number of kept results."""
 _MOST_ENDED = 64
 """Maximum number of ended jobs."""
+_MOST_WISHES = 200
 _CANDIDATES = 4
 """Maximum number of earlier candidates from which another candidate must differ."""
 
@@ -46,8 +47,6 @@ class EndedJob:
     """The workspace folder of the job."""
     answer: Mapping[str, JSON]
     """The answer to `adacoder/run`."""
-    wish: str = ""
-    """The user's wish for the function."""
 
     @property
     def candidate(self) -> Candidate | None:
@@ -96,6 +95,8 @@ class Results:
         self._kept: dict[str, KeptResult] = {}
         """Kept results by the id of their job, the oldest first."""
         self._files: ResultFiles | None = None
+        self._wishes: dict[tuple[Path, str], str] = {}
+        """The user's latest wishes, by file and function."""
 
     # Ended jobs
 
@@ -138,10 +139,17 @@ class Results:
         latest_first = dict.fromkeys(reversed(fitting))
         return tuple(reversed([*latest_first][:_CANDIDATES]))
 
-    def wish(self, target: Target) -> str:
-        """Return the user's latest wish for a function; empty if there is none."""
-        jobs = [job for job in self._jobs() if _same(job, target) and job.mode is not None]
-        return jobs[-1].wish if jobs else ""
+    def wish(self, target: Target, wish: str | None) -> str:
+        """Return the user's latest wish for a function, which is `wish` unless that is None; empty if there is none."""
+        key = (target.module.path, target.qualname)
+        latest = self._wishes.pop(key, "") if wish is None else wish
+        if latest:
+            self._wishes[key] = latest
+            if len(self._wishes) > _MOST_WISHES:
+                del self._wishes[next(iter(self._wishes))]
+        else:
+            self._wishes.pop(key, None)
+        return latest
 
     def _jobs(self) -> Iterator[EndedJob]:
         return (each for each in list(self._ended.values()) if isinstance(each, EndedJob))
