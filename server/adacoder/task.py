@@ -49,7 +49,7 @@ class Task:
     goal: str = ""
     """Name of a failing test of the project that must pass; empty if only the function matters."""
     wish: str = ""
-    """The user's wish for this function, such as `use bisect`. Models are told it, and nothing checks it."""
+    """The user's wish for this function, such as `use bisect`. It is part of the prompt, and nothing checks it."""
 
     def in_mode(self, mode: Mode) -> Task:
         """Return this task with the settings and candidates that `mode` needs.

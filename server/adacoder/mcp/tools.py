@@ -327,7 +327,7 @@ class Tools:
         """Evaluate a candidate, or the code of one, in the text of the file as it is now."""
         opened = await self._opened(path)
         target = await self._function(opened, name)
-        if isinstance(start, Candidate):  # its docstring, which is not used, may be an earlier one of the file
+        if isinstance(start, Candidate):  # its docstring is not used, and may be out of date
             candidate, outcome = start, await self._service.recheck(replace(_task(opened, target), start=start))
         else:
             candidate = await aside(from_reply, start, target)

@@ -71,7 +71,7 @@ class Habits:
     shows_endings: bool = False
     """True if the client declares that it shows ended jobs and kept results itself, so the server sends only data."""
     shows_writing: bool = False
-    """True if the client declares that it shows what a model writes beside the function."""
+    """True if the client declares that it shows a model's reply while it grows."""
     pause: float = 0.0
     """Seconds that the server waits after an answer before it sends a request."""
 

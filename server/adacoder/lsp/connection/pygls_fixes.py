@@ -35,7 +35,7 @@ OWN = "adacoder/"
 """Prefix of AdaCoder's own requests. Their parameters are not converted, so handlers get plain JSON."""
 ENDED = f"{OWN}ended"
 WRITING = f"{OWN}writing"
-"""Notification: what a model is writing."""
+"""Notification: the reply of a model so far."""
 """Notification: a job has ended, with what there is to show."""
 
 Handled = Generator[Any, Any, Any]

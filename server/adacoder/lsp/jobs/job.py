@@ -11,8 +11,8 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +22,11 @@ from pygls.exceptions import JsonRpcException
 from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Status, Step, Target, TargetError
-from adacoder.journal import Journal, Listener, OpenStep, Waiting
+from adacoder.journal import Journal, OpenStep, Waiting
 from adacoder.lsp.connection.client import announced, progress, remedies_json
 from adacoder.lsp.jobs.ending import Ending
 from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results, edits_of, reach_of, read_reply, score_of
-from adacoder.lsp.jobs.writing import live_reply
+from adacoder.lsp.jobs.writing import LiveReply
 from adacoder.lsp.snapshot import Snapshot, encoding_of, take
 from adacoder.lsp.to_proto import workspace_edit
 from adacoder.messages import Named, Text
@@ -56,6 +56,10 @@ _DOING = {
     Mode.ANOTHER: "writing another candidate for",
     Mode.SUGGEST_EXAMPLES: "suggesting examples for",
 }
+
+
+_WRITES = frozenset({Mode.GENERATE, Mode.FIX, Mode.ANOTHER})
+"""The modes in which a model writes a function."""
 
 
 class NotInsertedError(AdaCoderError):
@@ -113,8 +117,8 @@ class Job(Activity):
     """Function that receives the progress if the job is part of a batch. The batch then shows the progress."""
     show: Callable[[str], None] = lambda message: None
     """Function that shows the progress."""
-    write: Listener = lambda event: None
-    """Function that shows what the model writes."""
+    write: Callable[[OpenStep | Step | Waiting, str], None] = lambda event, message: None
+    """Function that shows the model's reply. It receives an event of the Journal, and the progress."""
     round: int = 0
     most_rounds: int = 1
     moved: Callable[[], None] = lambda: None
@@ -145,7 +149,7 @@ class Job(Activity):
         """Show an event of the Journal as progress."""
         self.message = report.progress(event, self.most_rounds)
         self.show(self.message)
-        self.write(event)
+        self.write(event, self.message)
         if not isinstance(event, Waiting) and event.round > self.round:
             self.round = event.round
             self.moved()
@@ -174,7 +178,7 @@ class JobWork:
         ending: Ending | None = None
         try:
             await job.may_begin.wait()
-            async with self._shown() as show, live_reply(self.client, job):
+            async with self._shown() as show, self._written():
                 job.show = job.relay or show
                 ending = await self._ending(journal)
         except asyncio.CancelledError:
@@ -194,6 +198,20 @@ class JobWork:
         if self.job.announced:
             return announced(self.client, self.job.title, self.job.cancel)
         return progress(self.client, self.job.title, self.job.token, self.job.cancel)
+
+    @asynccontextmanager
+    async def _written(self) -> AsyncIterator[None]:
+        """Show the model's replies in the `with` block, if the client shows them."""
+        job = self.job
+        if not self.client.habits.shows_writing or job.work not in _WRITES:
+            yield
+            return
+        reply = await asyncio.to_thread(LiveReply, self.client, job.id, job.snapshot, job.target)
+        job.write = reply.listen
+        try:
+            yield
+        finally:
+            reply.end()
 
     def _end(self, ending: Ending) -> dict[str, JSON]:
         """Store the ending of the job. Return the answer to `adacoder/run`."""
