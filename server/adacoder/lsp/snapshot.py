@@ -6,6 +6,8 @@ the result still holds, the job takes a new snapshot.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -54,6 +56,8 @@ class Document(TextDocument):
     builds the whole text again at every change. This class stores lines, and updates only the changed lines.
     """
 
+    changed_at = -math.inf
+    """Time of the latest change, from `time.monotonic()`."""
     _cut: list[str] | None = None
     """The text as lines with their terminators; None before the text is split.
 
@@ -73,6 +77,11 @@ class Document(TextDocument):
         if self._cut is None:
             self._cut = _lines(self.source)
         return self._cut
+
+    def apply_change(self, change: types.TextDocumentContentChangeEvent) -> None:
+        """Apply a change, and note its time."""
+        super().apply_change(change)
+        self.changed_at = time.monotonic()
 
     def _apply_full_change(self, change: types.TextDocumentContentChangeEvent) -> None:
         self._source, self._cut = change.text, None
@@ -99,6 +108,13 @@ class Document(TextDocument):
             return len(lines) - 1, len(lines[-1])
         line = lines[position.line]
         return position.line, offset_at(Lines(line), 0, position.character, encoding_of(self))
+
+
+def last_change(workspace: Workspace) -> float:
+    """Return the time of the latest change of an open document, from `time.monotonic()`."""
+    return max(
+        (getattr(each, "changed_at", -math.inf) for each in workspace.text_documents.values()), default=-math.inf
+    )
 
 
 def encoding_of(owner: TextDocument | Workspace) -> PositionEncoding:

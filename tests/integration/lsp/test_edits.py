@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,57 @@ async def test_an_edit_that_comes_too_late_is_brought_up_to_date(editor: Client)
         assert (await editor.told())[0] == INFO
     assert editor.text(uri) == f"X = 1\n\n\n{STUB}{BODY}"
     assert len(editor.all("workspace/applyEdit")) == 2
+
+
+# While the person types
+
+SLOW_IMPORT = f"import time\n\ntime.sleep(0.3)\nA = 0\n\n\n{STUB}"
+
+
+def waits(editor: Client) -> bool:
+    """Return whether the person saw that the server waits for a pause."""
+    return "waiting for a pause in typing" in str(editor.all("$/progress"))
+
+
+async def test_typing_beside_a_slow_import_does_not_keep_a_result_out(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", SLOW_IMPORT)
+        await begin(editor, uri, "initials", standin)
+        for number in range(1, 21):
+            await editor.change(uri, f"A = {number - 1}\n", f"A = {number}\n")
+            await asyncio.sleep(0.2)
+            assert editor.all("workspace/applyEdit") == []
+        before = editor.text(uri)
+        assert (await editor.told())[0] == INFO
+    assert editor.text(uri) == before + BODY
+
+
+@pytest.mark.parametrize("says", ["Edits on `names.py' require version 1, you have 31", "The buffer is read-only"])
+async def test_an_editor_that_reports_late_gets_the_edit_again(editor: Client, says: str) -> None:
+    """Simulate eglot: it reports what is typed only in a pause, and refuses edits of an older version until then."""
+
+    def refuse(params: Any) -> Any:
+        raise ResponseError({"code": -32603, "message": says})
+
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", STUB)
+        editor.answers["workspace/applyEdit"] = refuse
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        if "version" in says:
+            await editor.until(lambda: waits(editor))
+            del editor.answers["workspace/applyEdit"]
+            editor.documents[uri].version = 30
+            await editor.change(uri, "def ", "X = 1\n\n\ndef ")
+            assert (await editor.told())[0] == INFO
+            assert editor.text(uri) == f"X = 1\n\n\n{STUB}{BODY}"
+            edits = editor.all("workspace/applyEdit")
+            assert edits[-1]["edit"]["documentChanges"][0]["textDocument"]["version"] == 31
+        else:
+            assert says in (await editor.told())[1], "the control"
+            assert len(editor.all("workspace/applyEdit")) == 1
+            assert not waits(editor)
 
 
 # Editors that refuse, or do not answer

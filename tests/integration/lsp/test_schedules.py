@@ -346,8 +346,9 @@ async def all_of(seeds: Iterable[int], folder: Path) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait only briefly for editors that never answer."""
+    """Wait only briefly for editors that never answer, and for a pause in typing."""
     monkeypatch.setattr(job, "_EDITING", 0.05)
+    monkeypatch.setattr(job, "_STILL", 0.002)
     monkeypatch.setattr("adacoder.lsp.connection.client._SHOWING", 0.05)
 
 
@@ -376,7 +377,7 @@ async def test_what_is_broken_shows(tmp_path: Path, broken: str, monkeypatch: py
             monkeypatch.setattr(snapshot, "Document", _PythonsLines)
         case "the look at the text":
 
-            async def blind(self: Any, outcome: Any) -> Any:
+            async def blind(self: Any, outcome: Any, until: float) -> Any:
                 version = self.client.workspace.text_documents[self.snapshot.uri].version
                 self.snapshot = replace(self.snapshot, version=version)
                 return outcome

@@ -27,7 +27,7 @@ from adacoder.lsp.connection.client import announced, progress, remedies_json
 from adacoder.lsp.jobs.ending import Ending
 from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results, edits_of, reach_of, read_reply, score_of
 from adacoder.lsp.jobs.writing import LiveReply
-from adacoder.lsp.snapshot import Snapshot, encoding_of, take
+from adacoder.lsp.snapshot import Snapshot, encoding_of, last_change, take
 from adacoder.lsp.to_proto import workspace_edit
 from adacoder.messages import Named, Text
 from adacoder.settings import Settings, Unverified
@@ -44,9 +44,12 @@ _EDITING = 60.0
 _REPORTING = 5.0
 """Seconds to wait for the client's `didChange` notification after an edit."""
 _PAUSE = 0.02
-_ATTEMPTS = 3
-"""Number of attempts to make an edit while the text keeps changing."""
+_STILL = 0.5
+"""Seconds without a change that count as a pause in typing. Neovim reports a change up to 0.15 seconds late."""
+_TYPING = 600.0
+"""Seconds to wait for a pause in typing."""
 _HELD = frozenset({Status.VERIFIED, Status.PARTIAL, Status.UNVERIFIED})
+_AWAITING = "waiting for a pause in typing"
 _UNVERIFIED, _PREVIEW = Named("unverified"), Named("preview")
 _DOING = {
     Mode.GENERATE: "generating",
@@ -145,10 +148,14 @@ class Job(Activity):
         """The id under which the result is kept: this job's own id, or the id of the job whose result is inserted."""
         return self.id if isinstance(self.work, Mode) else self.work.job_id
 
+    def tell(self, message: str) -> None:
+        """Show progress."""
+        self.message = message
+        self.show(message)
+
     def listen(self, event: OpenStep | Step | Waiting) -> None:
         """Show an event of the Journal as progress."""
-        self.message = report.progress(event, self.most_rounds)
-        self.show(self.message)
+        self.tell(report.progress(event, self.most_rounds))
         self.write(event, self.message)
         if not isinstance(event, Waiting) and event.round > self.round:
             self.round = event.round
@@ -297,10 +304,10 @@ class JobWork:
         Raises:
             NotInsertedError: nothing was inserted, or the editor did not answer.
         """
-        for _ in range(_ATTEMPTS):
-            await self.client.protocol.rested()
-            outcome = await self._brought_up_to_date(outcome)  # no other task may run from here until the edit is sent
-            self.job.is_sent = True
+        until = time.monotonic() + _TYPING
+        while True:
+            outcome = await self._brought_up_to_date(outcome, until)
+            self.job.is_sent = True  # no other task has run since the text was compared
             try:
                 why_not = await refusal(self.client, outcome.target.name, self.snapshot, outcome.edits)
             except BaseException:
@@ -309,20 +316,40 @@ class JobWork:
             if why_not is None:
                 return outcome
             self.job.is_sent = False
-            if self._current().same_as(self.snapshot):
-                break  # the text has not changed, so the editor has another reason
-        raise NotInsertedError(why_not or "")
+            if not await self._has_moved_on(until if "version" in why_not.casefold() else 0.0):
+                raise NotInsertedError(why_not)
 
-    async def _brought_up_to_date(self, outcome: Outcome) -> Outcome:
+    async def _has_moved_on(self, until: float) -> bool:
+        """Return whether the client now has another text than the snapshot. Wait for another text until `until`.
+
+        eglot refuses an edit of an older version as soon as the user types, but reports what was typed only at a pause.
+        """
+        while (now := self._current()).version == self.snapshot.version and now.same_as(self.snapshot):
+            if time.monotonic() > until:
+                return False
+            self.job.tell(_AWAITING)
+            await asyncio.sleep(_PAUSE)
+        return True
+
+    async def _brought_up_to_date(self, outcome: Outcome, until: float) -> Outcome:
         """Return the Outcome for the current text. Evaluate the candidate again if the text has changed."""
-        for _ in range(_ATTEMPTS):
+        while True:
+            await self._pause_in_typing(until)
             now = self._current()
             if now.same_as(self.snapshot):
                 self.snapshot = now
                 return outcome
             outcome = await self._found_again(outcome, now)
             self.snapshot = now
-        raise NotInsertedError("the text changes faster than the examples run")
+
+    async def _pause_in_typing(self, until: float) -> None:
+        """Wait until no text has changed for a moment, and until the client reads requests."""
+        if time.monotonic() > until:
+            raise NotInsertedError("the text changes faster than the examples run")
+        while (left := last_change(self.client.workspace) + _STILL - time.monotonic()) > 0:
+            self.job.tell(_AWAITING)
+            await asyncio.sleep(left)
+        await self.client.protocol.rested()
 
     def _current(self) -> Snapshot:
         try:
@@ -341,7 +368,7 @@ class JobWork:
             by = target.definition.start - outcome.target.definition.start
             moved = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in outcome.edits)
             return replace(outcome, target=target, edits=moved)
-        self.job.show("the text changed; running the examples again")
+        self.job.tell("the text changed; running the examples again")
         again = await self._evaluated(outcome.candidate, now, target)
         if again.status not in _HELD or reach_of(again) < reach_of(outcome):
             raise NotInsertedError(f"'{name}' does not pass in the current text")
