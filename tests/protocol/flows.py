@@ -215,7 +215,7 @@ async def a_function_that_was_edited_meanwhile_has_its_result_kept(desk: Desk) -
         await desk.take(uri, "def ", GENERATE)
         await desk.editor.change(uri, "in capitals", "in capitals, please")
     edited = STUB.replace("in capitals", "in capitals, please")
-    assert "'initials' was edited meanwhile; its result is kept" in await desk.told()
+    assert "its result is kept: 'initials' was edited meanwhile" in await desk.told()
     assert desk.editor.text(uri) == edited
     await desk.take(uri, "def ", "Insert AdaCoder's result for 'initials' (2/2 examples)")
     assert "Inserted 'initials'. 2/2" in await desk.told()

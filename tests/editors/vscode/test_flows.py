@@ -151,7 +151,7 @@ def test_what_is_kept_is_inserted_by_the_button_of_its_preview(bench: Workbench,
     model.says("kept", reply("kept", TRUNCATED))
     bench.open(kept)
     bench.lens("Generate").click()
-    told = bench.notification("Not inserted: 'kept' passes only 2/3 examples; its result is kept.")
+    told = bench.notification("Not inserted; its result is kept: 'kept' passes only 2/3 examples.")
     expect(told).to_be_visible()
     for button in ("Insert", "Discard", "Show Journal"):
         expect(told.get_by_role("button", name=button, exact=True)).to_be_visible()
@@ -253,7 +253,7 @@ def test_editing_the_function_itself(bench: Workbench, model: Model) -> None:
     bench.page.keyboard.type(" Quite so.")
     expect(bench.line("Quite so.")).to_be_visible()
     goes_on.set()
-    expect(bench.notification("Not inserted: 'edited' was edited meanwhile; its result is kept.")).to_be_visible()
+    expect(bench.notification("Not inserted; its result is kept: 'edited' was edited meanwhile.")).to_be_visible()
     expect(bench.line(WRITTEN)).to_be_hidden()
     bench.put_cursor("def edited")
     bench.offered("Insert AdaCoder's result for 'edited' (3/3 examples)")

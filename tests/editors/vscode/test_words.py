@@ -41,7 +41,7 @@ def test_a_discarded_result_leaves_nothing(bench: Workbench, model: Model) -> No
     bench.open(gone)
     bench.put_cursor("def gone")
     bench.command("AdaCoder: Generate Function")
-    expect(bench.notification("Not inserted: 'gone' passes only 2/3 examples; its result is kept.")).to_be_visible()
+    expect(bench.notification("Not inserted; its result is kept: 'gone' passes only 2/3 examples.")).to_be_visible()
     expect(bench.page.locator(".squiggly-error").first).to_be_visible()
     bench.title_button("Discard").click()
     expect(bench.lens("Insert")).to_be_hidden()

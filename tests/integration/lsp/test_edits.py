@@ -113,7 +113,7 @@ async def test_a_touched_function_is_left_alone(editor: Client, old: str, new: s
             await settled(editor)
         kind, message = await editor.told()
     assert kind == WARNING
-    edited = "Not inserted: 'initials' was edited meanwhile; its result is kept."
+    edited = "Not inserted; its result is kept: 'initials' was edited meanwhile."
     assert message.startswith(edited)
     assert editor.text(uri) == STUB.replace(old, new, 1)
     assert editor.all("workspace/applyEdit") == []
@@ -137,7 +137,7 @@ async def test_a_changed_helper_is_evaluated_with(editor: Client, factor: int) -
         assert (kind, editor.text(uri)) == (INFO, f"{before}    return x * FACTOR\n"), message
     else:
         assert (kind, editor.text(uri)) == (WARNING, before)
-        assert message.startswith("Not inserted: 'scaled' does not pass in the current text; its result is kept.")
+        assert message.startswith("Not inserted; its result is kept: 'scaled' does not pass in the current text.")
 
 
 async def test_another_open_file_that_changes_counts_too(editor: Client) -> None:
@@ -151,7 +151,7 @@ async def test_another_open_file_that_changes_counts_too(editor: Client) -> None
             await settled(editor)
         kind, message = await editor.told()
     assert kind == WARNING
-    assert message.startswith("Not inserted: ")
+    assert message.startswith("Not inserted; its result is kept: ")
     assert editor.all("workspace/applyEdit") == []
 
 
@@ -165,8 +165,8 @@ async def test_a_file_that_is_gone(editor: Client) -> None:
             await settled(editor)
         kind, message = await editor.told()
     assert kind == WARNING
-    assert message.startswith("Not inserted: There is no file ")
-    assert "; its result is kept." in message
+    assert message.startswith("Not inserted; its result is kept: There is no file ")
+    assert "; its result is kept: " in message
 
 
 async def test_an_edit_that_comes_too_late_is_brought_up_to_date(editor: Client) -> None:
@@ -256,8 +256,7 @@ async def test_an_edit_that_was_not_made_is_no_success(editor: Client, how: str)
         await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
         kind, message = await editor.told()
     assert kind == WARNING
-    assert message.startswith("Not inserted: the editor ")
-    assert "; its result is kept." in message
+    assert message.startswith("Not inserted; its result is kept: the editor ")
     assert ("the buffer is read-only" in message) == (how != "something malformed")
     assert len(editor.all("workspace/applyEdit")) == 1
     assert (await editor.execute("journal"))["applied"] is False
@@ -294,7 +293,7 @@ async def test_an_editor_that_never_answers(tmp_path: Path, reply: str) -> None:
             await editor.execute("generate", {"uri": uri, "qualifiedName": name})
             kind, message = await editor.told()
             assert kind == WARNING
-            assert ("did not say whether" if reply == GOOD else "'shout' is unverified; its result is kept") in message
+            assert ("did not say whether" if reply == GOOD else "its result is kept: 'shout' is unverified") in message
             assert editor.all("$/progress") == []
             assert [each["method"] for each in editor.received].count("workspace/applyEdit") == (reply == GOOD)
 
@@ -335,7 +334,7 @@ async def test_an_editor_that_cannot_ask_keeps(tmp_path: Path) -> None:
             await editor.execute("generate", {"uri": uri, "qualifiedName": "shout"})
             kind, message = await editor.told()
             assert kind == WARNING
-            assert message.startswith("Not inserted: 'shout' is unverified; its result is kept.")
+            assert message.startswith("Not inserted; its result is kept: 'shout' is unverified.")
             assert editor.all("window/showMessageRequest") == []
             assert editor.all("workspace/applyEdit") == []
 

@@ -348,8 +348,8 @@ async def test_unsaved_files_are_what_is_evaluated(editor: Client) -> None:
             False,
             "Not inserted: 'shout' is unverified, and is discarded, as ",
         ),
-        ({"unverified": "keep"}, False, "Not inserted: 'shout' is unverified; its result is kept."),
-        ({}, False, "Not inserted: 'shout' is unverified; its result is kept."),
+        ({"unverified": "keep"}, False, "Not inserted; its result is kept: 'shout' is unverified."),
+        ({}, False, "Not inserted; its result is kept: 'shout' is unverified."),
     ],
 )
 async def test_what_is_unverified(editor: Client, wish: dict[str, str], is_inserted: bool, says: str) -> None:

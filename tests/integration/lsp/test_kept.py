@@ -88,7 +88,7 @@ async def test_what_holds_no_longer_is_not_inserted_unasked(editor: Client) -> N
         await chosen(editor, uri, INSERT)
         kind, message = await editor.told()
         assert kind == WARNING
-        assert message.startswith("Not inserted: 'initials' passes 1/2 examples in the current text; its result is")
+        assert message.startswith("Not inserted; its result is kept: 'initials' passes 1/2 examples in")
         assert editor.text(uri) == before
         editor.received.clear()
         assert "Insert AdaCoder's result for 'initials' (1/2 examples)" in await titles(editor, uri)
@@ -120,7 +120,7 @@ async def test_what_passes_some_examples_is_kept(editor: Client) -> None:
         kind, message = await editor.told()
         assert (kind, message.partition(". ")[0]) == (
             WARNING,
-            "Not inserted: 'initials' passes only 1/2 examples; its result is kept",
+            "Not inserted; its result is kept: 'initials' passes only 1/2 examples",
         )
         assert (await editor.execute("journal"))["kept"] is True
         assert (await editor.execute("insert", {"jobId": answer["jobId"]}))["accepted"]
@@ -182,7 +182,9 @@ async def test_with_a_preview_even_what_is_verified_is_only_kept(editor: Client)
         uri = await editor.write("names.py", STUB)
         answer = await editor.run("names.py", "initials")
         assert (answer["status"], answer["applied"], answer["kept"]) == ("verified", False, True)
-        assert answer["failureReason"].startswith("Not inserted: review 'initials' first, as adacoder.preview")
+        assert answer["failureReason"].startswith(
+            "Not inserted; its result is kept: review 'initials' first, as adacoder"
+        )
         assert answer["remedies"] == [{"kind": "setting", "key": "preview"}]
         assert answer["isGood"], "the person wanted it so"
         assert editor.text(uri) == STUB
@@ -216,7 +218,7 @@ async def test_a_client_that_shows_endings_itself_is_told_what_there_is_to_show(
         uri = await editor.write("names.py", NO_EXAMPLES)
         job = (await editor.execute("generate", {"uri": uri, "qualifiedName": "shout"}))["jobId"]
         (end,) = await editor.until(lambda: editor.all("adacoder/ended"))
-        assert end["message"].startswith("Not inserted: 'shout' is unverified")
+        assert end["message"].startswith("Not inserted; its result is kept: 'shout' is unverified")
         told = {"version": 1, "jobId": job, "qualifiedName": "shout", "kept": True, "isGood": False, "remedies": []}
         assert end.items() >= {**told, "textDocument": {"uri": uri, "version": 1}}.items()
         editor.settings["model"] = "absent"
@@ -329,7 +331,7 @@ async def test_vs_code_is_asked_beside_the_text(vs_code: Client, answer: str | N
             await editor.until(lambda: editor.text(uri) == SHOUTED)
         await editor.idle()
         assert [each["title"] for each in asked[0]["actions"]] == ["Show difference", "Discard", "Insert"]
-        assert asked[0]["message"].startswith("Not inserted: 'shout' is unverified; its result is kept.")
+        assert asked[0]["message"].startswith("Not inserted; its result is kept: 'shout' is unverified.")
         is_offered = any(title.startswith(INSERT) for title in await titles(editor, uri))
         assert is_offered is (answer not in ("Insert", "Discard"))
         assert editor.text(uri) == (SHOUTED if answer == "Insert" else NO_EXAMPLES)

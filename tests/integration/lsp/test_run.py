@@ -76,7 +76,7 @@ async def test_what_is_unverified_is_kept_where_it_was_to_be_applied(editor: Cli
         answer = await editor.run("text.py", "shout", apply=apply)
     assert (answer["status"], answer["applied"], answer["kept"]) == ("unverified", False, apply)
     assert answer["edits"], "the candidate is not lost"
-    why = "Not inserted: 'shout' is unverified; its result is kept."
+    why = "Not inserted; its result is kept: 'shout' is unverified."
     assert answer["failureReason"] == (why if apply else None)
     assert answer["summary"].startswith(why if apply else "Not inserted, as requested: a body for 'shout'.")
     assert editor.all("window/showMessageRequest") == []

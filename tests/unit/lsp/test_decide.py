@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Candidate, Edit, ExampleResult, Failure, FailureKind, Outcome, Status, Verdict
+from adacoder.lsp.jobs.ending import Ending
 from adacoder.lsp.jobs.job import Decision, decide
 from adacoder.lsp.jobs.results import KeptResult
 from adacoder.lsp.snapshot import Uri
@@ -145,6 +146,16 @@ def test_a_kept_result_that_is_in_the_text_already_is_dropped() -> None:
 def test_a_kept_result_that_could_not_run_is_left_alone() -> None:
     decision = decided(Outcome(Status.ERROR, TARGET, "It could not run."), work=result_of(outcome(Status.VERIFIED)))
     assert (effect(decision), decision.ending.kept) == ("answer", True)
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+@pytest.mark.parametrize("status", [*STATUSES, Status.CANCELLED, Status.ERROR])
+def test_a_message_about_a_kept_result_says_so_in_its_first_words(status: Status, is_kept: bool) -> None:
+    name = "a_function_whose_name_alone_is_longer_than_the_line_of_a_small_editor"
+    target = locate(TEXT.replace("f(", f"{name}("), FILE, FOLDER, qualname=name)
+    obstacle = None if status in (Status.CANCELLED, Status.ERROR) else f"'{name}' was edited meanwhile"
+    ending = Ending(Outcome(status, target, "It could not run."), obstacle=obstacle, kept=is_kept)
+    assert ("its result is kept" in ending.message[:60]) is is_kept
 
 
 def test_kept_examples_are_inserted() -> None:

@@ -1,7 +1,8 @@
 """The end of a job, and the message about it.
 
-An editor may cut off a long line, so the message first describes the effect on the text, in at most 60 characters. The
-evidence follows. Rounds, tokens and time are only in the log and in the journal.
+An editor may cut off a long line, so the message first describes the effect on the text, in at most 60 characters. If
+the result is kept, they say that as well. The evidence follows. Rounds, tokens and time are only in the log and in the
+journal.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Ending:
     @property
     def failure_reason(self) -> str | None:
         """A sentence that says why an edit was not made."""
-        return None if self.obstacle is None else Text("Not inserted: ", self.obstacle, self._and_kept, ".")
+        return None if self.obstacle is None else Text("Not inserted", self._and_kept, ": ", self.obstacle, ".")
 
     @property
     def _and_kept(self) -> str:
@@ -57,10 +58,11 @@ class Ending:
             where = f" {self.closed} is not open and not saved." if self.closed else ""
             return f"Inserted {what}{doubt}.{where}"
         if outcome.status is Status.CANCELLED:
-            kept = " Its result is kept." if self.kept else ""
-            return f"Cancelled {name}; nothing was changed.{kept}"
+            kept = f"Cancelled{self._and_kept}. Nothing was changed in {name}."
+            return kept if self.kept else f"Cancelled {name}; nothing was changed."
         if outcome.status is Status.ERROR:
-            return outcome.reason or "It could not run."
+            reason = outcome.reason or "It could not run."
+            return Text("Not inserted", self._and_kept, ". ", reason) if self.kept else reason
         if self.failure_reason is not None:
             return self.failure_reason
         if outcome.edits:
