@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from adacoder.domain import Target
 
 _COMMENT = re.compile(r"#[^\r\n]*")
+_FOR_A_TOOL = re.compile(
+    r"#[ \t]*(?:(?:noqa|nosec|nosonar)\b|(?:pragma|type|pyright|mypy|pylint|flake8|ruff|fmt|isort)[ \t]*:)",
+    re.IGNORECASE,
+)
+"""Comments that tell a tool how to treat the code before them."""
 
 
 def remarks(target: Target) -> tuple[str, ...]:
@@ -66,7 +71,10 @@ def _code(text: str, comments: Set[str]) -> list[str]:
 
 
 def _comments(target: Target) -> dict[int, str]:
-    """Return the comments in a stub's body, by line number in the body."""
+    """Return the comments in a stub's body, by line number in the body.
+
+    A comment for a tool that follows code on its line is only about this code, so it goes with the code.
+    """
     region = target.body.of(target.text)
     if not target.is_stub or "#" not in region:
         return {}
@@ -74,4 +82,9 @@ def _comments(target: Target) -> dict[int, str]:
     for string in string_literals(region, 0, len(region)):
         code[string.start : string.end] = " " * (string.end - string.start)
     lines = Lines(region)
-    return {lines.line_at(match.start()): match.group() for match in _COMMENT.finditer("".join(code))}
+    found = [(lines.line_at(match.start()), match) for match in _COMMENT.finditer("".join(code))]
+    return {
+        line: match.group()
+        for line, match in found
+        if not (_FOR_A_TOOL.match(match.group()) and region[lines.starts[line] : match.start()].strip(WHITE))
+    }
