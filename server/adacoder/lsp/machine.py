@@ -84,7 +84,7 @@ async def on_pull(ls: AdaCoderServer, params: PullParams) -> dict[str, Any]:
         async for state in pulled(settings.host, name, allow_cloud=settings.allow_cloud):
             show(words(state))
 
-    if await _done(ls, title, await new_token(ls, title), download):
+    if await _done(ls, title, await new_token(ls), download):
         return {"pulled": True, "reason": None}
     return {"pulled": False, "reason": f"The download of '{name}' was cancelled."}
 
@@ -151,7 +151,7 @@ async def _findings(ls: AdaCoderServer, uri: Uri | None, *, probes_speed: bool) 
     near, scope = (snapshot.path.parent, snapshot.uri) if snapshot else (folder, None)
     settings = await ls.configuration.settings(near, scope, top=folder)
     title = "AdaCoder: checking what works here"
-    token = await new_token(ls, title) if probes_speed else None
+    token = await new_token(ls) if probes_speed else None
     session = (await ls.service()).session
 
     async def collect(show: Callable[[str], None]) -> None:

@@ -336,7 +336,7 @@ async def announced(client: Client, title: str, cancel: Callable[[], object]) ->
 
     async def shown() -> None:
         nonlocal report
-        token = await new_token(client, title)
+        token = await new_token(client)
         if token is None:
             await asyncio.sleep(_LONG)
             client.show(" · ".join(filter(None, (title, latest))), warning=False)
@@ -356,11 +356,11 @@ async def announced(client: Client, title: str, cancel: Callable[[], object]) ->
         await asyncio.wait({showing})
 
 
-async def new_token(client: Client, title: str) -> types.ProgressToken | None:
+async def new_token(client: Client) -> types.ProgressToken | None:
     """Create a progress token with the client. Return None if the client cannot show progress that a server begins."""
     if not client.has("window.work_done_progress"):
         return None
-    token = f"{title} ({next(_numbers)})"  # some clients show the token to the user
+    token = f"AdaCoder {next(_numbers)}"  # Helix shows the token before the title and before each message
     params = types.WorkDoneProgressCreateParams(token=token)
     try:
         await client.protocol.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, seconds=_PATIENCE)

@@ -80,7 +80,7 @@ class Saving:
             for number, each in enumerate(wanted):
                 if show is None and time.monotonic() - began > _QUIET:
                     title = f"AdaCoder: checking {snapshot.path.name}"
-                    token = await new_token(self._client, title)
+                    token = await new_token(self._client)
                     show = await shown.enter_async_context(progress(self._client, title, token, self.cancel))
                 if show is not None:
                     show(f"{number}/{len(wanted)} functions")
