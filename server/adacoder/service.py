@@ -50,6 +50,7 @@ from adacoder.privacy.access import Access
 from adacoder.project import Project
 from adacoder.replies.extract import extract
 from adacoder.settings import Settings
+from adacoder.source.dependence import stubs_used
 from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
 from adacoder.source.locate import locate
@@ -197,7 +198,7 @@ class Service(Checks):
             evaluator = await self._evaluator(task)
             target = await evaluator.without_missing_packages(task.target)
             task = replace(task, target=await evaluator.with_class_examples(target))
-            outcome = await self._with_undeclared(await work(task), task)
+            outcome = await _with_stubs(await self._with_undeclared(await work(task), task))
         except AdaCoderError as error:
             cause = error.__cause__
             trouble = cause if isinstance(cause, AdaCoderError) else error
@@ -321,6 +322,18 @@ class Service(Checks):
     async def _index(self, task: Task) -> ImportIndex:
         interpreter = await self.interpreter(task)
         return ImportIndex(task.target, task.project.folder, interpreter.folders, task.settings.wishes)
+
+
+async def _with_stubs(outcome: Outcome) -> Outcome:
+    """Add a note on the stubs that a failed candidate uses, because no candidate can pass before they are written."""
+    if outcome.status not in (Status.FAILED, Status.PARTIAL) or outcome.candidate is None:
+        return outcome
+    found = [f"'{name}'" for name in await aside(stubs_used, outcome.target, outcome.candidate.function)]
+    if not found:
+        return outcome
+    have = "has" if len(found) == 1 else "have"
+    note = f"'{outcome.target.name}' uses {', '.join(found)}, which {have} no body yet: generate all stubs in the file."
+    return replace(outcome, notes=(*outcome.notes, note))
 
 
 def _conversation(

@@ -1,4 +1,4 @@
-"""Order several stubs so that each stub follows the functions that it will probably use."""
+"""Order several stubs so that each stub follows the functions that it will probably use, and find stubs in use."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from adacoder.source.remarks import remarks
+from adacoder.source.stubs import documented_stubs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,6 +32,13 @@ def by_dependence(targets: Sequence[Target]) -> list[Target]:
         chosen = next((index for index in left if needed[index] <= ordered.keys()), left[0])
         ordered[chosen] = targets[chosen]
     return list(ordered.values())
+
+
+def stubs_used(target: Target, code: str) -> list[str]:
+    """Return the names of the other stubs in the module of `target` that `code` mentions."""
+    words = {*_words([code])}
+    others = (each for each in documented_stubs(target.text) if each.qualname != target.qualname)
+    return [each.name for each in others if each.name in words]
 
 
 def _called(target: Target) -> str:

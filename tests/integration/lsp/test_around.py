@@ -247,6 +247,41 @@ async def test_comments_of_a_stub_are_given_to_the_model_and_stay(editor: Client
     assert editor.text(uri) == f"{STUB}    # name may be empty\n    # yet\n{BODY}"
 
 
+USES_A_STUB = f"""def total(names):
+    \"\"\"All letters.
+
+    >>> total(["ada lovelace"])
+    'AL'
+    \"\"\"
+    {{body}}
+
+
+{STUB}"""
+TOTAL = 'return "".join(map(initials, names))'
+
+
+@pytest.mark.parametrize(
+    ("mode", "stub", "body", "is_named"),
+    [
+        ("generate", "pass", TOTAL, True),
+        ("fix", TOTAL, TOTAL, True),
+        ("generate", "pass", "return names", False),
+    ],
+)
+async def test_a_result_names_the_stubs_that_it_uses_and_offers_to_write_them(
+    editor: Client, mode: str, stub: str, body: str, is_named: bool
+) -> None:
+    async with StandIn([f"```python\ndef total(names):\n    {body}\n```"]) as standin:
+        editor.settings = told_of(standin, maxIterations=0)
+        uri = await editor.write("names.py", USES_A_STUB.format(body=stub))
+        await editor.execute(mode, {"uri": uri, "qualifiedName": "total"})
+        _, message = await editor.told()
+    note = "'total' uses 'initials', which has no body yet: generate all stubs in the file."
+    assert (note in message) is is_named
+    offered = [each["title"] for each in await editor.actions(uri, "def total")]
+    assert "AdaCoder: generate all stubs in this file" in offered
+
+
 SETTER = '''class Price:
     @property
     def net(self):

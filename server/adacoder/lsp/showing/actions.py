@@ -212,18 +212,21 @@ def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
     if not (target.has_wants or target.of_class):
         title = f"AdaCoder: suggest examples for '{target.name}'"
         offers.append(Offer(GENERATE_KIND, title, COMMAND + "suggestExamples"))
-    if target.is_stub and _has_more_stubs(snapshot.text):
+    if not target.is_stub and target.examples:
+        offers.append(Offer(GENERATE_KIND, f"AdaCoder: check the examples of '{target.name}'", COMMAND + "check"))
+    if _needs_stubs(target):
         offers.append(Offer(GENERATE_KIND, "AdaCoder: generate all stubs in this file", COMMAND + "generateAll"))
     return offers
 
 
-def _has_more_stubs(text: str) -> bool:
-    """Return whether several functions of `text` are stubs. For a long text, return True without parsing it."""
-    if len(text) > _LOOKED_THROUGH:
-        return True
+def _needs_stubs(target: Target) -> bool:
+    """Return whether `target` is one of several stubs, or uses a stub. A long text is not parsed, and may have some."""
+    if len(target.text) > _LOOKED_THROUGH:
+        return target.is_stub
+    from adacoder.source.dependence import stubs_used
     from adacoder.source.stubs import documented_stubs
 
-    return len(documented_stubs(text)) > 1
+    return len(documented_stubs(target.text)) > 1 if target.is_stub else bool(stubs_used(target, target.source))
 
 
 def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
