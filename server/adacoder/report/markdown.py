@@ -8,16 +8,33 @@ from adacoder.messages import Text
 from adacoder.visible import in_a_message, visible
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~!&$@]|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
+_NAME = re.compile(r"[\w.]*_[\w.]*")
+"""A word with an underscore, which has no character that could end a code span."""
 _FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 
 
-def inline(text: str) -> str:
-    r"""Return `text` on one line, with its Markdown escaped and its settings spelled as in an editor.
+def plain(text: str) -> str:
+    """Return `text` on one line, with its settings spelled as in an editor."""
+    return in_a_message(text.in_editor if isinstance(text, Text) else text)
 
-    >>> inline("see <b>*this*</b>")
-    'see \\<b\\>\\*this\\*\\</b\\>'
+
+def inline(text: str) -> str:
+    r"""Return `text` on one line, with its Markdown escaped, and its settings spelled as in an editor.
+
+    A name with an underscore becomes a code span, because some editors would show the backslash before an underscore.
+
+    >>> inline("see <b>*this*</b> in 'to_text'")
+    "see \\<b\\>\\*this\\*\\</b\\> in '`to_text`'"
     """
-    return _SPECIAL.sub(r"\\\g<0>", in_a_message(text.in_editor if isinstance(text, Text) else text))
+    message, end, found = plain(text), 0, ""
+    for name in _NAME.finditer(message):
+        found += f"{_escaped(message[end : name.start()])}`{name[0]}`"
+        end = name.end()
+    return found + _escaped(message[end:])
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 def fenced(text: str, language: str = "") -> str:

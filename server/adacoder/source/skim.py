@@ -30,6 +30,8 @@ class Skimmed:
     """0-based first line, including decorators."""
     is_stub: bool
     """True if the function still has to be written. Abstract functions are not stubs."""
+    has_examples: bool = False
+    """True if the docstring has a `>>>` prompt."""
 
 
 def skim(text: str) -> tuple[Skimmed, ...]:
@@ -64,7 +66,12 @@ def _cuts(text: str) -> list[int]:
 @lru_cache(maxsize=_PIECES)
 def _read(piece: str) -> tuple[Skimmed, ...]:
     return tuple(
-        Skimmed(each.qualname, line_number(piece, each.span.start), is_stub(each) and not each.has_decorator(_ABSTRACT))
+        Skimmed(
+            each.qualname,
+            line_number(piece, each.span.start),
+            is_stub(each) and not each.has_decorator(_ABSTRACT),
+            ">>>" in each.docstring.of(piece),
+        )
         for each in definitions(piece)
         if not each.is_class and not each.in_function and each.docstring is not None and each.header_line.colon
     )

@@ -163,6 +163,7 @@ async def test_a_generation_that_failed_tells_of_its_best_attempt(editor: Client
         await editor.run("names.py", "initials")
     await editor.until(lambda: shown(editor, uri))
     diagnostic = shown(editor, uri)[0]
+    assert diagnostic["severity"] == 3, "the code is not in the file"
     assert diagnostic["message"].startswith("AdaCoder's best attempt, which is not inserted: Example failed")
     assert await lenses(editor, uri) == [("def initials(name):", "✗ 0/2 · Generate")]
     params = {"textDocument": {"uri": uri}, "range": diagnostic["range"], "context": {"diagnostics": [diagnostic]}}
@@ -347,7 +348,10 @@ class Shape(abc.ABC):
 
 async def test_lenses_say_what_can_be_done_and_what_is_known(editor: Client) -> None:
     uri = await editor.write("shapes.py", SEVERAL)
-    assert await lenses(editor, uri) == [("def initials(name):", "Generate")]
+    unchecked = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert [each["command"]["title"] for each in unchecked] == ["Generate", "Check"]
+    assert (await editor.take(unchecked[1]))["accepted"]
+    assert "3" in (await editor.told())[1]
     await check(editor, "shapes.py", "Shape.sides")
     await editor.until(lambda: editor.all("workspace/codeLens/refresh"))
     assert await lenses(editor, uri) == [("def initials(name):", "Generate"), ("@property", "✗ 0/1 · Fix")]
@@ -387,6 +391,24 @@ async def test_a_hover_tells_the_evidence_and_of_which_text(editor: Client) -> N
     assert "the file has since changed elsewhere" in (await hovered(editor, uri, "initials") or "")
     await editor.change(uri, ".upper()", "")
     assert "for another text of this function" in (await hovered(editor, uri, "initials") or "")
+
+
+@pytest.mark.parametrize(
+    ("formats", "line"),
+    [
+        (["markdown", "plaintext"], "✗ Not verified: '`parse_price`': The example "),
+        (["plaintext"], "✗ Not verified: 'parse_price': The example "),
+    ],
+)
+async def test_a_hover_spells_names_as_they_are(tmp_path: Path, formats: list[str], line: str) -> None:
+    text_document = {**SHOWING["textDocument"], "hover": {"contentFormat": formats}}
+    async with Client.started(tmp_path, capabilities={**SHOWING, "textDocument": text_document}) as editor:
+        uri = await editor.write("prices.py", STUB.replace("initials", "parse_price") + WRONG_BODY)
+        await check(editor, "prices.py", "parse_price")
+        told = await hovered(editor, uri, "parse_price") or ""
+    assert told.startswith(line)
+    assert "\\_" not in told
+    assert ("```text\n" in told) is ("markdown" in formats)
 
 
 async def test_a_hover_shows_what_failed_and_obeys_nothing_of_it(editor: Client) -> None:
@@ -435,7 +457,7 @@ def unwritten(x):
 async def test_a_save_checks_where_the_setting_says_so(editor: Client) -> None:
     uri = await editor.write("names.py", TWO)
     await save(editor, uri)
-    assert await lenses(editor, uri) == [("def unwritten(x):", "Generate")]
+    assert await lenses(editor, uri) == [("def initials(name):", "Check"), ("def unwritten(x):", "Generate")]
     await configure(editor, checkOnSave=True)
     await save(editor, uri)
     await editor.until(lambda: shown(editor, uri))
@@ -460,7 +482,7 @@ async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Pa
         await save(editor, uri)
         await asyncio.sleep(1.0)  # nothing shows that nothing starts
         assert editor.descendants() == set()
-        assert await lenses(editor, uri) == []
+        assert await lenses(editor, uri) == [("def f():", "Check")]
         await configure(editor, checkOnSave=True, trusted=True)
         await save(editor, uri)
         await editor.until(lambda: shown(editor, uri))

@@ -60,7 +60,7 @@ class _Unconverted:
     last: int
     message: str
     code: str
-    severity: types.DiagnosticSeverity = types.DiagnosticSeverity.Error
+    severity: types.DiagnosticSeverity
     example: ExampleResult | None = None
 
     def data(self, evidence: Evidence) -> dict[str, Any]:
@@ -81,6 +81,8 @@ class _Unconverted:
 
 def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) -> Iterator[_Unconverted]:
     evidence, failure = placed.evidence, placed.evidence.failure
+    severities = types.DiagnosticSeverity
+    severity = severities.Error if evidence.is_of_text else severities.Information  # a candidate is not in the file
     whose = "" if evidence.is_of_text else "AdaCoder's best attempt, which is not inserted: "
     for result in evidence.failing:
         is_first = failure is not None and failure.example == result.example
@@ -89,19 +91,18 @@ def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) 
             kind = failure.kind
         first, last = place_of(result.example, placed, lines)
         message = whose + report.want_and_got(result, failure if is_first else None)
-        yield _Unconverted(first, last, message, kind.value, example=result)
+        yield _Unconverted(first, last, message, kind.value, severity, result)
     if failure is not None and failure.example is None:
         line = placed.header
-        yield _Unconverted(line, line, whose + failure.message, failure.kind.value)
+        yield _Unconverted(line, line, whose + failure.message, failure.kind.value, severity)
     if evidence.question is not None:
-        information = types.DiagnosticSeverity.Information
-        yield _Unconverted(placed.header, placed.header, asking(evidence.question), DIFFERS, information)
+        yield _Unconverted(placed.header, placed.header, asking(evidence.question), DIFFERS, severities.Information)
     if unreached and evidence.coverage is not None:
-        hint = types.DiagnosticSeverity.Hint
         for missed in evidence.coverage.unreached:
             line = placed.line_of_code(missed.number)
             what = "No example and no test" if evidence.coverage.by_tests else "No example"
-            yield _Unconverted(line, line, f"{what} of '{evidence.qualname}' reaches this line.", UNREACHED, hint)
+            message = f"{what} of '{evidence.qualname}' reaches this line."
+            yield _Unconverted(line, line, message, UNREACHED, severities.Hint)
 
 
 def place_of(example: Example, placed: Placed, lines: Sequence[str]) -> tuple[int, int]:

@@ -305,11 +305,9 @@ def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[st
         tried = placed is not None and placed.evidence.failed
         score = f"✗ {_score(placed)} · " if tried and placed is not None else ""
         return f"{score}Generate", "generate"
-    if placed is None:
-        return None
+    if placed is None or not placed.evidence.is_of_text:
+        return ("Check", "check") if function.has_examples else None
     evidence = placed.evidence
-    if not evidence.is_of_text:
-        return None
     if evidence.failed:
         title, command = ("Check", "check") if function.qualname == PAGE else ("Fix", "fix")
         return f"✗ {_score(placed)} · {title}", command
@@ -329,24 +327,29 @@ def _score(placed: Placed) -> str:
 
 def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.Hover:
     """Return the hover of a function in `text`."""
-    told = "\n\n".join(_paragraphs(placed, is_same_file=hash(text) == placed.evidence.text))
     formats = get_capability(client, "text_document.hover.content_format", None) or ()
     kind = types.MarkupKind.Markdown if types.MarkupKind.Markdown in formats else types.MarkupKind.PlainText
-    return types.Hover(types.MarkupContent(kind, told))
+    is_markdown = kind is types.MarkupKind.Markdown
+    line, block = (report.inline, partial(report.fenced, language="text")) if is_markdown else (report.plain, str)
+    paragraphs = _paragraphs(placed, line, block, is_same_file=hash(text) == placed.evidence.text)
+    return types.Hover(types.MarkupContent(kind, "\n\n".join(paragraphs)))
 
 
-def _paragraphs(placed: Placed, *, is_same_file: bool) -> Iterator[str]:
+def _paragraphs(
+    placed: Placed, line: Callable[[str], str], block: Callable[[str], str], *, is_same_file: bool
+) -> Iterator[str]:
+    """Yield the paragraphs of a hover. `line` and `block` quote foreign text in the format of the hover."""
     evidence = placed.evidence
     has_passed = evidence.passed or evidence.tests[0]
     mark = "✗" if evidence.failed else "✓" if has_passed and evidence.is_of_text else "–"
-    yield f"{mark} {report.inline(evidence.summary)}"
+    yield f"{mark} {line(evidence.summary)}"
     yield f"{report.age(evidence.age).capitalize()}, {_which_text(placed, is_same_file)}."
-    yield from map(report.inline, compared(evidence.behaviour, evidence.cross_check))
+    yield from map(line, compared(evidence.behaviour, evidence.cross_check))
     if placed.holds:
         for result in evidence.failing[:_SHOWN]:
-            yield report.fenced(report.as_doctest(result.example, result.got, result.error), "text")
+            yield block(report.as_doctest(result.example, result.got, result.error))
         if evidence.failure is not None and evidence.failure.test is not None:
-            yield report.fenced(evidence.failure.test.explanation, "text")
+            yield block(evidence.failure.test.explanation)
 
 
 def _which_text(placed: Placed, is_same_file: bool) -> str:
