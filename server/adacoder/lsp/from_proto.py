@@ -35,6 +35,10 @@ Ids = NewType("Ids", tuple[str, ...])
 """Ids of docstrings or examples, from an answer to `adacoder/examples`."""
 ModelName = NewType("ModelName", str)
 
+UNNAMED = "Your editor named no function: put the cursor on one, and choose AdaCoder's code action there."
+"""Answer to a command without parameters. It comes from a person, whom the name of a parameter would not help."""
+NO_MODEL = "Your editor named no model: let Ollama download one with `ollama pull`."
+
 
 class ParametersError(AdaCoderError):
     """Invalid parameters from a client."""
@@ -222,7 +226,7 @@ def reads(kind: type[P], refused: Callable[[S, str], Any] | None = None) -> Call
             except AdaCoderError as error:
                 if refused is None:
                     raise
-                return refused(ls, str(error))
+                return refused(ls, str(error) if params is not None else NO_MODEL if kind is PullParams else UNNAMED)
 
         return answer
 

@@ -19,6 +19,7 @@ from lsprotocol import types
 
 from adacoder.domain import AdaCoderError, Edit, Example, Outcome, Target, TargetError
 from adacoder.lsp.from_proto import (
+    UNNAMED,
     AnswerParams,
     DifferenceParams,
     DocumentParams,
@@ -187,6 +188,8 @@ async def on_discard(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
     result = ls.state.results.kept(params.job_id)
     if result is not None:
         ls.state.results.drop(result.job_id)
+    elif params.job_id is None:
+        ls.show(UNNAMED, warning=True)
     return {"discarded": result is not None}
 
 

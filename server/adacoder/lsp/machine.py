@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from adacoder.domain import JSON, AdaCoderError
 from adacoder.lsp.connection.client import new_token, progress
-from adacoder.lsp.from_proto import DoctorParams, PullParams, ScopeParams, reads
+from adacoder.lsp.from_proto import NO_MODEL, DoctorParams, PullParams, ScopeParams, reads
 from adacoder.lsp.snapshot import Snapshot, Uri, first_folder, take
 
 if TYPE_CHECKING:
@@ -66,7 +66,14 @@ def _recommendation(each: Recommended, found: Listing[Described]) -> dict[str, A
     return {"name": each.name, "bytes": each.size, "fits": each.fits, "installed": installed}
 
 
-@reads(PullParams, lambda ls, reason: {"pulled": False, "reason": reason})
+def _not_pulled(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
+    """Return the answer to a download that failed. Show it only to a person, because programs show it themselves."""
+    if reason == NO_MODEL:
+        ls.show(reason, warning=True)
+    return {"pulled": False, "reason": reason}
+
+
+@reads(PullParams, _not_pulled)
 async def on_pull(ls: AdaCoderServer, params: PullParams) -> dict[str, Any]:
     """`.pull` `{model}`: let Ollama download a model. The answer comes at the end, with the reason if the download
     failed.

@@ -104,7 +104,7 @@ async def test_a_file_without_stubs_says_so(editor: Client) -> None:
     answer = await editor.execute("generateAll", {"uri": uri})
     assert (answer["accepted"], answer["jobId"]) == (False, None)
     assert "no function with a docstring and no body yet" in answer["reason"]
-    assert (await editor.execute("generateAll"))["reason"] == "'uri' is missing: name the document."
+    assert (await editor.execute("generateAll", {}))["reason"] == "'uri' is missing: name the document."
     declared = await editor.write("names.pyi", STUB)
     assert "only declares types" in (await editor.execute("generateAll", {"uri": declared}))["reason"]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from adacoder.lsp.features import COMMANDS
 from integration.lsp.client import FULL, Client, encodings
 from integration.lsp.texts import (
     BODY,
@@ -85,6 +86,19 @@ async def test_progress_announces_no_more_rounds_than_there_may_be(editor: Clien
     told = {line.split()[1] for line in shown if line.startswith("round ")}
     assert told
     assert {line.partition("/")[2] for line in told} == {str(rounds)}
+
+
+async def test_a_client_gets_the_trace_that_it_asks_for(editor: Client) -> None:
+    traces = []
+    uri = await editor.write("names.py", STUB + BODY)
+    for value in ("messages", "verbose", "off"):
+        editor.received.clear()
+        await editor.notify("$/setTrace", {"value": value})
+        await editor.execute("check", {"uri": uri, "qualifiedName": "initials"})
+        await editor.told()
+        traces.append(editor.all("$/logTrace"))
+    step = {"message": "round 1/1 · 2/2 examples passed"}
+    assert traces == [[step], [{**step, "verbose": f"{editor.folder.name}/names.py::initials"}], []]
 
 
 async def test_progress_names_settings_and_no_options(editor: Client) -> None:
@@ -265,13 +279,34 @@ async def test_what_cannot_be_accepted_says_why(editor: Client) -> None:
         ({"uri": uri, "version": "1", "qualifiedName": "initials"}, "'version'"),
         ({"uri": uri, "qualifiedName": 3}, "'qualifiedName'"),
         ("names.py", "'uri' is missing"),
-        (None, "'uri' is missing"),
+        (None, "Your editor named no function"),
     ]:
         editor.received.clear()
         answer = await editor.execute("generate", *([] if argument is None else [argument]))
         assert (answer["accepted"], answer["jobId"]) == (False, None)
         assert reason in answer["reason"]
         assert editor.messages == [(WARNING, answer["reason"])]
+
+
+async def test_every_command_works_without_arguments_or_says_what_to_do(editor: Client) -> None:
+    """Helix sends its commands so."""
+    uri = await editor.write("names.py", f"{STUB}    return name\n")
+    await editor.run("names.py", "initials", mode="check")
+    silent = set()
+    for command in sorted(COMMANDS.keys() - {"models", "doctor"}):  # these ask a model server
+        editor.received.clear()
+        answer = await editor.execute(command)
+        await editor.execute("status")
+        if not editor.messages:
+            silent.add(command)
+            assert answer is not None, "it did something"
+            continue
+        ((kind, message),) = editor.messages
+        assert kind == WARNING
+        assert message.startswith(f"Your editor named no {'model' if command == 'pull' else 'function'}: ")
+        assert answer.get("reason", message) == message
+    assert silent == {"cancel", "status", "strategies", "journal", "clear"}
+    assert editor.text(uri) == f"{STUB}    return name\n"
 
 
 async def test_a_name_is_found_in_a_later_text(editor: Client) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Status, Target, TargetError
 from adacoder.journal import Evaluated
+from adacoder.lsp.from_proto import UNNAMED
 from adacoder.report.step_words import brief_score
 from adacoder.source.signature import same_parameters
 from adacoder.source.text import apply_edits
@@ -186,6 +187,8 @@ class Results:
         Raises:
             AdaCoderError: the job has no kept result.
         """
+        if job_id is None:
+            raise AdaCoderError(UNNAMED)
         if (result := self.kept(job_id)) is None:
             raise AdaCoderError("No result of that job is kept: it was inserted or discarded, or is too old.")
         return result

@@ -213,8 +213,9 @@ async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> li
 
 @reads(ClearParams)
 async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
-    """`.clear` `{uri, qualifiedName?}`: forget the evidence of a function, or of a whole document."""
-    return {"cleared": ls.state.shown.evidence.forget(params.uri, params.qualname) if params.uri else 0}
+    """`.clear` `{uri?, qualifiedName?}`: forget the evidence of a function, of a document, or of all open documents."""
+    uris = [Uri(each) for each in ls.workspace.text_documents] if params.uri is None else [params.uri]
+    return {"cleared": sum(ls.state.shown.evidence.forget(uri, params.qualname) for uri in uris)}
 
 
 @reads(JournalParams)
