@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import signal
 import threading
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -31,6 +32,8 @@ MOMENT = 0.5
 Editors send these requests at each keystroke, so the wait is short.
 """
 _PATIENCE = 5.0
+_LOOKING = 2.0
+"""Seconds between two looks at the client's process."""
 _OPTIONS = {types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS)}
 
 
@@ -153,14 +156,39 @@ def register(server: AdaCoderServer) -> None:
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
     """`initialize`: store the client's settings and its known habits, such as its way to show questions."""
     ls.habits = Habits.of(params)
+    ls.protocol.trace = params.trace or types.TraceValue.Off
     ls.protocol.pause = ls.habits.pause
     ls.configuration.begin(params.initialization_options)
 
 
 def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
-    """`initialized`: prepare for the most frequent messages, and ask the client to announce changes of its settings."""
+    """`initialized`: prepare for the most frequent messages, ask for changes of the settings, and watch the client."""
     ls.begin(ls.configuration.follow())
+    if os.name == "posix":  # on Windows, this look at a process would end it
+        ls.begin(_ended_with(ls.process_id))
     threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # the exit does not wait for a daemon thread
+
+
+async def _ended_with(client: int | None) -> None:
+    """End the server as Ctrl-C does when the client's process has ended, because another process may hold stdin open.
+
+    A process that cannot be seen at first is in another container, and is not watched.
+    """
+    if client is None or not _runs(client):
+        return
+    while _runs(client):  # noqa: ASYNC110  # another process ends
+        await asyncio.sleep(_LOOKING)
+    signal.raise_signal(signal.SIGINT)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
 
 
 async def on_shutdown(ls: AdaCoderServer, params: object) -> None:

@@ -103,6 +103,28 @@ async def test_the_end_of_stdin_is_the_end(tmp_path: Path, was_shut_down: bool) 
         assert await client.ended() == (0 if was_shut_down else 1)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a client on Windows closes the stdin of its server")
+@pytest.mark.parametrize("how", ["ended", "running", "unknown"])
+async def test_the_server_ends_after_its_client_although_stdin_stays_open(tmp_path: Path, how: str) -> None:
+    editor = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+    process_id = {"ended": editor.pid, "running": editor.pid, "unknown": (1 << 31) - 1}[how]
+    async with fresh(tmp_path, complains=True) as client:
+        params = {"processId": process_id, "rootUri": None, "capabilities": {}}
+        await client.request("initialize", params)
+        await client.notify("initialized", {})
+        await client.execute("status")
+        if how == "ended":
+            editor.kill()
+            await editor.wait()
+            assert await client.ended() == 1
+        else:
+            await asyncio.sleep(3)  # nothing shows that it goes on
+            assert await client.execute("status")
+    if editor.returncode is None:
+        editor.kill()
+        await editor.wait()
+
+
 async def test_the_end_of_stdin_in_the_middle_of_a_message(tmp_path: Path) -> None:
     async with fresh(tmp_path) as client:
         await client.initialize()

@@ -144,6 +144,12 @@ class Client(LanguageServer):
         """Write a line to the editor's log."""
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
 
+    def trace(self, message: str, details: str) -> None:
+        """Report a step of the work, if the client asks for a trace. `details` are only in a verbose trace."""
+        if (wish := self.protocol.trace) is not types.TraceValue.Off:
+            verbose = details if wish is types.TraceValue.Verbose else None
+            self.log_trace(types.LogTraceParams(message, verbose))
+
     def show(self, message: str, *, warning: bool) -> None:
         """Show a message to the user."""
         kind = types.MessageType.Warning if warning else types.MessageType.Info

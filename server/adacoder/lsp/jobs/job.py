@@ -124,6 +124,8 @@ class Job(Activity):
     """Function that shows the model's reply. It receives an event of the Journal, and the progress."""
     round: int = 0
     most_rounds: int = 1
+    trace: Callable[[str, str], None] = lambda message, details: None
+    """Function that traces a message and its details."""
     moved: Callable[[], None] = lambda: None
     """Function that is called at each new round."""
     is_sent: bool = False
@@ -154,9 +156,11 @@ class Job(Activity):
         self.show(message)
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
-        """Show an event of the Journal as progress."""
+        """Show an event of the Journal as progress. Trace the steps that have ended."""
         self.tell(report.progress(event, self.most_rounds))
         self.write(event, self.message)
+        if isinstance(event, Step):
+            self.trace(self.message, self.label)
         if not isinstance(event, Waiting) and event.round > self.round:
             self.round = event.round
             self.moved()
@@ -174,6 +178,7 @@ class JobWork:
 
     def __init__(self, job: Job, client: Client, results: Results) -> None:
         self.job = job
+        job.trace = client.trace
         self.client = client
         self.results = results
         self.snapshot = job.snapshot
