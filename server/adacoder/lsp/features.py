@@ -22,6 +22,7 @@ NOTIFICATIONS = {
     types.TEXT_DOCUMENT_DID_CHANGE: "showing.views:on_change",
     types.TEXT_DOCUMENT_DID_CLOSE: "showing.views:on_close",
     types.TEXT_DOCUMENT_DID_SAVE: "showing.views:on_save",
+    types.WORKSPACE_DID_RENAME_FILES: "handlers:on_rename",
 }
 FEATURES = {
     types.TEXT_DOCUMENT_CODE_ACTION: "showing.views:on_code_action",

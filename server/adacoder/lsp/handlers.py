@@ -50,6 +50,12 @@ def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationPar
     ls.state.shown.configured()
 
 
+def on_rename(ls: AdaCoderServer, params: types.RenameFilesParams) -> None:
+    """`workspace/didRenameFiles`: let jobs and kept results follow their files."""
+    for each in params.files:
+        ls.state.moved(each.old_uri, each.new_uri)
+
+
 @reads(RunParams)
 async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
     """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, wish?, workDoneToken?}`.

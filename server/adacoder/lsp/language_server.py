@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 from functools import cache, cached_property
 from pkgutil import resolve_name
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
@@ -22,6 +22,9 @@ from pygls.exceptions import JsonRpcInvalidParams
 from adacoder.lsp.connection.client import Client, Habits
 from adacoder.lsp.connection.pygls_fixes import OWN
 from adacoder.lsp.features import COMMAND, COMMANDS, FEATURES, KINDS, NOTIFICATIONS, REQUESTS
+
+if TYPE_CHECKING:
+    from adacoder.lsp.snapshot import Uri
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -34,7 +37,13 @@ Editors send these requests at each keystroke, so the wait is short.
 _PATIENCE = 5.0
 _LOOKING = 2.0
 """Seconds between two looks at the client's process."""
-_OPTIONS = {types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS)}
+_SAVING_AS = 1.0
+"""Seconds in which the closing of a file and the opening of another can be one step, such as `:saveas` in Neovim."""
+_FILES = types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")
+_OPTIONS: dict[str, Any] = {
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS),
+    types.WORKSPACE_DID_RENAME_FILES: types.FileOperationRegistrationOptions([_FILES]),
+}
 
 
 class AdaCoderServer(Client):
@@ -85,6 +94,26 @@ class ClientState:
         self._client = client
         self._restored: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
+
+    def moved(self, old: str, new: str) -> None:
+        """Let jobs and kept results follow the file or folder `old` to `new`."""
+        self.jobs.moved(old, new)
+        self.results.moved(old, new)
+        self.shown.refresh()
+
+    def opened(self, uri: Uri, text: str) -> None:
+        """Find out whether the new document is a known file with a new name, because many editors do not say so.
+
+        Either the known file was closed just now with the same text, or it is gone, and the text has a function of a
+        job or of a kept result.
+        """
+        from adacoder.lsp.snapshot import path_of
+
+        closed = self._client.protocol.closed_as(text, _SAVING_AS)
+        for old, source in self.jobs.functions():
+            is_open = self.shown.document(old) is not None
+            if not is_open and (old == closed or (source in text and not path_of(old).exists())):
+                self.moved(old, uri)
 
     async def read(self, function: Callable[P, A], *arguments: P.args, **named: P.kwargs) -> A:
         """Call a function that reads a text, in a thread. Requests that editors send at each keystroke use this method.
@@ -216,7 +245,7 @@ def add_notification(server: AdaCoderServer, method: str, handler: str) -> None:
     def noted(ls: AdaCoderServer, params: Any) -> None:
         found(handler)(ls, params)
 
-    server.feature(method)(noted)
+    server.feature(method, _OPTIONS.get(method))(noted)
 
 
 def add_command(server: AdaCoderServer, name: str, handler: str) -> None:

@@ -47,6 +47,13 @@ class Uri(str):
         return str.__hash__(unquote(self))
 
 
+def renamed(uri: Uri, old: str, new: str) -> Uri | None:
+    """Return the new URI of a file after `old`, the file itself or a folder, got the URI `new`; None if it stays."""
+    if uri == old:
+        return Uri(new)
+    return Uri(new + uri[len(old) :]) if uri.startswith(f"{old}/") else None
+
+
 class Document(TextDocument):
     """The server's copy of an open document, with lines split as the protocol specifies.
 
@@ -205,6 +212,11 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
         if (other_path := _path(other.uri)) not in (None, path) and other_path.suffix == ".py"
     }
     return Snapshot(uri, path, text, version, _workspace_folder(workspace, path, text), overlays)
+
+
+def path_of(uri: Uri) -> Path:
+    """Return the path of a document that is a file."""
+    return _path(uri) or Path(uri)
 
 
 def uri_at(workspace: Workspace, path: Path) -> Uri:

@@ -477,7 +477,7 @@ class Client:
 
     @asynccontextmanager
     async def case(self) -> AsyncIterator[Self]:
-        """Work in a new folder of the workspace. At the end, no job runs, and no document is open."""
+        """Work in a new folder of the workspace. At the end, no job runs, and nothing is kept or open."""
         workspace = self.folder
         self.folder = workspace / f"case{next(_CASES)}"
         self.folder.mkdir()
@@ -486,6 +486,8 @@ class Client:
         yield self
         await self.execute("cancel")
         await self.idle()
+        for result in (await self.request("adacoder/kept", {}))["items"]:
+            await self.execute("discard", {"jobId": result["jobId"]})
         for uri in list(self.documents):
             await self.close(uri)
         self.folder = workspace

@@ -346,6 +346,70 @@ async def test_nobody_is_asked_where_the_next_key_would_answer(tmp_path: Path) -
         assert any(title.startswith(INSERT) for title in await titles(editor, uri))
 
 
+async def renamed(editor: Client, uri: str, how: str) -> str:
+    """Give an open file another name, and return its URI. Only some editors tell the server."""
+    new, text = f"{how}.py", editor.text(uri)
+    if how != "saved_as":  # then the old file stays
+        (editor.folder / "names.py").rename(editor.folder / new)
+    if how == "told":
+        await editor.notify("workspace/didRenameFiles", {"files": [{"oldUri": uri, "newUri": editor.uri(new)}]})
+    await editor.close(uri)
+    if how == "untold":
+        await asyncio.sleep(1.1)  # it is opened again later
+    return await editor.open(new, text)
+
+
+RENAMES = pytest.mark.parametrize("how", ["told", "untold", "saved_as"])
+
+
+@RENAMES
+async def test_a_kept_result_follows_its_file(editor: Client, how: str) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin, preview=True)
+        uri = await editor.write("names.py", STUB)
+        job = (await editor.run("names.py", "initials"))["jobId"]
+        new = await renamed(editor, uri, how)
+        if how != "untold":
+            await editor.change(new, "in capitals", "in large letters")
+        (item,) = (await editor.request("adacoder/kept", {"textDocument": {"uri": new}}))["items"]
+        assert item["jobId"] == job
+        before = editor.text(new)
+        await chosen(editor, new, INSERT)
+        assert (await editor.told())[0] == INFO
+    assert editor.text(new) == before + BODY
+
+
+@RENAMES
+async def test_a_running_job_follows_its_file(editor: Client, how: str) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", STUB)
+        async with thinking(standin):
+            await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+            await standin.until("request 1")
+            new = await renamed(editor, uri, how)
+            await editor.change(new, "def ", "X = 1\n\n\ndef ")
+            assert await titles(editor, new) == ["AdaCoder: cancel 'initials'"]
+        assert (await editor.told())[0] == INFO
+    assert editor.text(new) == f"X = 1\n\n\n{STUB}{BODY}"
+
+
+async def test_a_copy_that_is_opened_later_takes_nothing(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin, preview=True)
+        uri = await editor.write("names.py", STUB)
+        await editor.run("names.py", "initials")
+        copy = await editor.write("copy.py", STUB)
+        assert not any(title.startswith(INSERT) for title in await titles(editor, copy))
+        await editor.close(uri)
+        await asyncio.sleep(1.1)
+        await editor.close(copy)
+        await editor.open("copy.py")
+        assert not any(title.startswith(INSERT) for title in await titles(editor, copy))
+        await editor.open("names.py")
+        assert any(title.startswith(INSERT) for title in await titles(editor, uri)), "the control"
+
+
 async def test_a_closed_file_is_named(editor: Client) -> None:
     async with StandIn([GOOD]) as standin:
         editor.settings = told_of(standin)

@@ -109,7 +109,7 @@ async def test_the_server_ends_after_its_client_although_stdin_stays_open(tmp_pa
     editor = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=subprocess.PIPE)
     process_id = {"ended": editor.pid, "running": editor.pid, "unknown": (1 << 31) - 1}[how]
     async with fresh(tmp_path, complains=True) as client:
-        params = {"processId": process_id, "rootUri": None, "capabilities": {}}
+        params: dict[str, Any] = {"processId": process_id, "rootUri": None, "capabilities": {}}
         await client.request("initialize", params)
         await client.notify("initialized", {})
         await client.execute("status")

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from adacoder.domain import TargetError
 from adacoder.lsp.connection.pygls_fixes import Workspace
-from adacoder.lsp.snapshot import Uri, first_folder, take
+from adacoder.lsp.snapshot import Uri, first_folder, renamed, take
 
 
 def workspace(*folders: Path, root: Path | None = None) -> Workspace:
@@ -84,3 +84,11 @@ def test_a_file_that_is_not_open_is_read_as_python_reads_it(tmp_path: Path) -> N
     assert (found.text, found.version) == ("# coding: latin-1\r\nx = 'é'\r\n", None)
     with pytest.raises(TargetError, match="no file"):
         take(workspace(tmp_path), Uri((tmp_path / "gone.py").as_uri()))
+
+
+@pytest.mark.parametrize(
+    ("uri", "new"),
+    [("file:///w/a.py", "file:///w/b.py"), ("file:///w/a.py/c.py", "file:///w/b.py/c.py"), ("file:///w/a.pyi", None)],
+)
+def test_a_file_follows_its_folder(uri: str, new: str | None) -> None:
+    assert renamed(Uri(uri), "file:///w/a.py", "file:///w/b.py") == new

@@ -83,6 +83,13 @@ class Protocol(LanguageServerProtocol):
         """True if the client has asked for `shutdown`."""
         return self._shutdown
 
+    def closed_as(self, text: str, seconds: float) -> str | None:
+        """Return the URI of the document that was closed last, if it had this text and was closed in these seconds."""
+        if not isinstance(self._workspace, Workspace):
+            return None
+        uri, known, when = self._workspace.closed
+        return uri if time.monotonic() < when + seconds and known == text else None
+
     # Messages that cannot be read
 
     def receive(self, content: bytes) -> None:
@@ -303,6 +310,9 @@ class Protocol(LanguageServerProtocol):
 class Workspace(workspace.Workspace):
     """The open documents, each as a `snapshot.Document`."""
 
+    closed: tuple[str, str, float] = ("", "", 0.0)
+    """URI and text of the document that was closed last, and when."""
+
     def _create_text_document(
         self,
         doc_uri: str,
@@ -320,6 +330,14 @@ class Workspace(workspace.Workspace):
             sync_kind=self._sync_kind,
             position_codec=self._position_codec,
         )
+
+    def remove_text_document(self, doc_uri: str) -> None:
+        """Close a document, and remember it for a moment."""
+        from adacoder.lsp.snapshot import Uri
+
+        if (document := self.text_documents.get(Uri(doc_uri))) is not None:
+            self.closed = doc_uri, document.source, time.monotonic()
+        super().remove_text_document(doc_uri)
 
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent

@@ -134,7 +134,7 @@ class _Stubs(Batch):
             job = Job(Mode.GENERATE, snapshot, target, apply=True, announced=False)
             answer = await batches.result(self, job, place)
             self.note(target.qualname, answer)
-            snapshot = await batches.after(snapshot, is_edited=answer["applied"] is True)
+            snapshot = await batches.after(job.snapshot, is_edited=answer["applied"] is True)
 
 
 @dataclass(eq=False)

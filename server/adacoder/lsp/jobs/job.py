@@ -290,7 +290,8 @@ class JobWork:
         if decision.drops:
             self.results.drop(result_id)
         if decision.keeps is not None:
-            self.results.keep(decision.keeps)
+            now = self.job.snapshot  # the file may have another name now
+            self.results.keep(replace(decision.keeps, uri=now.uri, path=now.path))
         if not decision.inserts:
             return ending
         try:
@@ -358,15 +359,15 @@ class JobWork:
 
     def _current(self) -> Snapshot:
         try:
-            return take(self.client.workspace, self.snapshot.uri)
+            return take(self.client.workspace, self.job.snapshot.uri)
         except TargetError as error:
             raise NotInsertedError(str(error).removesuffix(".")) from error
 
     async def _found_again(self, outcome: Outcome, now: Snapshot) -> Outcome:
         from adacoder.source.locate import locate_again
 
-        name = outcome.target.name
-        target = await aside(locate_again, outcome.target, now.text, now.folder)
+        name, module = outcome.target.name, replace(outcome.target.module, path=now.path)
+        target = await aside(locate_again, replace(outcome.target, module=module), now.text, now.folder)
         if target is None:
             raise NotInsertedError(f"'{name}' was edited meanwhile")
         if outcome.candidate is None:  # the Outcome has suggested examples, and only their place has changed

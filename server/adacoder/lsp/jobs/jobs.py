@@ -26,7 +26,7 @@ from adacoder.domain import JSON, AdaCoderError, Target, TargetError
 from adacoder.lsp.jobs.ending import Ending
 from adacoder.lsp.jobs.job import Job, JobWork
 from adacoder.lsp.jobs.results import KeptResult, Results, edits_of, read_reply
-from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.lsp.snapshot import Snapshot, path_of, renamed, take
 from adacoder.messages import joined
 from adacoder.task import Mode
 
@@ -61,6 +61,17 @@ class Jobs:
     def of(self, uri: Uri) -> list[Job]:
         """Return the running jobs on functions of a document."""
         return [job for job in self._running.values() if job.snapshot.uri == uri]
+
+    def moved(self, old: str, new: str) -> None:
+        """Let the jobs on functions in the file or folder `old` follow it to `new`."""
+        for job in self._running.values():
+            if (uri := renamed(job.snapshot.uri, old, new)) is not None:
+                job.snapshot = replace(job.snapshot, uri=uri, path=path_of(uri))
+
+    def functions(self) -> list[tuple[Uri, str]]:
+        """Return the document and the text of each function with a running job or a kept result."""
+        running = [(job.snapshot.uri, job.target.source) for job in self._running.values()]
+        return [*running, *((each.uri, each.source) for each in self._results.latest())]
 
     def start(self, job: Job) -> Job:
         """Start a job in the background. The job waits until `job.begin` is called.

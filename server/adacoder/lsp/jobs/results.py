@@ -11,13 +11,14 @@ the result, AdaCoder finds the function in the current text and evaluates the re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Status, Target, TargetError
 from adacoder.journal import Evaluated
 from adacoder.lsp.from_proto import UNNAMED
+from adacoder.lsp.snapshot import path_of, renamed
 from adacoder.report.step_words import brief_score
 from adacoder.source.signature import same_parameters
 from adacoder.source.text import apply_edits
@@ -200,6 +201,14 @@ class Results:
     def latest(self) -> list[KeptResult]:
         """Return all kept results, the latest first."""
         return [*reversed(list(self._kept.values()))]
+
+    def moved(self, old: str, new: str) -> None:
+        """Let the kept results for the file or folder `old` follow it to `new`."""
+        for result in self.latest():
+            if (uri := renamed(result.uri, old, new)) is not None:
+                self._kept[result.job_id] = result = replace(result, uri=uri, path=path_of(uri))
+                if self._files is not None:
+                    self._files.save(result)
 
     def drop(self, job_id: str) -> None:
         """Stop keeping the result of a job."""

@@ -81,6 +81,7 @@ def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None
     ls.state.restore()
     if (document := ls.state.shown.document(uri)) is not None:
         ls.state.shown.evidence.opened(uri, document.lines)
+        ls.state.opened(uri, document.source)
 
 
 def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> None:
