@@ -175,9 +175,13 @@ class Shown:
             while self._again and methods:
                 self._again = False
                 for method in methods:
-                    await self._client.protocol.ask(method, None, seconds=_PATIENCE)
+                    await self._refresh_with(method)
                 await asyncio.sleep(_PAUSE)
-        except (TimeoutError, JsonRpcException) as error:
-            log.warning("The editor does not refresh its display: %r", error)
         finally:
             self._refreshing = False
+
+    async def _refresh_with(self, method: str) -> None:
+        try:
+            await self._client.protocol.ask(method, None, seconds=_PATIENCE)
+        except (TimeoutError, JsonRpcException) as error:
+            log.warning("The editor does not refresh its display: %r", error)
