@@ -32,6 +32,11 @@ local function watch_progress()
   end
 end
 
+local notified
+local function watch_messages()
+  vim.notify = function(message) notified = message end
+end
+
 local function open(file)
   vim.cmd('edit ' .. file)
   vim.bo.filetype = 'python'
@@ -71,6 +76,14 @@ flows[1] = function()
   local before = text()
   take('AdaCoder: generate function')
   wait(function() return text() ~= before end, 'the function is written')
+  wait(function() return notified end, 'a message is shown')
+  check(notified:find("Inserted 'initials'", 1, true) == 1, 'and says what was done: ' .. notified)
+  if vim.lsp.config then
+    wait(function()
+      local lens = vim.lsp.codelens.get(0)[1]
+      return lens and lens.command.title:find('2/2', 1, true)
+    end, 'the lens shows the result, although nobody has moved the cursor')
+  end
   vim.cmd('silent write')
   vim.cmd('silent undo')
   check(text() == before, 'one undo takes it back')
@@ -111,6 +124,8 @@ flows[4] = function()
   local before = text()
   take('AdaCoder: generate function')
   wait(function() return seen['end'] end, 'it ends')
+  wait(function() return notified and notified:find('is kept', 1, true) end, 'a message says that the result is kept')
+  check(vim.fn.strdisplaywidth(notified) <= vim.v.echospace, 'in one line, so nobody has to press ENTER')
   press('ggOy = 1')
   local typed = 'y = 1\n' .. before
   vim.wait(300)
@@ -162,6 +177,7 @@ end
 local function run()
   vim.g.mapleader = '\\'
   watch_progress()
+  watch_messages()
   vim.cmd('luafile ' .. vim.fn.fnameescape(env.ADACODER_CONFIG))
   for _, flow in ipairs(flows) do flow() end
 end
