@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from integration.lsp.client import FULL, Client, encodings
+from integration.lsp.client import FULL, Client, Silence, encodings
 from integration.lsp.texts import BODY, GOOD, STUB, UNENDING, WRONG, told_of
 from support.standins.ollama import StandIn
 
@@ -363,6 +364,15 @@ async def test_lenses_say_what_can_be_done_and_what_is_known(editor: Client) -> 
     assert await lenses(editor, uri) == []
 
 
+@pytest.mark.parametrize("is_long", [True, False])
+async def test_nothing_is_shown_beside_a_text_that_is_too_long(editor: Client, is_long: bool) -> None:
+    uri = await editor.write("long.py", STUB + WRONG_BODY + "# a\n" * (250_000 if is_long else 2))
+    assert await lenses(editor, uri) == ([] if is_long else [("def initials(name):", "Check")])
+    assert bool(await editor.actions(uri, "def ")) is not is_long
+    answer = await editor.execute("check", {"uri": uri, "qualifiedName": "initials"})
+    assert ("more than 1,000,000 characters" in str(answer["reason"])) is is_long
+
+
 async def test_a_lens_cancels_what_runs(editor: Client) -> None:
     async with StandIn([UNENDING]) as standin:
         await configure(editor, **told_of(standin))
@@ -376,6 +386,35 @@ async def test_a_lens_cancels_what_runs(editor: Client) -> None:
         await editor.idle()
         await editor.until(lambda: editor.messages)
     assert await lenses(editor, uri) == [("def initials(name):", "Generate")]
+
+
+IMPATIENT = """
+import sys
+from adacoder.lsp import stdio
+from adacoder.lsp.showing import shown
+
+shown._PATIENCE = 3.0
+sys.exit(stdio.serve())
+"""
+
+
+async def test_an_editor_that_was_busy_is_asked_to_refresh_at_the_end(tmp_path: Path) -> None:
+    """Neovim answers nothing while it shows "Press ENTER"."""
+
+    def silent(params: object) -> None:
+        raise Silence
+
+    command = (sys.executable, "-c", IMPATIENT)
+    async with (
+        StandIn([GOOD]) as standin,
+        Client.started(tmp_path, told_of(standin), capabilities=SHOWING, command=command) as editor,
+    ):
+        editor.answers["workspace/codeLens/refresh"] = silent
+        uri = await editor.write("names.py", STUB)
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        await editor.told()
+        await editor.until(lambda: len(editor.all("workspace/codeLens/refresh")) == 2)
+        assert await lenses(editor, uri) == [("def initials(name):", "✓ 2/2 examples")]
 
 
 async def test_a_hover_tells_the_evidence_and_of_which_text(editor: Client) -> None:
