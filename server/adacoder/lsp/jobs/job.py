@@ -328,7 +328,7 @@ class JobWork:
     async def _has_moved_on(self, until: float) -> bool:
         """Return whether the client now has another text than the snapshot. Wait for another text until `until`.
 
-        eglot refuses an edit of an older version as soon as the user types, but reports what was typed only at a pause.
+        eglot refuses an edit of an older version as soon as the user types, but reports the new text only at a pause.
         """
         while (now := self._current()).version == self.snapshot.version and now.same_as(self.snapshot):
             if time.monotonic() > until:
