@@ -28,13 +28,19 @@ pytest.register_assert_rewrite(
 
 SLOW = frozenset(
     {
-        *(f"integration/lsp/test_{name}.py" for name in ("restart", "large", "fuzz", "schedules", "sample_client")),
+        *(
+            f"integration/lsp/test_{name}.py"
+            for name in ("restart", "large", "fuzz", "schedules", "sample_client", "start_and_end")
+        ),
         *(f"integration/arena/test_{name}.py" for name in ("cluster", "killed", "own_code")),
         *(f"integration/test_{name}.py" for name in ("nothing_leaves", "round_trip", "fixtures_record", "stubs")),
         *(f"integration/benchmarks/test_{name}.py" for name in ("rescue", "tokens", "strategies")),
         *(
             f"integration/cli/test_{name}.py"
-            for name in ("interrupt", "tests_of_the_project", "pytest_plugin", "check_changed", "hook")
+            for name in (
+                *("interrupt", "tests_of_the_project", "pytest_plugin"),
+                *("check_changed", "check_once", "check_series", "hook"),
+            )
         ),
         "integration/mcp/test_tools.py",
         "integration/editors/test_editors.py",

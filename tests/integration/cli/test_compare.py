@@ -123,7 +123,7 @@ def test_the_file_may_be_anywhere_but_not_private(desk: Desk, tmp_path_factory: 
 @pytest.mark.parametrize(
     ("text", "against", "told"),
     [
-        (SOLVED, "HEAD~9", "git finds no shapes.py in 'HEAD~9': name a commit that has it, or a file."),
+        (SOLVED, "HEAD~9", "git finds no shapes.py in 'HEAD~9': name a commit that has it."),
         (SOLVED, "--output=x", "'--output=x' is neither a file nor the name of a commit."),
         (SOLVED, "HEAD:x", "'HEAD:x' is neither a file nor the name of a commit."),
         (SOLVED, "other.py", "'hypotenuse' is not in other.py, so there is nothing to compare it with."),
