@@ -42,10 +42,10 @@ def test_a_discarded_result_leaves_nothing(bench: Workbench, model: Model) -> No
     bench.put_cursor("def gone")
     bench.command("AdaCoder: Generate Function")
     expect(bench.notification("Not inserted; its result is kept: 'gone' passes only 2/3 examples.")).to_be_visible()
-    expect(bench.page.locator(".squiggly-error").first).to_be_visible()
+    expect(bench.page.locator(".squiggly-info").first).to_be_visible()
     bench.title_button("Discard").click()
     expect(bench.lens("Insert")).to_be_hidden()
-    expect(bench.page.locator(".squiggly-error")).to_have_count(0)
+    expect(bench.page.locator(".squiggly-info")).to_have_count(0)
     expect(bench.lens("✗")).to_be_hidden()
 
 
