@@ -59,13 +59,13 @@ def test_an_agents_candidate_is_inserted_if_it_is_right(bench: Workbench) -> Non
 
 @pytest.mark.usefixtures("offered")
 def test_an_agent_is_told_of_unsaved_changes(bench: Workbench) -> None:
-    path = file(bench.folder, "unsaved", ROUNDED)
+    path = file(bench.folder, "by_hand", ROUNDED)
     bench.open(path)
     bench.write_below("01:23:45,250", "")
-    allow(bench, "check_examples", "unsaved.py", path="unsaved.py")
+    allow(bench, "check_examples", "by_hand.py", path="by_hand.py")
     expect(bench.notification('"verdict":"not_run"')).to_contain_text("unsaved changes")
     bench.save(path, "")
-    allow(bench, "check_examples", "unsaved.py", path="unsaved.py")
+    allow(bench, "check_examples", "by_hand.py", path="by_hand.py")
     expect(bench.notification('"verdict":"verified"')).to_be_visible()
 
 
