@@ -16,6 +16,8 @@ const TITLES: Readonly<Record<Mode, string>> = {
   another: "Writing another candidate",
   suggestExamples: "Suggesting examples",
 };
+/** The server's limit. */
+const LONGEST_WISH = 500;
 const PYTHON = "python";
 /** The languages of pages, which have only examples. */
 const PAGES = ["markdown", "restructuredtext"];
@@ -29,6 +31,7 @@ export async function askForWish(): Promise<string | undefined> {
     title: "Generate with a Wish",
     prompt: "How should the function work? Nothing checks that it does, so read it.",
     placeHolder: "use bisect, no recursion",
+    validateInput: (text) => (text.length > LONGEST_WISH ? `Use at most ${String(LONGEST_WISH)} characters.` : undefined),
   });
 }
 
