@@ -39,7 +39,7 @@ SLOW = frozenset(
             f"integration/cli/test_{name}.py"
             for name in (
                 *("interrupt", "tests_of_the_project", "pytest_plugin"),
-                *("check_changed", "check_once", "check_series", "hook"),
+                *("check_changed", "check_commits", "check_once", "check_series", "hook"),
             )
         ),
         "integration/mcp/test_tools.py",
