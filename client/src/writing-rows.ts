@@ -1,4 +1,4 @@
-/** The layout of what a model writes: a column at the right of the function's header and docstring. Independent of VS Code. */
+/** The layout of a growing reply: a column at the right of the function's header and docstring. Independent of VS Code. */
 
 /** Parameters of the notification `adacoder/writing`. */
 export interface Writing {

@@ -1,4 +1,4 @@
-/** Shows beside a function what a model writes. The text of the document stays as it is. */
+/** Shows a model's reply next to the function while it grows. The text of the document stays as it is. */
 
 import { Position, Range, ThemeColor, commands, window, workspace, type DecorationOptions, type TextEditor } from "vscode";
 
@@ -10,10 +10,12 @@ const WRITING = "adacoder/writing";
 const SETTING = "adacoder.showWriting";
 const IS_SHOWN = "adacoder.isWriting";
 
-/** What the models of one server write. It is hidden as soon as the user types into the file, or presses Escape. */
+/** The growing replies for the jobs of one server. A reply is hidden as soon as the user types into the file, or presses Escape. */
 export class LiveReplies {
   private readonly shown = new Map<string, Writing>();
   private readonly hidden = new Set<string>();
+  /** The last value of the context key. */
+  private isShown = false;
   private readonly known = new WeakSet<Client>();
   private readonly style = window.createTextEditorDecorationType({
     after: { color: new ThemeColor("editorGhostText.foreground"), fontStyle: "italic" },
@@ -23,7 +25,7 @@ export class LiveReplies {
   constructor(server: Server) {
     this.listening = [
       server.onDidChange(() => {
-        if (server.current === undefined) this.hideAll();
+        if (server.current === undefined) this.forget();
         else this.meet(server.current);
       }),
       workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
@@ -33,7 +35,7 @@ export class LiveReplies {
         this.draw();
       }),
       commands.registerCommand("adacoder.hideWriting", () => {
-        this.hideAll();
+        this.hide(() => true);
       }),
     ];
   }
@@ -59,8 +61,11 @@ export class LiveReplies {
     this.draw();
   }
 
-  private hideAll(): void {
-    this.hide(() => true);
+  /** The server is gone, and reports the ends of its jobs no more. */
+  private forget(): void {
+    this.shown.clear();
+    this.hidden.clear();
+    this.draw();
   }
 
   /** Hides the replies until their jobs have ended. The jobs go on. */
@@ -73,7 +78,10 @@ export class LiveReplies {
   }
 
   private draw(): void {
-    void commands.executeCommand("setContext", IS_SHOWN, this.shown.size > 0);
+    if (this.isShown !== this.shown.size > 0) {
+      this.isShown = this.shown.size > 0;
+      void commands.executeCommand("setContext", IS_SHOWN, this.isShown);
+    }
     for (const editor of window.visibleTextEditors) {
       const uri = editor.document.uri.toString();
       const here = [...this.shown.values()].filter((each) => each.uri === uri && each.version === editor.document.version);

@@ -1,5 +1,6 @@
 /** The client of `adacoder mcp`, with a stand-in server. */
 
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -56,15 +57,21 @@ test("a cancelled call ends at once, and the server gets a notification", async 
 });
 
 test("a server that never answers can be left, and is killed", async () => {
-  const one = new AgentProcess({ command: "/bin/sh", args: ["-c", "exec sleep 600"], env: {}, settings: {} }, tmpdir(), log);
+  const folder = mkdtempSync(join(tmpdir(), "adacoder-mute-"));
+  const one = new AgentProcess({ command: "/bin/sh", args: ["-c", "echo $$ > pid; exec sleep 600"], env: {}, settings: {} }, folder, log);
   const source = new CancellationTokenSource();
   const waiting = call(one, "check_examples", source.token);
   source.cancel();
   await expect(waiting).rejects.toThrow("cancelled");
   const other = call(one, "check_examples");
+  const pid = await vi.waitFor(() => Number(readFileSync(join(folder, "pid"), "utf8").trim()), 20_000);
+  expect(process.kill(pid, 0)).toBe(true);
   one.end();
   await expect(other).rejects.toThrow("has ended");
-});
+  await vi.waitFor(() => {
+    expect(() => process.kill(pid, 0)).toThrow();
+  }, 20_000);
+}, 60_000);
 
 test.each([["crash"], ["wait"]])("all calls end with the process: %s", async (name) => {
   const one = started();

@@ -72,7 +72,7 @@ class Changed:
         """Workspaces, each with True if its files other than Python files are as in the commit."""
         self._reading = asyncio.Lock()
         self.skipped: dict[Path, str] = {}
-        """Folders of which files were left out, each with one sentence."""
+        """Folders and other places of which files were left out, each with one sentence."""
 
     @property
     def since(self) -> str:
@@ -104,7 +104,11 @@ class Changed:
             TargetError: the commit cannot be read.
         """
         revision = await self._revision(_folder(top))
-        differ, absent, settings = await self._differences(revision, top, files, suffixes)
+        differ, absent, settings = await asyncio.to_thread(_compared, revision, top, files, suffixes)
+        gone = await _gone(revision, absent)
+        if left := len(absent) - len(gone):
+            self.skipped[top] = f"Skipped {counted(left, 'file')} that git has not checked out."
+        absent = gone
         places = {path: revision.place(path) for path in (*differ, *settings)} | absent
         contents = await revision.texts(dict.fromkeys(places.values()))
         for path, place in places.items():
@@ -118,18 +122,6 @@ class Changed:
         for each in filter(None, map(revision.submodule, files)):
             self.skipped[revision.folder / each] = _SUBMODULE
         return differ
-
-    async def _differences(
-        self, revision: Revision, top: Path, files: Sequence[Path], suffixes: Collection[str]
-    ) -> tuple[list[Path], dict[Path, str], list[Path]]:
-        """As `_compared`, without the files that a sparse checkout leaves out."""
-        differ, absent, settings = await asyncio.to_thread(_compared, revision, top, files, suffixes)
-        if absent and (left := await revision.not_checked_out()):
-            there = await asyncio.to_thread(_without, absent, left)
-            if count := len(absent) - len(there):
-                self.skipped[revision.folder] = f"Skipped {counted(count, 'file')} that git has not checked out."
-            absent = there
-        return differ, absent, settings
 
     async def _revision(self, folder: Path) -> Revision:
         top = repository_around(folder)
@@ -222,8 +214,8 @@ class Changed:
         """Return the earlier texts of all Python files in `folder` that differ; None for a new file."""
         revision = await self._revision(folder)
         files = await asyncio.to_thread(lambda: list(python_files(folder)))
-        differ, absent, _ = await self._differences(revision, folder, files, {".py"})
-        places = {path: revision.place(path) for path in differ} | absent
+        differ, absent, _ = await asyncio.to_thread(_compared, revision, folder, files, {".py"})
+        places = {path: revision.place(path) for path in differ} | await _gone(revision, absent)
         contents = await revision.texts(dict.fromkeys(places.values()))
         return {path: _decoded(path, contents.get(place)) for path, place in places.items()}
 
@@ -313,6 +305,12 @@ def _compared(
     folders = {above for each in (top / "_", *differ, *absent) for above in _above(each, revision)}
     settings = sorted(folder / name for folder in folders for name in ("pyproject.toml", "conftest.py"))
     return differ, absent, [each for each in settings if revision.differs(each)]
+
+
+async def _gone(revision: Revision, absent: dict[Path, str]) -> dict[Path, str]:
+    """Return the files of `absent` that a sparse checkout does not leave out."""
+    left = await revision.not_checked_out() if absent else frozenset()
+    return await asyncio.to_thread(_without, absent, left) if left else absent
 
 
 def _without(absent: Mapping[Path, str], left: Collection[str]) -> dict[Path, str]:

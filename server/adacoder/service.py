@@ -109,9 +109,8 @@ class Service(Checks):
         """
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
-        is_asked = any(isinstance(step.details, Asked) for step in outcome.steps)
-        told = (_UNCHECKED if is_asked else _UNUSED,) if task.wish and (outcome.edits or outcome.stands) else ()
-        return replace(outcome, strategy=task.settings.strategy, notes=(*outcome.notes, *told))
+        notes = (*outcome.notes, *_of_wish(outcome, task))
+        return replace(outcome, strategy=task.settings.strategy, notes=notes)
 
     async def recheck(self, task: Task) -> Outcome:
         """Evaluate the candidate `task.start` in a text that has changed since the candidate was written."""
@@ -322,6 +321,14 @@ class Service(Checks):
     async def _index(self, task: Task) -> ImportIndex:
         interpreter = await self.interpreter(task)
         return ImportIndex(task.target, task.project.folder, interpreter.folders, task.settings.wishes)
+
+
+def _of_wish(outcome: Outcome, task: Task) -> list[str]:
+    """Return the note on the user's wish. A candidate to begin with may come from a model that knew the wish."""
+    if not task.wish or not (outcome.edits or outcome.stands):
+        return []
+    is_asked = any(isinstance(step.details, Asked) for step in outcome.steps)
+    return [_UNUSED if not is_asked and task.start == current(task.target) else _UNCHECKED]
 
 
 async def _with_stubs(outcome: Outcome) -> Outcome:

@@ -206,7 +206,7 @@ class Work:
         with self._output.watch(target, service.most_rounds(Mode.FIX, settings)) as listener:
             journal = Journal(*([listener] if listener else []))
             start = checked.candidate if answer is Ruling.THERE else None
-            task = Task(target, settings, Project(folder), journal, start)
+            task = Task(target, settings, Project(folder), journal, start, wish=self._wish)
             outcome = await service.perform(Mode.FIX, task)
         self._show(outcome, file, folder)
 

@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol, TypeAlias
 
@@ -116,6 +117,19 @@ class ToolCall:
         return all(self._params.get(name) == params.get(name) for name in ("name", "arguments"))
 
 
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A request to the client that has no result yet."""
+
+    call: ToolCall
+    answer: asyncio.Future[Any]
+
+    def take(self, result: Any) -> None:
+        """Take the result, unless there is one."""
+        if not self.answer.done():
+            self.answer.set_result(result)
+
+
 class AgentExchange:
     """Answers the messages of one client."""
 
@@ -133,10 +147,7 @@ class AgentExchange:
         """The calls that the client waits for, by the ids of their requests."""
         self._tasks: set[asyncio.Task[None]] = set()
         """All calls."""
-        self._asked: dict[str, asyncio.Future[Any]] = {}
-        """The questions that are open."""
-        self._parked: dict[str, ToolCall] = {}
-        """The calls that wait for the client to repeat them with an answer, by their questions."""
+        self._asked: dict[str, OpenQuestion] = {}
         self._numbers = count(1)
 
     def receive(self, line: bytes) -> None:
@@ -170,7 +181,8 @@ class AgentExchange:
         A client of the revision `STATELESS` gets the request as answer to its own, which it repeats with the result.
         """
         key = f"question-{next(self._numbers)}"
-        answer = self._asked[key] = asyncio.get_running_loop().create_future()
+        answer = asyncio.get_running_loop().create_future()
+        self._asked[key] = OpenQuestion(call, answer)
         if call.is_stateless:
             self._park(key, call, request)
         else:
@@ -184,33 +196,31 @@ class AgentExchange:
             return None
         finally:
             del self._asked[key]
-            self._parked.pop(key, None)
             if answer.cancelled() and not call.is_stateless:
                 self._write({"method": "notifications/cancelled", "params": {"requestId": key}})
 
     def _park(self, key: str, call: ToolCall, request: Object) -> None:
         number, call.number = call.number, None
         self._running.pop(number, None)
-        self._parked[key] = call
         asked = {"resultType": "input_required", "inputRequests": {key: request}, "requestState": key}
         self._write({"id": number, "result": {**_COMPLETE, **asked}})
 
     def _resume(self, number: Id, params: Object) -> bool:
         """Continue a call that the client repeats with the result of a request. Return False if none waits for it."""
         key, answers = params.get("requestState"), params.get("inputResponses")
-        call = self._parked.get(key) if isinstance(key, str) else None
-        if call is None or not call.repeats(params):
+        question = self._asked.get(key) if isinstance(key, str) else None
+        if question is None or question.call.number is not None or not question.call.repeats(params):
             return False
-        del self._parked[str(key)]
-        call.number = number
-        self._running[number] = call
-        self._take(str(key), answers.get(key) if isinstance(answers, dict) else None)
+        question.call.number = number
+        self._running[number] = question.call
+        question.take(answers.get(key) if isinstance(answers, dict) else None)
         return True
 
     def _take(self, key: str, result: Any) -> None:
-        answer = self._asked[key]
-        if not answer.done():
-            answer.set_result(result)
+        """Take the result of a request. It may come too late, or not be the way for a client of `STATELESS`."""
+        question = self._asked.get(key)
+        if question is not None and not question.call.is_stateless:
+            question.take(result)
 
     def _handle(self, message: Any) -> None:
         match message:
@@ -224,12 +234,12 @@ class AgentExchange:
                     self._refuse(number, error)
             case {"method": str()} if "id" not in message:
                 pass  # another notification
-            case {"id": str() as key, "result": result} if key in self._asked and key not in self._parked:
+            case {"id": str() as key, "result": result}:
                 self._take(key, result)
-            case {"id": str() as key, "error": _} if key in self._asked and key not in self._parked:
+            case {"id": str() as key, "error": _}:
                 self._take(key, None)
             case {"result": _} | {"error": _}:
-                pass  # the answer comes too late
+                pass  # it answers no request of the server
             case _:
                 known = message.get("id") if isinstance(message, dict) else None
                 is_id = isinstance(known, str | int) and not isinstance(known, bool)

@@ -76,12 +76,14 @@ def test_why_nothing_was_compared_is_told(
     assert ran.error_lines[-1].startswith(why)
 
 
-def answered(desk: Desk, host: str, answer: str, place: str = "shapes.py::hypotenuse") -> tuple[int, str]:
+def answered(
+    desk: Desk, host: str, answer: str, place: str = "shapes.py::hypotenuse", *options: str
+) -> tuple[int, str]:
     """Run `generate` in a terminal, and answer its question. Return the exit code and the output."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "adacoder", "generate", place, "--write", "--cross-check"]
     ran = subprocess.Popen(
-        [*command, "--model", MODEL, "--host", host],
+        [*command, "--model", MODEL, "--host", host, *options],
         cwd=desk.folder,
         stdin=theirs,
         stdout=theirs,
@@ -123,6 +125,26 @@ def test_an_answer_that_the_function_does_not_give_is_fixed_from_the_second_prog
     assert "Verified 'hypotenuse': 3/3 examples passed" in shown
     assert BODY in path.read_text("utf-8")
     assert desk.run("check", "shapes.py").code == 0
+
+
+def test_a_wish_also_holds_for_the_second_program_and_the_fix(desk: Desk) -> None:
+    desk.write(STUB)
+    raising = GOOD_REPLY.replace("    return", "    if a < 3:\n        raise ValueError\n    return")
+    with StandIn([GOOD_REPLY, LUCKY_REPLY, PLAN, raising]).in_thread() as standin:
+        _, shown = answered(desk, standin.host, "3", "shapes.py::hypotenuse", "--wish", "use a power")
+        wished = ["wishes for this function: use a power" in str(each["messages"]) for each in standin.requests]
+    assert len(wished) > 2
+    assert all(wished)
+    assert "had no effect" not in shown
+
+
+def test_a_second_program_that_knew_the_wish_has_used_it(desk: Desk) -> None:
+    desk.write(STUB)
+    with StandIn([LUCKY_REPLY, GOOD_REPLY]).in_thread() as standin:
+        _, shown = answered(desk, standin.host, "2", "shapes.py::hypotenuse", "--wish", "use a power")
+        assert len(standin.requests) == 2
+    assert "Verified 'hypotenuse': 3/3 examples passed" in shown
+    assert "had no effect" not in shown
 
 
 def test_the_answer_is_about_the_function_on_the_line_although_lines_have_moved(desk: Desk) -> None:

@@ -34,9 +34,9 @@ log = logging.getLogger(__name__)
 OWN = "adacoder/"
 """Prefix of AdaCoder's own requests. Their parameters are not converted, so handlers get plain JSON."""
 ENDED = f"{OWN}ended"
+"""Notification: a job has ended, with what there is to show."""
 WRITING = f"{OWN}writing"
 """Notification: the reply of a model so far."""
-"""Notification: a job has ended, with what there is to show."""
 
 Handled = Generator[Any, Any, Any]
 """A built-in handler of pygls: a generator that yields the handlers to run inside it."""

@@ -59,8 +59,6 @@ _DOING = {
     Mode.ANOTHER: "writing another candidate for",
     Mode.SUGGEST_EXAMPLES: "suggesting examples for",
 }
-
-
 _WRITES = frozenset({Mode.GENERATE, Mode.FIX, Mode.ANOTHER})
 """The modes in which a model writes a function."""
 
@@ -168,6 +166,11 @@ class Job(Activity):
     def cancel(self, *, even_if_sent: bool = False) -> bool:
         """Cancel the job and return True. If the edit was already sent, only return False, unless `even_if_sent`."""
         return (even_if_sent or not self.is_sent) and super().cancel()
+
+
+def _require_time(until: float) -> None:
+    if time.monotonic() > until:
+        raise NotInsertedError("the text changes faster than the examples run")
 
 
 class JobWork:
@@ -350,11 +353,11 @@ class JobWork:
 
     async def _pause_in_typing(self, until: float) -> None:
         """Wait until no text has changed for a moment, and until the client reads requests."""
-        if time.monotonic() > until:
-            raise NotInsertedError("the text changes faster than the examples run")
         while (left := last_change(self.client.workspace) + _STILL - time.monotonic()) > 0:
+            _require_time(until)
             self.job.tell(_AWAITING)
             await asyncio.sleep(left)
+        _require_time(until)
         await self.client.protocol.rested()
 
     def _current(self) -> Snapshot:
