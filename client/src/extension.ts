@@ -16,6 +16,7 @@ import {
 import { ErrorCodes, ResponseError } from "vscode-languageclient/node";
 
 import { DoctorDocument, selectModel, selectStrategy } from "./choose";
+import { Insertions } from "./inserted";
 import { PrivateServer } from "./install";
 import { askForWish, execute, fixTest, generateAll, runOnFunction } from "./requests";
 import type { Kept } from "./preview";
@@ -45,7 +46,7 @@ export function activate(context: ExtensionContext): void {
   });
   const results = new Results(server);
   status.contribute(async () => (await results.kept()).map(toEntry));
-  context.subscriptions.push(output, status, results, new LiveReplies(server), ...contributions(server, output, results));
+  context.subscriptions.push(output, status, results, new LiveReplies(server), new Insertions(server), ...contributions(server, output, results));
   context.subscriptions.push(...registerTests(server, join(context.extensionPath, "python", "debug_examples.py")), ...registerTools(server, output), ...registerWalkthrough(context));
   beginWithPython(server, context);
   server.watchInterpreter();

@@ -51,6 +51,41 @@ def test_one_undo_takes_it_back(bench: Workbench, model: Model) -> None:
     expect(bench.line("def undone")).to_be_visible()
 
 
+def test_an_insertion_is_kept_or_taken_back_in_place(bench: Workbench, model: Model) -> None:
+    """Undo takes back exactly the insertion."""
+    placed = file(bench.folder, "placed")
+    model.says("placed", reply("placed", ROUNDED))
+    bench.open(placed)
+    bench.lens("Generate").click()
+    expect(bench.line(WRITTEN)).to_be_visible()
+    expect(bench.lens("✓ 3/3 examples")).to_be_visible()
+    bench.picture("keep-undo")
+    bench.lens("Show Changes").click()
+    expect(bench.tab("Before AdaCoder ↔ Now")).to_be_visible()
+    bench.picture("changes")
+    bench.command("View: Close Editor")
+    bench.lens("Undo").click()
+    expect(bench.line(WRITTEN)).to_be_hidden()
+    bench.save(placed, "def placed")
+    assert placed.read_text(encoding="utf-8") == function("placed", "")
+    bench.lens("Generate").click()
+    bench.lens("Keep").click()
+    expect(bench.lens("Undo")).to_be_hidden()
+    bench.save(placed, ROUNDED)
+
+
+def test_typing_keeps_an_insertion(bench: Workbench, model: Model) -> None:
+    continued = file(bench.folder, "continued")
+    model.says("continued", reply("continued", ROUNDED))
+    bench.open(continued)
+    bench.lens("Generate").click()
+    expect(bench.lens("Undo")).to_be_visible()
+    bench.put_cursor("def continued")
+    bench.page.keyboard.type("# Mine\n")
+    expect(bench.lens("Undo")).to_be_hidden()
+    bench.save(continued, "# Mine\n" + function("continued", ROUNDED))
+
+
 def test_fix_from_the_palette(bench: Workbench, model: Model) -> None:
     fixed = file(bench.folder, "fixed", TRUNCATED)
     model.says("fixed", PLAN, reply("fixed", ROUNDED))

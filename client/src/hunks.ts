@@ -1,0 +1,59 @@
+/** The parts of a text that an edit has replaced. Independent of VS Code. */
+
+/** A change of a text, as VS Code reports it: places are those of the text before it. */
+export interface Change {
+  readonly rangeOffset: number;
+  readonly rangeLength: number;
+  readonly text: string;
+}
+
+/** A replaced part: its place in the text now, and the text that stood there. */
+export interface Hunk {
+  readonly offset: number;
+  readonly length: number;
+  readonly old: string;
+}
+
+/** The hunks of changes, from the top; undefined if the changes do not make `after` from `before`. */
+export function hunksOf(changes: readonly Change[], before: string, after: string): readonly Hunk[] | undefined {
+  const hunks: Hunk[] = [];
+  let made = "";
+  let end = 0;
+  for (const { rangeOffset, rangeLength, text } of [...changes].sort((one, other) => one.rangeOffset - other.rangeOffset)) {
+    made += before.slice(end, rangeOffset);
+    hunks.push({ offset: made.length, length: text.length, old: before.slice(rangeOffset, rangeOffset + rangeLength) });
+    made += text;
+    end = rangeOffset + rangeLength;
+  }
+  return made + before.slice(end) === after ? hunks : undefined;
+}
+
+/** The hunks after further changes; undefined if a change touches one of them. */
+export function moved(hunks: readonly Hunk[], changes: readonly Change[]): readonly Hunk[] | undefined {
+  const isTouched = hunks.some(({ offset, length }) =>
+    changes.some(({ rangeOffset, rangeLength }) => rangeOffset < offset + length && rangeOffset + rangeLength > offset),
+  );
+  if (isTouched) return undefined;
+  return hunks.map((hunk) => {
+    const above = changes.filter(({ rangeOffset, rangeLength }) => rangeOffset + rangeLength <= hunk.offset);
+    return { ...hunk, offset: hunk.offset + sum(above.map(({ text, rangeLength }) => text.length - rangeLength)) };
+  });
+}
+
+/** The text before the hunks were inserted. */
+export function undone(text: string, hunks: readonly Hunk[]): string {
+  return [...hunks].reverse().reduce((now, { offset, length, old }) => now.slice(0, offset) + old + now.slice(offset + length), text);
+}
+
+const HEADER = /^[ \t]*(?:async[ \t]+)?def[ \t]/;
+
+/** The line of the function that the longest hunk belongs to, else the first line of that hunk. */
+export function headerOf(lines: readonly string[], hunks: readonly { readonly first: number; readonly last: number }[]): number {
+  const longest = hunks.reduce((one, other) => (other.last - other.first > one.last - one.first ? other : one));
+  for (let line = longest.first; line >= 0; line--) if (HEADER.test(lines[line] ?? "")) return line;
+  return longest.first;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

@@ -1,0 +1,205 @@
+/** Shows what the server has changed in a text, with Keep, Undo and Show Changes, until the user's next edit. */
+
+import {
+  CodeLens,
+  EventEmitter,
+  OverviewRulerLane,
+  Range,
+  ThemeColor,
+  Uri,
+  CancellationTokenSource,
+  WorkspaceEdit,
+  commands,
+  languages,
+  window,
+  workspace,
+  type CodeLensProvider,
+  type TextDocument,
+  type TextDocumentChangeEvent,
+  type TextDocumentContentProvider,
+} from "vscode";
+import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult, ResponseError } from "vscode-languageclient/node";
+
+import { headerOf, hunksOf, moved, undone, type Change, type Hunk } from "./hunks";
+import type { Client, Server } from "./server";
+
+const SCHEME = "adacoder-before";
+const HAS_INSERTION = "adacoder.hasInsertion";
+const LENSES = {
+  "adacoder.keepInsertion": "Keep",
+  "adacoder.undoInsertion": "Undo",
+  "adacoder.showInsertion": "Show Changes",
+};
+
+/** The server cannot cancel its edit. */
+const NOT_CANCELLED = new CancellationTokenSource().token;
+
+interface Insertion {
+  readonly id: number;
+  readonly document: TextDocument;
+  readonly hunks: readonly Hunk[];
+}
+
+/** The edits of one window's server. The user's next edit of a document accepts its edits. */
+export class Insertions implements CodeLensProvider, TextDocumentContentProvider {
+  private shown: readonly Insertion[] = [];
+  private count = 0;
+  /** The documents that are being edited, by the server or by Undo, and the changes that have come meanwhile. */
+  private readonly edited = new Map<TextDocument, (readonly Change[])[]>();
+  private readonly known = new WeakSet<Client>();
+  private readonly changed = new EventEmitter<void>();
+  readonly onDidChangeCodeLenses = this.changed.event;
+  private readonly style = window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new ThemeColor("diffEditor.insertedLineBackground"),
+    overviewRulerColor: new ThemeColor("diffEditorOverview.insertedForeground"),
+    overviewRulerLane: OverviewRulerLane.Full,
+  });
+  private readonly listening: readonly { dispose(): unknown }[];
+
+  constructor(server: Server) {
+    const onInsertion = (command: string, act: (insertion: Insertion) => unknown): { dispose(): unknown } =>
+      commands.registerCommand(command, (id?: number) => {
+        const found = id === undefined ? this.of(window.activeTextEditor?.document).at(-1) : this.shown.find((each) => each.id === id);
+        return found && act(found);
+      });
+    this.listening = [
+      server.onDidChange(() => {
+        if (server.current !== undefined) this.meet(server.current);
+      }),
+      workspace.onDidChangeTextDocument((event) => {
+        this.follow(event);
+      }),
+      workspace.onDidCloseTextDocument((document) => {
+        this.put(this.shown.filter((each) => each.document !== document));
+      }),
+      window.onDidChangeVisibleTextEditors(() => {
+        this.draw();
+      }),
+      window.onDidChangeActiveTextEditor(() => {
+        this.draw();
+      }),
+      languages.registerCodeLensProvider({ language: "python" }, this),
+      workspace.registerTextDocumentContentProvider(SCHEME, this),
+      onInsertion("adacoder.keepInsertion", ({ id }) => {
+        this.put(this.shown.filter((each) => each.id !== id));
+      }),
+      onInsertion("adacoder.undoInsertion", (insertion) => this.undo(insertion)),
+      onInsertion("adacoder.showInsertion", compare),
+    ];
+  }
+
+  dispose(): void {
+    for (const each of [...this.listening, this.style]) each.dispose();
+  }
+
+  provideCodeLenses(document: TextDocument): CodeLens[] {
+    if (workspace.getConfiguration("adacoder", document.uri).get("codeLens") === false) return [];
+    const lines = document.getText().split(/\r?\n/);
+    return this.of(document).flatMap(({ id, hunks }) => {
+      const ranges = hunks.map((hunk) => linesOf(document, hunk));
+      const line = headerOf(lines, ranges.map(({ start, end }) => ({ first: start.line, last: end.line })));
+      return Object.entries(LENSES).map(
+        ([command, title]) => new CodeLens(new Range(line, 0, line, 0), { title, command, arguments: [id] }),
+      );
+    });
+  }
+
+  /** The text of a document without one of its insertions. */
+  provideTextDocumentContent({ query }: Uri): string {
+    const found = this.shown.find(({ id }) => String(id) === query);
+    return found === undefined ? "" : undone(found.document.getText(), found.hunks);
+  }
+
+  private of(document: TextDocument | undefined): Insertion[] {
+    return this.shown.filter((each) => each.document === document);
+  }
+
+  private meet(client: Client): void {
+    if (this.known.has(client)) return;
+    this.known.add(client);
+    const middleware = (client.middleware.workspace ??= {});
+    middleware.handleApplyEdit = async (params, next): Promise<ApplyWorkspaceEditResult | ResponseError> => {
+      const document = documentOf(client, params);
+      const before = document?.getText();
+      const [answer, changes] = await this.during(document, async () => next(params, NOT_CANCELLED));
+      if (document === undefined || before === undefined || changes.length !== 1) return answer;
+      const hunks = hunksOf(changes[0] ?? [], before, document.getText());
+      if (hunks !== undefined) this.put([...this.shown, { id: ++this.count, document, hunks }]);
+      return answer;
+    };
+  }
+
+  /** Makes an edit of a document, and returns the changes that have come meanwhile, by version of the document. */
+  private async during<R>(document: TextDocument | undefined, edit: () => Promise<R>): Promise<[R, readonly (readonly Change[])[]]> {
+    const changes: (readonly Change[])[] = [];
+    if (document !== undefined) this.edited.set(document, changes);
+    try {
+      return [await edit(), changes];
+    } finally {
+      if (document !== undefined) this.edited.delete(document);
+    }
+  }
+
+  /** Moves the insertions with an edit of ours. An edit of the user accepts them. */
+  private follow({ document, contentChanges }: TextDocumentChangeEvent): void {
+    if (contentChanges.length === 0) return;
+    const ours = this.edited.get(document);
+    ours?.push(contentChanges);
+    if (this.of(document).length === 0) return;
+    const kept = this.shown.flatMap((insertion) => {
+      if (insertion.document !== document) return [insertion];
+      const hunks = ours && moved(insertion.hunks, contentChanges);
+      return hunks === undefined ? [] : [{ ...insertion, hunks }];
+    });
+    this.put(kept);
+  }
+
+  /** Puts back what stood there, as one edit that can itself be undone. */
+  private async undo({ id, document, hunks }: Insertion): Promise<void> {
+    const edit = new WorkspaceEdit();
+    for (const hunk of hunks) edit.replace(document.uri, rangeOf(document, hunk), hunk.old);
+    this.put(this.shown.filter((each) => each.id !== id));
+    await this.during(document, async () => workspace.applyEdit(edit));
+  }
+
+  private put(insertions: readonly Insertion[]): void {
+    this.shown = insertions;
+    this.changed.fire();
+    this.draw();
+  }
+
+  private draw(): void {
+    void commands.executeCommand("setContext", HAS_INSERTION, this.of(window.activeTextEditor?.document).length > 0);
+    for (const editor of window.visibleTextEditors) {
+      const hunks = this.of(editor.document).flatMap((insertion) => insertion.hunks);
+      editor.setDecorations(this.style, hunks.filter(({ length }) => length > 0).map((hunk) => linesOf(editor.document, hunk)));
+    }
+  }
+}
+
+/** The open document that an edit of the server changes; undefined if it changes several. */
+function documentOf(client: Client, { edit }: ApplyWorkspaceEditParams): TextDocument | undefined {
+  const named = (edit.documentChanges ?? []).flatMap((each) => ("textDocument" in each ? [each.textDocument.uri] : []));
+  const [uri, ...others] = new Set([...named, ...Object.keys(edit.changes ?? {})]);
+  if (uri === undefined || others.length > 0) return undefined;
+  const searched = client.protocol2CodeConverter.asUri(uri).toString();
+  return workspace.textDocuments.find((document) => document.uri.toString() === searched);
+}
+
+async function compare({ id, document }: Insertion): Promise<void> {
+  const before = document.uri.with({ scheme: SCHEME, query: String(id) });
+  const name = document.uri.path.split("/").at(-1) ?? "";
+  await commands.executeCommand("vscode.diff", before, document.uri, `${name}: Before AdaCoder ↔ Now`);
+}
+
+function rangeOf(document: TextDocument, { offset, length }: Hunk): Range {
+  return new Range(document.positionAt(offset), document.positionAt(offset + length));
+}
+
+/** The lines of a hunk. A line terminator at its end belongs to its last line. */
+function linesOf(document: TextDocument, { offset, length }: Hunk): Range {
+  const text = document.getText().slice(offset, offset + length);
+  const blank = (/^\s*\n/.exec(text) ?? [""])[0].length;
+  return rangeOf(document, { offset: offset + blank, length: Math.max(text.trimEnd().length - blank, 0), old: "" });
+}
