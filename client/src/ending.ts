@@ -7,7 +7,8 @@ export const ENDED = "adacoder/ended";
 export type Remedy =
   | { readonly kind: "setting"; readonly key: string }
   | { readonly kind: "pull"; readonly model: string }
-  | { readonly kind: "start" };
+  | { readonly kind: "start" | "trust" }
+  | { readonly kind: "command"; readonly title: string; readonly command: string; readonly arguments: readonly object[] };
 
 export interface Ended {
   /** null: it did not begin. */
@@ -24,18 +25,21 @@ export interface Ended {
 /** Without a button, VS Code cuts a message after one line of about this many characters. */
 export const ONE_LINE = 60;
 
-export type Act = "difference" | "insert" | "discard" | "journal" | "start" | "pull" | "settings" | "log";
+export type Act = "difference" | "insert" | "discard" | "journal" | "start" | "trust" | "pull" | "command" | "settings" | "log";
 
 /** A button below a message; `subject` is the object of its action. */
 export interface Button {
   readonly title: string;
   readonly act: Act;
   readonly subject: string;
+  /** The arguments of a command of the server. */
+  readonly arguments?: readonly object[];
 }
 
 /**
  * The buttons of a message: actions on a kept result, and remedies for a failure. A long message has at least one,
- * because VS Code cuts a message without buttons.
+ * because VS Code cuts a message without buttons. The first button is the one that a hasty user presses, so it does not
+ * insert a result that is not verified.
  *
  * @param isOpen - whether the difference is already on the screen, with its own buttons
  * @param ollama - the title of the button that starts Ollama; null if this machine cannot start it
@@ -43,18 +47,22 @@ export interface Button {
 export function buttons({ jobId, message, isGood, kept, remedies }: Ended, isOpen: boolean, ollama: string | null = "Start Ollama"): Button[] {
   const job = jobId ?? "";
   const found: Button[] = [];
+  const journal: Button = { title: "Show Journal", act: "journal", subject: job };
   if (kept && !isOpen) found.push({ title: "Show Difference", act: "difference", subject: job });
+  if (kept && isOpen && !isGood) found.push(journal);
   if (kept) {
     found.push({ title: "Insert", act: "insert", subject: job }, { title: "Discard", act: "discard", subject: job });
   }
   if (isGood && (found.length > 0 || message.length <= ONE_LINE)) return found;
   for (const remedy of remedies) {
+    if (remedy.kind === "command") found.push({ title: remedy.title, act: "command", subject: remedy.command, arguments: remedy.arguments });
+    if (remedy.kind === "trust") found.push({ title: "Manage Trust", act: "trust", subject: "" });
     if (remedy.kind === "start" && ollama !== null) found.push({ title: ollama, act: "start", subject: "" });
     if (remedy.kind === "pull") found.push({ title: "Pull Model", act: "pull", subject: remedy.model });
   }
   const keys = remedies.flatMap((remedy) => (remedy.kind === "setting" ? [`@id:adacoder.${remedy.key}`] : []));
   if (keys.length > 0) found.push({ title: "Open Settings", act: "settings", subject: keys.join(" ") });
-  if (job !== "") found.push({ title: "Show Journal", act: "journal", subject: job });
-  else if (found.length === 0 && message.length > ONE_LINE) found.push({ title: "Show Log", act: "log", subject: "" });
+  if (job !== "" && !found.includes(journal)) found.push(journal);
+  else if (job === "" && found.length === 0 && message.length > ONE_LINE) found.push({ title: "Show Log", act: "log", subject: "" });
   return found;
 }

@@ -55,17 +55,20 @@ export class Results {
     if (chosen !== undefined) await this.act(chosen);
   }
 
-  private async act({ act, subject }: Button): Promise<void> {
+  private async act({ act, subject, arguments: args = [] }: Button): Promise<void> {
     if (act === "difference") await this.previews.open(subject);
     if (act === "insert") await this.previews.insert(subject);
     if (act === "discard") await this.previews.discard(subject);
     if (act === "start") await ollamaButton()?.press();
     if (act === "settings") await openSettings(subject);
+    if (act === "trust") await commands.executeCommand("workbench.trust.manage");
     if (act === "log") await commands.executeCommand("adacoder.showLog");
-    if (act !== "journal" && act !== "pull") return;
+    if (act !== "journal" && act !== "pull" && act !== "command") return;
     const client = await this.server.running();
     if (client === undefined) return;
-    await (act === "journal" ? this.showJournal(client, subject) : pull(client, subject));
+    if (act === "journal") await this.showJournal(client, subject);
+    else if (act === "pull") await pull(client, subject);
+    else await execute(client, subject, ...args);
   }
 
   /** Shows the results of jobs that a client's lenses and light bulbs start. */

@@ -30,6 +30,7 @@ from adacoder.domain import (
     Verdict,
 )
 from adacoder.foreign_json import read_json
+from adacoder.messages import Remedy
 from adacoder.privacy.access import Access
 from adacoder.project import module_of
 from adacoder.sandbox.environment.interpreter import Interpreter, find
@@ -298,7 +299,8 @@ class Checks:
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
         """Find the interpreter in a thread, because `find` examines many files. Reuse a recent result."""
         if not settings.trusted:
-            raise AdaCoderError("This workspace is not trusted, so none of its code runs: trust it in the editor.")
+            trust = Remedy("trust", "trust it in the editor")
+            raise AdaCoderError("This workspace is not trusted, so none of its code runs: ", trust, ".")
         key = (settings.interpreter, module.path.parent, project.folder)
         found, until = self._interpreters.get(key, (None, 0.0))
         if found is None or time.monotonic() >= until:

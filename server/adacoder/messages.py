@@ -36,9 +36,11 @@ class Remedy:
     """An action that a message recommends. An editor may offer to carry it out."""
 
     kind: str
-    """`pull` to make Ollama download `model`, or `start` to start Ollama."""
-    words: str
-    """The words that describe the action in the message."""
+    """`pull` to make Ollama download `model`, `start` to start Ollama, `trust` to trust the workspace, or the name of
+    the server's command for the function, such as `fix`.
+    """
+    words: str = ""
+    """The words that describe the action in the message. They are empty if the result itself calls for the action."""
     model: str = ""
 
     def __str__(self) -> str:

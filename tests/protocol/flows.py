@@ -312,8 +312,8 @@ async def what_was_found_is_shown_where_the_client_shows_it(desk: Desk) -> None:
         ]
     else:
         assert desk.editor.all("textDocument/publishDiagnostics") == []
-    (lens,) = await desk.editor.request("textDocument/codeLens", document)
-    assert lens["command"]["title"] == "✗ 0/2 · Fix"
+    lenses = await desk.editor.request("textDocument/codeLens", document)
+    assert [each["command"]["title"] for each in lenses] == ["✗ 0/2 examples", "Fix"]
     position = desk.editor.position(text, text.index("initials"))
     hover = await desk.editor.request("textDocument/hover", {**document, "position": position})
     formats = desk.declared("textDocument", "hover", "contentFormat") or ["plaintext"]

@@ -17,7 +17,7 @@ from cattrs.gen import make_dict_structure_fn, override
 from lsprotocol import types
 
 from adacoder.agents.questions import Ruling
-from adacoder.domain import AdaCoderError
+from adacoder.domain import JSON, AdaCoderError
 from adacoder.lsp.snapshot import Uri
 from adacoder.task import Mode, one_wish
 
@@ -69,6 +69,13 @@ class FunctionPlace:
     qualname: str | None = None
     wish: Wish | None = None
     """The user's wish for the function. None means the latest wish for it."""
+
+    @property
+    def json(self) -> dict[str, JSON]:
+        """The place as the parameter of another command."""
+        position: JSON = None if self.line is None else {"line": self.line, "character": 0}
+        members: dict[str, JSON] = {"version": self.version, "position": position, "qualifiedName": self.qualname}
+        return {"uri": self.uri, **{name: value for name, value in members.items() if value is not None}}
 
     def __post_init__(self) -> None:
         if self.line is None and self.qualname is None:

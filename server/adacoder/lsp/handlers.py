@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from adacoder.domain import AdaCoderError, Edit, Example, Outcome, Target, TargetError
+from adacoder.domain import JSON, AdaCoderError, Edit, Example, Outcome, Target, TargetError
+from adacoder.lsp.connection.client import remedies_json
 from adacoder.lsp.from_proto import (
     UNNAMED,
     AnswerParams,
@@ -66,7 +67,7 @@ async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
     try:
         job = await _started(ls, params, params.mode, apply=params.apply, announced=False, token=token, reply=reply)
     except AdaCoderError as error:
-        return _not_started(str(error))
+        return _not_started(str(error), params)
     job.begin()
     return await ls.state.jobs.result(job)
 
@@ -81,11 +82,11 @@ async def on_kept(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
     return {"items": [each.json() for each in ls.state.results.latest() if params.uri in (None, each.uri)]}
 
 
-def _not_started(reason: str) -> dict[str, Any]:
+def _not_started(reason: str, place: FunctionPlace) -> dict[str, Any]:
     """Return the answer to `adacoder/run` if no job was started. Without a job there is only a reason to report."""
     nothing: dict[str, Any] = {
         "edits": [],
-        "remedies": [],
+        "remedies": remedies_json(reason, place.json),
         "applied": False,
         "failureReason": None,
         "jobId": None,
@@ -94,9 +95,17 @@ def _not_started(reason: str) -> dict[str, Any]:
     return {"status": "error", "reason": reason, "summary": reason, **nothing}
 
 
-def _rejected(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
-    """Show `reason` as a warning. Return the answer to a command that could not start its work."""
-    ls.show(reason, warning=True)
+def _rejected(ls: AdaCoderServer, reason: str, place: FunctionPlace | None = None) -> dict[str, Any]:
+    """Show `reason` as a warning. Return the answer to a command that could not start its work.
+
+    `place` is the function that the command named.
+    """
+    if place is None:
+        ls.show(reason, warning=True)
+    else:
+        document: JSON = {"uri": place.uri, "version": place.version}
+        about = {"jobId": None, "kept": False, "textDocument": document, "qualifiedName": place.qualname}
+        ls.tell_end(reason, warning=True, about=about, place=place.json)
     return {"accepted": False, "jobId": None, "reason": reason}
 
 
@@ -126,7 +135,10 @@ def _starter(mode: Mode) -> Handler[AdaCoderServer, Any]:
 
     @reads(FunctionPlace, _rejected)
     async def start(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
-        return _accepted(ls, await _started(ls, place, mode, apply=mode is not Mode.CHECK, announced=True))
+        try:
+            return _accepted(ls, await _started(ls, place, mode, apply=mode is not Mode.CHECK, announced=True))
+        except AdaCoderError as error:
+            return _rejected(ls, str(error), place)
 
     return start
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder.domain import PAGE, Module, Span, Target, TargetError
+from adacoder.messages import Remedy
 from adacoder.project import is_page, module_of
 from adacoder.pytext import (
     Definition,
@@ -375,7 +376,8 @@ def _target(definition: Definition, lines: Lines, module: Module) -> Target:
     if obstacle is not None:
         raise TargetError(obstacle)
     if docstring is None:
-        raise TargetError(f"'{name}' has no docstring: write one, best with >>> examples.")
+        write = Remedy("writeDocstring", "write one")
+        raise TargetError(f"'{name}' has no docstring: ", write, ", best with >>> examples.")
     return _with_examples(_without_examples(definition, docstring, module), lines, _class_around(definition))
 
 

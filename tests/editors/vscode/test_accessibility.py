@@ -56,7 +56,7 @@ def test_what_we_show_has_names(bench: Workbench, model: Model) -> None:
     told = bench.notification("named")
     expect(told).to_be_visible()
     assert nameless(told) == []
-    expect(bench.lens("✗ 2/3 · Fix")).to_have_attribute("role", "button")
+    expect(bench.lens("✗ 2/3 examples")).to_have_attribute("role", "button")
     status = bench.status_bar.locator(".statusbar-item", has_text="AdaCoder").first
     expect(status.get_by_role("button")).to_have_attribute(
         "aria-label", "AdaCoder: qwen2.5-coder:7b. Model: qwen2.5-coder:7b. Isolation: full"

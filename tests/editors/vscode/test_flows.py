@@ -105,7 +105,7 @@ def test_progress_and_cancel(bench: Workbench, model: Model) -> None:
     bench.offered("AdaCoder: generate function 'cancelled'")
     progress = bench.notification("AdaCoder: generating 'cancelled'")
     expect(progress).to_contain_text(re.compile(r"round.1/6"))
-    expect(bench.lens("round 1/6 · Cancel")).to_be_visible()
+    expect(bench.lens("round 1/6")).to_be_visible()
     bench.picture("progress")
     bench.press(progress, "Cancel")
     expect(bench.notification("Cancelled 'cancelled'; nothing was changed.")).to_be_visible()
@@ -120,7 +120,7 @@ def test_cancel_by_its_lens(bench: Workbench, model: Model) -> None:
     model.says("ended", never_ending("ended"))
     bench.open(ended)
     bench.lens("Generate").click()
-    bench.lens("round 1/6 · Cancel").click()
+    bench.lens("Cancel").click()
     expect(bench.notification("Cancelled 'ended'; nothing was changed.")).to_be_visible()
     expect(bench.lens("Generate")).to_be_visible()
 
@@ -229,7 +229,7 @@ def test_diagnostic_and_its_quick_fix(bench: Workbench, model: Model) -> None:
     bench.command("AdaCoder: Check Examples")
     mark = bench.editor.locator(".squiggly-error").first
     expect(mark).to_be_visible()
-    expect(bench.lens("✗ 2/3 · Fix")).to_be_visible()
+    expect(bench.lens("✗ 2/3 examples")).to_be_visible()
     bench.put_cursor(">>> marked(59.9996)")
     bench.picture("diagnostic")
     bench.offered("Fix with AdaCoder")

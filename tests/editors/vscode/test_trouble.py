@@ -129,7 +129,7 @@ def test_nothing_of_an_untrusted_folder_runs(
         bench.open(foreign)
         bench.put_cursor("def foreign")
         bench.command("AdaCoder: Check Examples")
-        expect(bench.lens("✗ 2/3 · Fix")).to_be_visible()
+        expect(bench.lens("✗ 2/3 examples")).to_be_visible()
 
 
 def test_two_folders_with_two_models(

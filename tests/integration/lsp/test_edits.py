@@ -59,7 +59,7 @@ async def test_suggested_examples_move_with_their_docstring(editor: Client) -> N
             await standin.until("request 1")
             await editor.change(uri, "def ", '"""𝔐"""\n\n\ndef ')
             await settled(editor)
-        assert (await editor.told())[0] == WARNING
+        assert (await editor.told())[0] == INFO
         editor.received.clear()
         (insert,) = [each for each in await editor.actions(uri, "def ") if each["title"].startswith("Insert ")]
         await editor.take(insert)

@@ -108,7 +108,7 @@ async def test_a_check_counts_tests_too(editor: Client) -> None:
         await editor.execute("check", {"uri": uri, "qualifiedName": "initials"})
         await editor.until(lambda: len(editor.messages) == 2)
         titles, hover = await shown(editor, uri)
-    assert "✗ 0/1 · Fix" in titles
+    assert "✗ 0/1 test" in titles
     assert "2/2 examples and 0/1 test passed" in hover
 
 

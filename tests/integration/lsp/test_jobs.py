@@ -416,7 +416,7 @@ async def test_suggested_examples_are_read_first_whatever_the_settings_say(edito
         answer = await editor.execute("suggestExamples", {"uri": uri, "qualifiedName": "shout"})
         assert answer["accepted"], answer
         kind, message = await editor.told()
-    assert kind == WARNING
+    assert kind == INFO
     assert "shout(\"Ada\") → 'ADA!'" in message
     assert editor.text(uri) == NO_EXAMPLES
     actions = await editor.actions(uri, "def ")

@@ -219,7 +219,8 @@ async def test_a_client_that_shows_endings_itself_is_told_what_there_is_to_show(
         job = (await editor.execute("generate", {"uri": uri, "qualifiedName": "shout"}))["jobId"]
         (end,) = await editor.until(lambda: editor.all("adacoder/ended"))
         assert end["message"].startswith("Not inserted; its result is kept: 'shout' is unverified")
-        told = {"version": 1, "jobId": job, "qualifiedName": "shout", "kept": True, "isGood": False, "remedies": []}
+        told = {"version": 1, "jobId": job, "qualifiedName": "shout", "kept": True, "isGood": False}
+        assert [each["title"] for each in end["remedies"]] == ["Suggest Examples"]
         assert end.items() >= {**told, "textDocument": {"uri": uri, "version": 1}}.items()
         editor.settings["model"] = "absent"
         await editor.execute("generateAll", {"uri": uri})

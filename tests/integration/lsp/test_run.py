@@ -179,3 +179,40 @@ async def test_a_wish_that_is_no_short_text_is_refused(editor: Client) -> None:
     for wish, why in ((7, "be a string"), ("x" * 501, "be at most 500 characters long")):
         with pytest.raises(ResponseError, match=f"'wish' must {why}"):
             await editor.run("names.py", "initials", wish=wish)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "title", "command"),
+    [
+        (STUB + "    return name\n", "initials", "Fix", "fix"),
+        (STUB, "initials", "Generate", "generate"),
+        (NO_EXAMPLES + "    return text\n", "shout", "Suggest Examples", "suggestExamples"),
+        ("def bare(x):\n    return x\n", "bare", "Write Skeleton", "writeDocstring"),
+    ],
+)
+async def test_a_check_offers_the_command_that_its_result_calls_for(
+    editor: Client, text: str, name: str, title: str, command: str
+) -> None:
+    async with StandIn(["1. Take the initials.", GOOD]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", text)
+        ran = await editor.run("names.py", name, mode="check", apply=False)
+        (remedy,) = ran["remedies"]
+        assert (remedy["kind"], remedy["title"]) == ("command", title)
+        assert remedy["command"] == f"adacoder.server.{command}"
+        if command in ("fix", "writeDocstring"):
+            await editor.take({"command": remedy})
+            await editor.until(lambda: editor.text(uri) != text)
+    assert editor.text(uri) != text or command in ("generate", "suggestExamples")
+
+
+async def test_a_check_that_passed_offers_nothing(editor: Client) -> None:
+    await editor.write("names.py", STUB + BODY)
+    assert (await editor.run("names.py", "initials", mode="check", apply=False))["remedies"] == []
+
+
+async def test_a_workspace_that_is_not_trusted_can_be_trusted(editor: Client) -> None:
+    editor.settings = {"trusted": False}
+    await editor.write("names.py", STUB + BODY)
+    ran = await editor.run("names.py", "initials", mode="check", apply=False)
+    assert (ran["status"], ran["remedies"]) == ("error", [{"kind": "trust"}])

@@ -60,6 +60,9 @@ def shown(editor: Client, uri: str) -> list[dict[str, Any]]:
     return sent[-1] if sent else []
 
 
+HEADER = "def initials(name):"
+
+
 async def lenses(editor: Client, uri: str) -> list[tuple[str, str]]:
     """Return the line and the title of each code lens."""
     found = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
@@ -166,7 +169,7 @@ async def test_a_generation_that_failed_tells_of_its_best_attempt(editor: Client
     diagnostic = shown(editor, uri)[0]
     assert diagnostic["severity"] == 3, "the code is not in the file"
     assert diagnostic["message"].startswith("AdaCoder's best attempt, which is not inserted: Example failed")
-    assert await lenses(editor, uri) == [("def initials(name):", "✗ 0/2 · Generate")]
+    assert await lenses(editor, uri) == [(HEADER, "✗ 0/2 examples"), (HEADER, "Generate")]
     params = {"textDocument": {"uri": uri}, "range": diagnostic["range"], "context": {"diagnostics": [diagnostic]}}
     fix = (await editor.request("textDocument/codeAction", params))[0]
     assert (fix["title"], fix["command"]["command"]) == ("Fix with AdaCoder", "adacoder.server.generate")
@@ -178,7 +181,7 @@ async def test_a_failed_candidate_does_not_speak_for_a_text_that_passed(editor: 
         uri = await editor.write("names.py", STUB + BODY)
         await check(editor, "names.py")
         assert (await editor.run("names.py", "initials"))["status"] == "failed"
-    assert await lenses(editor, uri) == [("def initials(name):", "✓ 2/2 examples")]
+    assert await lenses(editor, uri) == [(HEADER, "✓ 2/2 examples")]
     assert shown(editor, uri) == []
 
 
@@ -253,7 +256,7 @@ async def test_what_is_known_of_the_text_outlives_a_candidate_that_was_discarded
         await editor.execute("discard", {"jobId": answer["jobId"]})
     await editor.until(lambda: shown(editor, uri))
     assert [each["data"]["ofCandidate"] for each in shown(editor, uri)] == [False, False]
-    assert await lenses(editor, uri) == [("def initials(name):", "✗ 0/2 · Fix")]
+    assert await lenses(editor, uri) == [(HEADER, "✗ 0/2 examples"), (HEADER, "Fix")]
 
 
 async def test_what_ails_the_module_is_told_once(editor: Client) -> None:
@@ -355,11 +358,11 @@ async def test_lenses_say_what_can_be_done_and_what_is_known(editor: Client) -> 
     assert "3" in (await editor.told())[1]
     await check(editor, "shapes.py", "Shape.sides")
     await editor.until(lambda: editor.all("workspace/codeLens/refresh"))
-    assert await lenses(editor, uri) == [("def initials(name):", "Generate"), ("@property", "✗ 0/1 · Fix")]
+    assert await lenses(editor, uri) == [(HEADER, "Generate"), ("@property", "✗ 0/1 example"), ("@property", "Fix")]
     async with StandIn([GOOD]) as standin:
         await configure(editor, **told_of(standin))
         assert (await editor.run("shapes.py", "initials"))["applied"]
-    assert (await lenses(editor, uri))[0] == ("def initials(name):", "✓ 2/2 examples")
+    assert (await lenses(editor, uri))[0] == (HEADER, "✓ 2/2 examples")
     await configure(editor, codeLens=False)
     assert await lenses(editor, uri) == []
 
@@ -367,7 +370,7 @@ async def test_lenses_say_what_can_be_done_and_what_is_known(editor: Client) -> 
 @pytest.mark.parametrize("is_long", [True, False])
 async def test_nothing_is_shown_beside_a_text_that_is_too_long(editor: Client, is_long: bool) -> None:
     uri = await editor.write("long.py", STUB + WRONG_BODY + "# a\n" * (250_000 if is_long else 2))
-    assert await lenses(editor, uri) == ([] if is_long else [("def initials(name):", "Check")])
+    assert await lenses(editor, uri) == ([] if is_long else [(HEADER, "Check")])
     assert bool(await editor.actions(uri, "def ")) is not is_long
     answer = await editor.execute("check", {"uri": uri, "qualifiedName": "initials"})
     assert ("more than 1,000,000 characters" in str(answer["reason"])) is is_long
@@ -380,12 +383,13 @@ async def test_a_lens_cancels_what_runs(editor: Client) -> None:
         found = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
         assert (await editor.take(found[0]))["accepted"]
         await editor.until(lambda: "round 1/6" in str(editor.all("$/progress")[-1:]))
-        (lens,) = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
-        assert lens["command"]["title"] == "round 1/6 · Cancel"
-        assert len((await editor.take(lens))["cancelled"]) == 1
+        state, cancel = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        assert state["command"] == {"title": "round 1/6", "command": ""}
+        assert cancel["command"]["title"] == "Cancel"
+        assert len((await editor.take(cancel))["cancelled"]) == 1
         await editor.idle()
         await editor.until(lambda: editor.messages)
-    assert await lenses(editor, uri) == [("def initials(name):", "Generate")]
+    assert await lenses(editor, uri) == [(HEADER, "Generate")]
 
 
 IMPATIENT = """
@@ -414,7 +418,7 @@ async def test_an_editor_that_was_busy_is_asked_to_refresh_at_the_end(tmp_path: 
         await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
         await editor.told()
         await editor.until(lambda: len(editor.all("workspace/codeLens/refresh")) == 2)
-        assert await lenses(editor, uri) == [("def initials(name):", "✓ 2/2 examples")]
+        assert await lenses(editor, uri) == [(HEADER, "✓ 2/2 examples")]
 
 
 async def test_a_hover_tells_the_evidence_and_of_which_text(editor: Client) -> None:
@@ -496,7 +500,7 @@ def unwritten(x):
 async def test_a_save_checks_where_the_setting_says_so(editor: Client) -> None:
     uri = await editor.write("names.py", TWO)
     await save(editor, uri)
-    assert await lenses(editor, uri) == [("def initials(name):", "Check"), ("def unwritten(x):", "Generate")]
+    assert await lenses(editor, uri) == [(HEADER, "Check"), ("def unwritten(x):", "Generate")]
     await configure(editor, checkOnSave=True)
     await save(editor, uri)
     await editor.until(lambda: shown(editor, uri))
@@ -505,7 +509,7 @@ async def test_a_save_checks_where_the_setting_says_so(editor: Client) -> None:
     await save(editor, uri)
 
     async def is_proved() -> bool:
-        return ("def initials(name):", "✓ 2/2 examples") in await lenses(editor, uri)
+        return (HEADER, "✓ 2/2 examples") in await lenses(editor, uri)
 
     while not await is_proved():
         await editor.until(lambda: editor.all("workspace/codeLens/refresh"))

@@ -20,6 +20,7 @@ from pygls.lsp.server import LanguageServer
 from adacoder import __version__
 from adacoder.lsp.connection.display import displayed
 from adacoder.lsp.connection.pygls_fixes import ENDED, Protocol
+from adacoder.lsp.features import COMMAND
 from adacoder.messages import Named, remedies
 
 if TYPE_CHECKING:
@@ -41,6 +42,13 @@ _PAUSE = 0.1
 _LONG = 10.0
 """Seconds after which a message reports a running job, if the client shows no progress."""
 _SECTION = "adacoder"
+_TITLES = {
+    "fix": "Fix",
+    "generate": "Generate",
+    "suggestExamples": "Suggest Examples",
+    "writeDocstring": "Write Skeleton",
+}
+"""The titles of the commands for a function that a message can call for."""
 _WATCH = "adacoder.settings"
 _numbers = itertools.count(1)
 _BESIDE_THE_TEXT = ("visual studio code", "code - oss", "vscodium", "code-server", "cursor", "windsurf", "positron")
@@ -155,13 +163,16 @@ class Client(LanguageServer):
         kind = types.MessageType.Warning if warning else types.MessageType.Info
         self.window_show_message(types.ShowMessageParams(kind, message))
 
-    def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON]) -> None:
-        """Report the end of a job as a message. A client that shows the ends of jobs itself gets the data instead."""
+    def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON], place: JSON = None) -> None:
+        """Report the end of a job as a message. A client that shows the ends of jobs itself gets the data instead.
+
+        `place` is the parameter of a command for the function that the job worked on.
+        """
         if self.habits.shows_endings:
             from adacoder.report import VERSION
 
-            end = {"version": VERSION, "message": message, "isGood": not warning, "remedies": remedies_json(message)}
-            self.protocol.notify(ENDED, {**end, **about})
+            end = {"version": VERSION, "message": message, "isGood": not warning}
+            self.protocol.notify(ENDED, {**end, "remedies": remedies_json(message, place), **about})
         else:
             self.show(message, warning=warning)
 
@@ -186,12 +197,21 @@ def _service() -> type[Service]:
     return Service
 
 
-def remedies_json(message: str) -> list[JSON]:
-    """Return the actions that an editor can offer with a message: to open a setting, or to carry out a remedy."""
-    return [
-        {"kind": "setting", "key": each.key} if isinstance(each, Named) else {"kind": each.kind, "model": each.model}
-        for each in remedies(message)
-    ]
+def remedies_json(message: str, place: JSON = None) -> list[JSON]:
+    """Return the actions that an editor can offer with a message: to open a setting, or to carry out a remedy.
+
+    `place` is the parameter of a command for the function. Without it, no such command is offered.
+    """
+    found: list[JSON] = []
+    for each in remedies(message):
+        if isinstance(each, Named):
+            found.append({"kind": "setting", "key": each.key})
+        elif each.kind not in _TITLES:
+            found.append({"kind": each.kind, "model": each.model} if each.model else {"kind": each.kind})
+        elif place is not None:
+            title, command = _TITLES[each.kind], COMMAND + each.kind
+            found.append({"kind": "command", "title": title, "command": command, "arguments": [place]})
+    return found
 
 
 class Configuration:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from adacoder import report
 from adacoder.domain import Outcome, Status
-from adacoder.messages import Text, joined
+from adacoder.messages import Remedy, Text, joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,14 @@ class Ending:
 
     @property
     def is_good(self) -> bool:
-        """True if the message needs no warning: the Outcome is verified, and no edit failed unexpectedly."""
-        return self.outcome.status is Status.VERIFIED and (self.obstacle is None or self.is_wanted)
+        """True if the message needs no warning: the Outcome is what the user asked for, and no edit failed."""
+        is_done = self.outcome.status is Status.VERIFIED or self._is_of_examples
+        return is_done and (self.obstacle is None or self.is_wanted)
+
+    @property
+    def _is_of_examples(self) -> bool:
+        """True if the Outcome has suggested examples, which are never verified."""
+        return self.outcome.candidate is None and bool(self.outcome.edits)
 
     @property
     def failure_reason(self) -> str | None:
@@ -47,7 +53,18 @@ class Ending:
     @property
     def message(self) -> Text:
         """The message for the user."""
-        return joined(" ", [self._ending, *self._evidence, *report.notes(self.outcome)])
+        said = joined(" ", [self._ending, *self._evidence, *report.notes(self.outcome)])
+        return said if self._next is None else Text(said, Remedy(self._next))
+
+    @property
+    def _next(self) -> str | None:
+        """The command for the function that the result calls for."""
+        outcome, target = self.outcome, self.outcome.target
+        if self.applied or outcome.verdict is None or not target.is_function:
+            return None
+        if outcome.strategy is None and outcome.status in (Status.FAILED, Status.PARTIAL):
+            return "generate" if target.is_stub else "fix"
+        return "suggestExamples" if outcome.status is Status.UNVERIFIED and not target.has_wants else None
 
     @property
     def _ending(self) -> str:

@@ -144,6 +144,11 @@ class Job(Activity):
         return report.label(self.target, self.snapshot.folder)
 
     @property
+    def place(self) -> JSON:
+        """The parameter of a command for the function."""
+        return {"uri": self.snapshot.uri, "qualifiedName": self.target.qualname}
+
+    @property
     def result_id(self) -> str:
         """The id under which the result is kept: this job's own id, or the id of the job whose result is inserted."""
         return self.id if isinstance(self.work, Mode) else self.work.job_id
@@ -235,7 +240,7 @@ class JobWork:
         answer |= {
             "summary": ending.message,
             "isGood": ending.is_good,
-            "remedies": remedies_json(ending.message),
+            "remedies": remedies_json(ending.message, job.place),
             "applied": ending.applied,
             "failureReason": ending.failure_reason,
             "jobId": job.id,
@@ -479,7 +484,7 @@ def decide(
     if not applies or result is None:
         return Decision(Ending(outcome))
     if outcome.candidate is None:  # the Outcome has suggested examples, and the user always reads examples first
-        return _keep(outcome, result, _unproved(outcome))
+        return _keep(outcome, result, _unproved(outcome), is_wanted=True)
     if work is Mode.ANOTHER:
         return _keep(outcome, result, f"compare the new candidate for {_name(outcome)} first", is_wanted=True)
     if is_sent and outcome.status is not Status.VERIFIED:

@@ -173,7 +173,8 @@ class Jobs:
         """Report the end of a job. If its result is kept, ask about the result, unless a question would disturb."""
         result, habits = self._results.kept(job.result_id), self._client.habits
         if result is None or habits.shows_endings or not habits.asks_beside_text:
-            self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
+            about = _about(job, result)
+            self._client.tell_end(ending.message, warning=not ending.is_good, about=about, place=job.place)
             return
         self._client.begin(self._ask(result, ending))
 

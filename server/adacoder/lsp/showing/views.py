@@ -24,6 +24,7 @@ from adacoder.lsp.showing.actions import FileState, code_actions
 from adacoder.lsp.showing.diagnostics import place_of
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
+from adacoder.messages import counted
 from adacoder.project import PAGES, is_page
 from adacoder.pytext import Lines
 from adacoder.report.differences import brief, compared, outputs
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 """Maximum number of failed examples in a hover."""
-_SHORT = 30
+_SHORT = 24
 """Maximum number of characters of an output in a lens."""
+_TITLE = 48
+"""Maximum number of characters of a name or a call in a lens, so that all lenses of a line fit into a narrow window."""
 _LONGEST = 80
 """Maximum number of characters of an output in a hint. The tooltip shows the whole output."""
 
@@ -254,11 +257,10 @@ def code_lenses(
         if name not in jobs:
             yield from _of_kept(function, [each for each in kept if each.qualname == name], lines, encoding)
             yield from _of_question(function, known.get(name), lines, encoding)
-        found = _lens(function, jobs.get(name), known.get(name))
-        if found is not None and function.line < len(lines):
-            title, command = found
-            place = {"uri": uri, "qualifiedName": name}
-            arguments: dict[str, JSON] = {"jobId": jobs[name].id} if command == "cancel" else {**place}
+        for title, command in _own(function, jobs.get(name), known.get(name)) if function.line < len(lines) else ():
+            arguments: dict[str, JSON] = {"jobId": jobs[name].id} if command == "cancel" else {"uri": uri}
+            if command != "cancel":
+                arguments["qualifiedName"] = name
             if command == "journal":
                 arguments |= {"format": "markdown", "show": True}
             yield _at(function, title, command, arguments, lines, encoding)
@@ -269,7 +271,7 @@ def _of_kept(
 ) -> Iterator[types.CodeLens]:
     """Yield the lenses of a function's kept results. The first lens shows the result, so that the user can read it."""
     for result in kept if function.line < len(lines) else ():
-        titles = {"difference": f"Show {result.title}", "insert": "Insert", "discard": "Discard"}
+        titles = {"difference": f"Show {brief(result.title, longest=_TITLE)}", "insert": "Insert", "discard": "Discard"}
         for command, title in titles.items():
             yield _at(function, title, command, {"jobId": result.job_id}, lines, encoding)
 
@@ -280,7 +282,7 @@ def _of_question(
     """Yield the lens that asks which output of a function is right, if there is an open question."""
     if placed is not None and (found := placed.evidence.question) is not None and function.line < len(lines):
         here, there = outputs(found, _SHORT)
-        title = f"{brief(found.call, longest=_LONGEST)}: {here} or {there}?"
+        title = f"{brief(found.call, longest=_TITLE)}: {here} or {there}?"
         place: dict[str, JSON] = {"uri": placed.evidence.uri, "qualifiedName": function.qualname, "call": found.call}
         yield _at(function, title, "answer", place, lines, encoding)
 
@@ -288,43 +290,45 @@ def _of_question(
 def _at(
     function: Skimmed,
     title: str,
-    command: str,
+    name: str,
     arguments: dict[str, JSON],
     lines: Sequence[str],
     encoding: PositionEncoding,
 ) -> types.CodeLens:
-    return types.CodeLens(
-        range=range_of_lines(lines, function.line, function.line, encoding),
-        command=types.Command(title=title, command=COMMAND + command, arguments=[arguments]),
-    )
+    command = types.Command(title, COMMAND + name, arguments=[arguments]) if name else types.Command(title, "")
+    return types.CodeLens(range_of_lines(lines, function.line, function.line, encoding), command)
 
 
-def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[str, str] | None:
-    """Return the title and the command of a function's lens; None if the function needs no lens."""
+def _own(function: Skimmed, job: Job | None, placed: Placed | None) -> Iterator[tuple[str, str]]:
+    """Yield the titles and commands of a function's own lenses.
+
+    A lens that shows a state leads to the evidence, so a click on it changes nothing. A running job has no evidence.
+    """
     if job is not None:
-        return f"{f'round {job.round}/{job.most_rounds}' if job.round else 'starting'} · Cancel", "cancel"
-    if function.is_stub:
-        tried = placed is not None and placed.evidence.failed
-        score = f"✗ {_score(placed)} · " if tried and placed is not None else ""
-        return f"{score}Generate", "generate"
-    if placed is None or not placed.evidence.is_of_text:
-        return ("Check", "check") if function.has_examples else None
-    evidence = placed.evidence
-    if evidence.failed:
-        title, command = ("Check", "check") if function.qualname == PAGE else ("Fix", "fix")
-        return f"✗ {_score(placed)} · {title}", command
-    if not (evidence.passed or evidence.tests[0]):
-        return None
-    unreached = report.brief_unreached(evidence.coverage, placed.first - evidence.first)
-    done = report.brief_score(evidence.passed, evidence.total, evidence.tests)
-    return " · ".join(filter(None, [f"✓ {done}", unreached])), "journal"
+        yield f"round {job.round}/{job.most_rounds}" if job.round else "starting", ""
+        yield "Cancel", "cancel"
+    elif function.is_stub:
+        if placed is not None and placed.evidence.failed:
+            yield f"✗ {_score(placed)}", "journal"
+        yield "Generate", "generate"
+    elif placed is None or not placed.evidence.is_of_text:
+        if function.has_examples:
+            yield "Check", "check"
+    elif (evidence := placed.evidence).failed:
+        yield f"✗ {_score(placed)}", "journal"
+        yield ("Check", "check") if function.qualname == PAGE else ("Fix", "fix")
+    elif evidence.passed or evidence.tests[0]:
+        unreached = report.brief_unreached(evidence.coverage, placed.first - evidence.first)
+        done = report.brief_score(evidence.passed, evidence.total, evidence.tests)
+        yield " · ".join(filter(None, [f"✓ {done}", unreached])), "journal"
 
 
 def _score(placed: Placed) -> str:
     evidence = placed.evidence
     tests, total = evidence.tests
-    is_of_tests = tests < total or not evidence.total
-    return f"{tests}/{total}" if is_of_tests and total else f"{evidence.passed}/{evidence.total}"
+    if total and (tests < total or not evidence.total):
+        return f"{tests}/{counted(total, 'test')}"
+    return f"{evidence.passed}/{counted(evidence.total, 'example')}"
 
 
 def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.Hover:
