@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,6 +35,18 @@ _WORKFLOWS_HEAD = (
 )
 OWN = ("adacoder.path", "adacoder.agentTools", "adacoder.showWriting")
 """The client's own settings: how it finds the server, whether agents may use it, and whether replies are shown."""
+GROUPS = {
+    "Model": ("model", "ollama.host", "openai.baseUrl", "roundsPerModel", "contextTokens", "temperature", "keepAlive"),
+    "Writing": ("strategy", "instructions", "unverified", "preview", "crossCheck"),
+    "Examples": ("interpreter", "isolation", "timeout", "doctestOptions", "doctestSetup", "env"),
+    "Tests": ("tests", "testsSeconds"),
+    "Display": ("showWriting", "codeLens", "inlayHints", "unreachedHints", "checkOnSave"),
+    "Privacy": ("allowCloud", "agentTools", "hide", "show"),
+    "Server": ("path",),
+}
+"""The groups of VS Code's settings, with the keys of each in their order. All other settings are limits."""
+_PICKERS = {"models": "adacoder.selectModel", "strategy": "adacoder.selectStrategy"}
+"""The settings that a command of the client can choose."""
 _ICONS = {
     "check_examples": "beaker",
     "verify_candidate": "verified",
@@ -51,26 +63,42 @@ def definitions(settings: Definitions = SETTINGS, families: Mapping[str, Strateg
 
     The families come from their registry, because the definition may not import it.
     """
-    words = {name: family.summary for name, family in families.items()}
-    summaries = {name: f"{text[0].upper()}{text[1:]}." for name, text in words.items()}
+    words = {name: _in_words(family) for name, family in families.items()}
     strategy = settings["strategy"]
-    return {**settings, "strategy": replace(strategy, values=replace(strategy.values, words=summaries))}
+    return {**settings, "strategy": replace(strategy, values=replace(strategy.values, words=words))}
+
+
+def _in_words(family: Strategy) -> str:
+    """Return a sentence about a workflow, and what it costs."""
+    most = family.spends(None).calls
+    calls = f"{family.best_calls} to {most}" if most > family.best_calls else str(most)
+    return f"{family.summary[0].upper()}{family.summary[1:]}. {calls} model {'call' if most == 1 else 'calls'}."
 
 
 def manifest(text: str, settings: Definitions) -> str:
     """Return the client's manifest with these settings."""
     data = json.loads(text)
-    properties = data["contributes"]["configuration"]["properties"]
+    groups = data["contributes"]["configuration"]
+    properties = {key: value for group in groups for key, value in group["properties"].items()}
     offered = {name: each for name, each in settings.items() if each.is_offered}
-    data["contributes"]["configuration"]["properties"] = {
-        **{own: properties[own] for own in OWN},
-        **{f"adacoder.{each.key}": _property(name, each) for name, each in offered.items()},
-    }
+    renewed = {own: properties[own] for own in OWN}
+    renewed |= {f"adacoder.{each.key}": _property(name, each) for name, each in offered.items()}
+    data["contributes"]["configuration"] = [*_grouped(renewed)]
     restricted = [f"adacoder.{each.key}" for each in offered.values() if each.by_project is not True]
     restricted = [*(own for own in OWN if properties[own]["scope"] == "machine"), *restricted]
     data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = restricted
     data["contributes"]["languageModelTools"] = [_tool(each) for each in TOOLS]
     return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
+
+
+def _grouped(properties: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the groups of VS Code's settings. A setting without a group comes into the last one."""
+    named = {key for keys in GROUPS.values() for key in keys}
+    others = tuple(key.removeprefix("adacoder.") for key in properties if key.removeprefix("adacoder.") not in named)
+    for order, (title, keys) in enumerate({**GROUPS, "Limits": others}.items()):
+        found = [f"adacoder.{key}" for key in keys]
+        ordered = {key: {**properties[key], "order": place} for place, key in enumerate(found)}
+        yield {"title": title, "order": order, "properties": ordered}
 
 
 def _property(name: str, setting: Setting) -> dict[str, Any]:
@@ -94,7 +122,9 @@ def _property(name: str, setting: Setting) -> dict[str, Any]:
         scope = "machine-overridable"  # each workspace has its own interpreter, which runs inside isolation
     about = _spelled(setting.about, "#adacoder.{}#")
     unset = f" Empty: {setting.unset}." if setting.unset else ""
-    return {**described, "default": _json(default, setting), "scope": scope, "markdownDescription": about + unset}
+    picker = f" [Choose from a list](command:{_PICKERS[name]})." if name in _PICKERS else ""
+    words = about + unset + picker
+    return {**described, "default": _json(default, setting), "scope": scope, "markdownDescription": words}
 
 
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,9 +40,20 @@ export async function selectModel(client: Client): Promise<void> {
     return;
   }
   const choice = await pick("Select Model", modelChoices(answer, current("model")));
-  if (choice === undefined) return;
-  if (choice.download && choice.value !== null && !(await pull(client, choice.label))) return;
-  await set("model", choice.value);
+  if (choice?.first === "ask") await askForModel();
+  else if (choice !== undefined && (choice.first === null || (await pull(client, choice.label)))) await set("model", choice.value);
+}
+
+/** Lets the user name a model that no list has. */
+async function askForModel(): Promise<void> {
+  const now = current("model");
+  const name = await window.showInputBox({
+    title: "Other Model",
+    prompt: "NAME or ollama:NAME for a model of Ollama, or openai:NAME for a model of the server in adacoder.openai.baseUrl.",
+    value: typeof now === "string" ? now : "",
+    placeHolder: "openai:qwen2.5-coder-32b",
+  });
+  if (name !== undefined) await set("model", name.trim() === "" ? null : name.trim());
 }
 
 /** Has the server download a model, which shows its own progress. Retries a failure if the user wants that. */
@@ -68,9 +79,10 @@ export async function selectStrategy(client: Client): Promise<void> {
 }
 
 async function tellOfNoServer(message: string): Promise<void> {
-  const [ollama, settings] = [ollamaButton(), "Open Settings"];
-  const answer = await window.showWarningMessage(message, ...(ollama === undefined ? [] : [ollama.title]), settings);
+  const [ollama, other, settings] = [ollamaButton(), "Other Model…", "Open Settings"];
+  const answer = await window.showWarningMessage(message, ...(ollama === undefined ? [] : [ollama.title]), other, settings);
   if (answer === ollama?.title) await ollama?.press();
+  if (answer === other) await askForModel();
   if (answer === settings) await openSettings("@id:adacoder.ollama.host");
 }
 
@@ -80,8 +92,8 @@ async function pick(title: string, choices: readonly Choice[]): Promise<Choice |
   for (const choice of choices) {
     if (choice.group !== group) items.push({ label: choice.group, kind: QuickPickItemKind.Separator });
     group = choice.group;
-    const icon = choice.download ? "$(cloud-download)" : choice.chosen ? "$(check)" : "$(blank)";
-    items.push({ label: `${icon} ${choice.label}`, description: choice.description, choice });
+    const icon = choice.first === "download" ? "$(cloud-download)" : choice.chosen ? "$(check)" : "$(blank)";
+    items.push({ label: `${icon} ${choice.label}`, description: choice.description, detail: choice.detail ?? "", choice });
   }
   return (await window.showQuickPick(items, { title: `AdaCoder: ${title}`, matchOnDescription: true }))?.choice;
 }

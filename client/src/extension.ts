@@ -18,6 +18,7 @@ import { ErrorCodes, ResponseError } from "vscode-languageclient/node";
 import { DoctorDocument, selectModel, selectStrategy } from "./choose";
 import { Insertions } from "./inserted";
 import { PrivateServer } from "./install";
+import { openSettings } from "./open-settings";
 import { askForWish, execute, fixTest, generateAll, runOnFunction } from "./requests";
 import type { Kept } from "./preview";
 import type { Mode } from "./protocol";
@@ -108,6 +109,7 @@ function contributions(server: Server, output: LogOutputChannel, results: Result
       output.show();
     }),
     commands.registerCommand("adacoder.restart", () => server.restart()),
+    commands.registerCommand("adacoder.openSettings", () => openSettings("@ext:adacoder.adacoder")),
     workspace.onDidGrantWorkspaceTrust(() => server.renew()),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("adacoder.path")) void server.renew();

@@ -27,18 +27,20 @@ export interface Recommended {
 
 /** Answer of `adacoder.server.strategies`. */
 export interface Strategies {
-  readonly strategies: readonly { readonly name: string; readonly calls: string; readonly agents: string }[];
+  readonly strategies: readonly { readonly name: string; readonly calls: string; readonly summary: string }[];
 }
 
 /** An entry to choose. */
 export interface Choice {
   readonly label: string;
   readonly description: string;
+  /** A second line. */
+  readonly detail?: string;
   /** The new value of the setting; null clears the setting. */
   readonly value: string | null;
   readonly group: string;
-  /** True if the model has to be downloaded first. */
-  readonly download: boolean;
+  /** What comes before the value is set: a download of the model, or a question for its name. */
+  readonly first: "download" | "ask" | null;
   readonly chosen: boolean;
 }
 
@@ -53,7 +55,7 @@ export function modelChoices({ models, recommended }: Models, current: unknown):
       description: "the best for code that Ollama has",
       value: null,
       group: "",
-      download: false,
+      first: null,
       chosen: now === undefined || now === "",
     },
     ...installed.map((model) => ({
@@ -61,7 +63,7 @@ export function modelChoices({ models, recommended }: Models, current: unknown):
       description: aboutModel(model),
       value: `ollama:${model.name}`,
       group: "Installed",
-      download: false,
+      first: null,
       chosen: isNow(model.name),
     })),
     ...recommended
@@ -71,9 +73,17 @@ export function modelChoices({ models, recommended }: Models, current: unknown):
         description: [gigabytes(bytes), ...room(fits)].join(" · "),
         value: `ollama:${name}`,
         group: "To download",
-        download: true,
+        first: "download" as const,
         chosen: false,
       })),
+    {
+      label: "Other Model…",
+      description: "by its name, such as openai:NAME",
+      value: null,
+      group: "Other",
+      first: "ask",
+      chosen: false,
+    },
   ];
 }
 
@@ -97,12 +107,13 @@ function gigabytes(bytes: number): string {
 
 /** The strategies to choose from. */
 export function strategyChoices({ strategies }: Strategies, current: unknown): Choice[] {
-  return strategies.map(({ name, calls, agents }) => ({
+  return strategies.map(({ name, calls, summary }) => ({
     label: name,
-    description: `${calls} calls: ${agents}`,
+    description: `${calls} model calls`,
+    detail: summary,
     value: name,
     group: "",
-    download: false,
+    first: null,
     chosen: current === name,
   }));
 }

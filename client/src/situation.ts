@@ -33,6 +33,8 @@ export interface Situation {
   readonly findings: readonly Finding[];
   readonly jobs: readonly Job[];
   readonly platform: NodeJS.Platform;
+  /** True if a Python file is in the active editor. */
+  readonly hasFile: boolean;
 }
 
 /** The displayed status. */
@@ -56,6 +58,9 @@ export const NO_WINDOWS =
   "AdaCoder cannot run examples on Windows itself, so it verifies nothing: reopen the folder in WSL. Models and journals work.";
 const IDLE = "The server starts with the first Python file that you open, or with the first command.";
 const UNPROVEN_MAC = "On macOS, AdaCoder's isolation is experimental and untested.";
+
+const EXTENSION = "adacoder.adacoder";
+const WALKTHROUGH = `${EXTENSION}#firstSteps`;
 
 const DOING: Readonly<Record<string, string>> = {
   generate: "generating",
@@ -128,7 +133,7 @@ function isolationOf(findings: readonly Finding[]): string | undefined {
 }
 
 /** The entries of the status menu. */
-export function menu({ condition, jobs, platform }: Situation, others: readonly Entry[] = []): Entry[] {
+export function menu({ condition, jobs, platform, hasFile }: Situation, others: readonly Entry[] = []): Entry[] {
   const cancel = jobs.map((job) => ({
     label: `$(circle-slash) Cancel ${doing(job)}`,
     description: job.message,
@@ -141,13 +146,21 @@ export function menu({ condition, jobs, platform }: Situation, others: readonly 
     { label: "$(pulse) Doctor", description: "what works here", command: "adacoder.doctor" },
     { label: "$(notebook) Show Journal", command: "adacoder.showJournal" },
   ];
+  const onFile = [
+    { label: "$(sparkle) Generate All Stubs in File", command: "adacoder.generateAll" },
+    { label: "$(beaker) Run Examples in File", command: "testing.runCurrentFile" },
+  ];
   return [
     ...(condition.kind === "absent"
       ? [{ label: "$(cloud-download) Install the Server…", command: "adacoder.installServer" }]
       : []),
-    ...(condition.kind === "running" ? [...cancel, ...others, ...ask] : []),
-    ...(condition.kind === "idle" ? ask : []),
+    ...(condition.kind === "running" ? [...cancel, ...others] : []),
+    ...(hasFile && condition.kind !== "absent" ? onFile : []),
+    ...(condition.kind === "running" || condition.kind === "idle" ? ask : []),
     ...(platform === "win32" ? [{ label: "$(remote) Reopen in WSL", command: "adacoder.reopenInWsl" }] : []),
+    { label: "$(gear) Settings", command: "adacoder.openSettings" },
+    { label: "$(mortar-board) Walkthrough", command: "workbench.action.openWalkthrough", arguments: [WALKTHROUGH] },
+    { label: "$(book) Documentation", command: "extension.open", arguments: [EXTENSION] },
     { label: "$(output) Show Log", command: "adacoder.showLog" },
     { label: "$(debug-restart) Restart Server", command: "adacoder.restart" },
   ];

@@ -87,7 +87,7 @@ export class Status {
 
   private get situation(): Situation {
     const { condition } = this.server;
-    return { condition, findings: this.findings, jobs: this.jobs, platform: process.platform };
+    return { condition, findings: this.findings, jobs: this.jobs, platform: process.platform, hasFile: pythonInFront() !== undefined };
   }
 
   private draw(): void {

@@ -6,6 +6,7 @@ import { TOOLS } from "../src/tool-texts";
 
 interface Property {
   readonly type?: unknown;
+  readonly order?: number;
   readonly scope?: string;
   readonly enum?: readonly string[];
   readonly markdownEnumDescriptions?: readonly string[];
@@ -22,7 +23,7 @@ interface Manifest {
     readonly commands: readonly { readonly command: string; readonly title: string; readonly category?: string }[];
     readonly menus: Readonly<Record<string, readonly { readonly command?: string; readonly submenu?: string; readonly when?: string }[]>>;
     readonly languageModelTools: readonly Tool[];
-    readonly configuration: { readonly properties: Readonly<Record<string, Property>> };
+    readonly configuration: readonly { readonly title: string; readonly order: number; readonly properties: Readonly<Record<string, Property>> }[];
   };
 }
 
@@ -41,13 +42,14 @@ interface Tool {
 const ROOT = join(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
 const { commands, menus, submenus, languageModelTools, configuration } = manifest.contributes;
+const settings = Object.fromEntries(configuration.flatMap(({ properties }) => Object.entries(properties)));
 const source = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".ts"))
   .map((name) => readFileSync(join(ROOT, "src", name), "utf8"))
   .join("\n");
 
 test("every setting has a type, a scope and a description, and describes each value", () => {
-  for (const [name, property] of Object.entries(configuration.properties)) {
+  for (const [name, property] of Object.entries(settings)) {
     expect(property.type, name).toBeDefined();
     expect(["resource", "machine", "machine-overridable"], name).toContain(property.scope);
     expect(property.markdownDescription ?? property.deprecationMessage, name).toMatch(/\.$/);
@@ -55,8 +57,17 @@ test("every setting has a type, a scope and a description, and describes each va
   }
 });
 
+test("the settings are in groups, and each has its place in one", () => {
+  expect(configuration.map(({ order }) => order)).toEqual(configuration.map((_, index) => index));
+  expect(configuration.length).toBeGreaterThan(3);
+  for (const { title, properties } of configuration) {
+    const places = Object.values(properties).map(({ order }) => order);
+    expect(places, title).toEqual(places.map((_, index) => index));
+  }
+});
+
 test("an untrusted workspace cannot set what a project may not set", () => {
-  const machine = Object.entries(configuration.properties).filter(([, { scope }]) => scope !== "resource");
+  const machine = Object.entries(settings).filter(([, { scope }]) => scope !== "resource");
   const restricted = manifest.capabilities.untrustedWorkspaces.restrictedConfigurations;
   expect(restricted).toEqual(expect.arrayContaining(machine.map(([name]) => name)));
   expect(restricted).toContain("adacoder.model");
@@ -87,13 +98,15 @@ test("the extension starts in a folder with Python files before one is open", ()
   expect(manifest.activationEvents).toEqual(["onLanguage:python", "workspaceContains:**/*.py"]);
 });
 
-test("the editor's context menu has one submenu, for Python files only, and the only key is Escape while a reply is shown", () => {
+test("the editor's context menu has one submenu, for Python files only, and Escape is a key only while a reply is shown", () => {
   const [entry, ...others] = menus["editor/context"] ?? [];
   expect(others).toEqual([]);
   expect(entry).toMatchObject({ submenu: "adacoder.context", when: "editorLangId == python && resourceScheme == file" });
   expect(submenus.map(({ id }) => id)).toEqual(["adacoder.context"]);
-  expect(manifest.contributes.keybindings.map(({ command, key }) => [command, key])).toEqual([["adacoder.hideWriting", "escape"]]);
-  for (const { when } of manifest.contributes.keybindings) expect(when).toContain("adacoder.isWriting && editorTextFocus && !vim");
+  const [escape, ...keys] = manifest.contributes.keybindings;
+  expect(escape).toMatchObject({ command: "adacoder.hideWriting", key: "escape" });
+  expect(escape?.when).toContain("adacoder.isWriting && editorTextFocus && !vim");
+  for (const { key, when } of keys) expect([key, when]).toEqual([expect.stringMatching(/^ctrl\+k alt\+\w$/), expect.stringContaining("editorTextFocus")]);
 });
 
 test("tools for agents exist only while the setting is on and the workspace is trusted", () => {
@@ -104,5 +117,5 @@ test("tools for agents exist only while the setting is on and the workspace is t
     expect(Math.min(tool.displayName.length, tool.modelDescription.length)).toBeGreaterThan(0);
     for (const { description } of Object.values(inputSchema.properties)) expect(description).toMatch(/\.$/);
   }
-  expect(configuration.properties["adacoder.agentTools"]).toMatchObject({ default: false, scope: "machine" });
+  expect(settings["adacoder.agentTools"]).toMatchObject({ default: false, scope: "machine" });
 });

@@ -21,7 +21,7 @@ test("a model is shown with its size, its quantization, whether it fits, and whe
     description: "7.62B · Q4_K_M · 4.7 GB · fits into memory · loaded",
     value: "ollama:qwen2.5-coder:7b",
     group: "Installed",
-    download: false,
+    first: null,
     chosen: false,
   });
 });
@@ -34,7 +34,7 @@ test("a fact that the server omits is left out", () => {
 });
 
 test("models that cannot answer are not offered", () => {
-  expect(modelChoices({ ...NONE, models: [{ ...MODEL, chats: false }] }, "")).toHaveLength(1);
+  expect(modelChoices({ ...NONE, models: [{ ...MODEL, chats: false }] }, "").map(({ label }) => label)).toEqual(["Automatic", "Other Model…"]);
 });
 
 test("recommended models are offered for download unless they are installed", () => {
@@ -44,11 +44,11 @@ test("recommended models are offered for download unless they are installed", ()
     { name: "there", bytes: 1, fits: true, installed: true },
     { name: "elsewhere", bytes: 1e9, fits: null, installed: false },
   ];
-  const choices = modelChoices({ ...NONE, recommended }, "").slice(1);
-  expect(choices.map(({ label, description, download }) => [label, description, download])).toEqual([
-    ["small", "1.0 GB · fits into memory", true],
-    ["large", "19.0 GB · too large for memory", true],
-    ["elsewhere", "1.0 GB", true],
+  const choices = modelChoices({ ...NONE, recommended }, "").slice(1, -1);
+  expect(choices.map(({ label, description, first }) => [label, description, first])).toEqual([
+    ["small", "1.0 GB · fits into memory", "download"],
+    ["large", "19.0 GB · too large for memory", "download"],
+    ["elsewhere", "1.0 GB", "download"],
   ]);
 });
 
@@ -64,13 +64,13 @@ test("the selected model is marked in either spelling; only the first of several
   expect(chosen("openai:big")).toEqual([]);
 });
 
-test("strategies are shown with their cost and their agents", () => {
+test("strategies are shown with their cost and a sentence", () => {
   const strategies = [
-    { name: "adacoder", calls: "1 to 12", agents: "planner" },
-    { name: "direct", calls: "1 to 1", agents: "programmer" },
+    { name: "adacoder", calls: "1 to 12", summary: "Plans late." },
+    { name: "direct", calls: "1 to 1", summary: "Asks once." },
   ];
   const [one, two] = strategyChoices({ strategies }, "direct");
-  expect(one).toMatchObject({ description: "1 to 12 calls: planner", chosen: false });
+  expect(one).toMatchObject({ description: "1 to 12 model calls", detail: "Plans late.", chosen: false });
   expect(two).toMatchObject({ value: "direct", chosen: true });
 });
 

@@ -38,6 +38,7 @@ const running: Situation = {
   findings: [MODEL, ISOLATION],
   jobs: [],
   platform: "linux",
+  hasFile: false,
 };
 
 test("the status shows the model and the isolation", () => {
@@ -99,6 +100,8 @@ test("limits on other systems are shown", () => {
   expect(shown({ ...running, platform: "darwin" }).details.at(-1)).toContain("untested");
 });
 
+/** What the menu offers in every state. */
+const ALWAYS = ["adacoder.openSettings", "workbench.action.openWalkthrough", "extension.open", "adacoder.showLog", "adacoder.restart"];
 const commandsOf = (situation: Situation): string[] => menu(situation).map(({ command }) => command);
 
 test("the menu cancels each job and offers the running server's commands", () => {
@@ -111,14 +114,14 @@ test("the menu cancels each job and offers the running server's commands", () =>
     "adacoder.selectStrategy",
     "adacoder.doctor",
     "adacoder.showJournal",
-    "adacoder.showLog",
-    "adacoder.restart",
+    ...ALWAYS,
   ]);
+  expect(commandsOf({ ...running, hasFile: true }).slice(0, 2)).toEqual(["adacoder.generateAll", "testing.runCurrentFile"]);
 });
 
 test("the menu offers remedies if the server is missing", () => {
   const down = { ...running, jobs: [JOB], condition: { kind: "absent", why: "" } } as const;
-  expect(commandsOf(down)).toEqual(["adacoder.installServer", "adacoder.showLog", "adacoder.restart"]);
+  expect(commandsOf(down)).toEqual(["adacoder.installServer", ...ALWAYS]);
   expect(commandsOf({ ...down, condition: { kind: "stopped", why: "" } })).not.toContain("adacoder.installServer");
   expect(commandsOf({ ...down, platform: "win32" })).toContain("adacoder.reopenInWsl");
 });

@@ -29,7 +29,9 @@ def _renewing() -> ModuleType:
 
 RENEWING = _renewing()
 MANIFEST = json.loads(RENEWING.MANIFEST.read_text(encoding="utf-8"))
-ALL: dict[str, dict[str, Any]] = MANIFEST["contributes"]["configuration"]["properties"]
+ALL: dict[str, dict[str, Any]] = {
+    key: value for group in MANIFEST["contributes"]["configuration"] for key, value in group["properties"].items()
+}
 PROPERTIES = {
     key.removeprefix("adacoder."): value
     for key, value in ALL.items()

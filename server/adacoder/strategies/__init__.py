@@ -67,7 +67,7 @@ COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "select
 
 
 def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
-    """Return one row per family, and with `has_ablations` also one per ablation. The keys are the columns."""
+    """Return one row per family, and with `has_ablations` also one per ablation. The keys are the columns and `summary`."""
     return [
         {
             "name": each.name,
@@ -78,6 +78,7 @@ def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
             "feedback": each.feedback,
             "tests": each.tests,
             "selection": each.selection,
+            "summary": f"{each.summary[0].upper()}{each.summary[1:]}.",
         }
         for name, each in STRATEGIES.items()
         if has_ablations or name in FAMILIES

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from editors.vscode.code_server import PATIENCE, code_server
+from editors.vscode.code_server import PATIENCE, code_server, wait_until
 from editors.vscode.conftest import Ollama
 from editors.vscode.samples import ROUNDED, Model, file, reply
 from editors.vscode.workbench import Workbench, window
@@ -111,6 +112,48 @@ def test_the_walkthroughs_buttons(bench: Workbench, model: Model) -> None:
         expect(seen.first).to_be_visible()
         bench.picture(f"walkthrough-{number}")
         bench.page.keyboard.press("Escape")
+
+
+def test_a_model_that_no_list_has(bench: Workbench) -> None:
+    """Its name is typed, and an empty name chooses the best one again."""
+    settings = bench.server.root / "user" / "User" / "settings.json"
+    for name, is_set in (("openai:unlisted", True), ("", False)):
+        bench.command("AdaCoder: Select Model")
+        bench.choose("Other Model…")
+        bench.list.locator("input").first.fill(name)
+        bench.page.keyboard.press("Enter")
+        wait_until(partial(_has, settings, '"openai:unlisted"', is_set), f"the settings after {name!r}")
+
+
+def _has(path: Path, text: str, expected: bool) -> bool:
+    return path.is_file() and (text in path.read_text(encoding="utf-8")) is expected
+
+
+def test_the_menu_leads_everywhere(bench: Workbench, model: Model) -> None:
+    """The entry in the status bar has the commands of the file, the settings, the walkthrough and the documentation."""
+    listed = file(bench.folder, "listed")
+    model.says("listed", reply("listed", ROUNDED))
+    bench.open(listed)
+    bench.command("AdaCoder: Status and Menu")
+    expect(bench.list.get_by_text("Walkthrough")).to_be_visible()
+    bench.picture("menu")
+    bench.choose("Generate All Stubs in File")
+    expect(bench.line("round(seconds * 1000)")).to_be_visible()
+    bench.save(listed, ROUNDED)
+    for entry, shown in (("Settings", "Settings"), ("Walkthrough", "Walkthrough"), ("Documentation", "AdaCoder")):
+        bench.command("AdaCoder: Status and Menu")
+        bench.choose(entry)
+        expect(bench.page.locator(".tab.active", has_text=shown)).to_be_visible()
+        bench.picture(f"menu-{entry.lower()}")
+
+
+@pytest.mark.parametrize("key", ["g", "f", "c", "a", "y", "u"])
+def test_a_default_key_has_no_other_command(bench: Workbench, key: str) -> None:
+    bench.command("Preferences: Open Keyboard Shortcuts")
+    bench.page.keyboard.type(f'"ctrl+k alt+{key}"')
+    rows = bench.page.locator(".keybindings-list-container .monaco-list-row")
+    expect(rows.first).to_contain_text("AdaCoder")
+    expect(rows).to_have_count(1)
 
 
 def test_a_model_server_that_is_missing_is_in_the_status(bench: Workbench, ollama: Ollama) -> None:

@@ -35,6 +35,25 @@ def test_fix_on_a_right_function(bench: Workbench, model: Model) -> None:
     assert right.read_text(encoding="utf-8") == function("right", ROUNDED)
 
 
+def test_a_message_has_the_button_that_it_calls_for(bench: Workbench, model: Model) -> None:
+    """A failed check has Fix, and a function without a docstring has Write Skeleton."""
+    urged = file(bench.folder, "urged", TRUNCATED)
+    urged.write_text(UNDOCUMENTED + urged.read_text(encoding="utf-8"), encoding="utf-8")
+    model.says("urged", "1. Round first.", reply("urged", ROUNDED))
+    bench.open(urged)
+    bench.put_cursor("def urged")
+    bench.command("AdaCoder: Check Examples")
+    failed = bench.notification("Checked 'urged'.")
+    expect(failed.get_by_role("button", name="Fix", exact=True)).to_be_visible()
+    bench.picture("fix-button")
+    bench.press(failed, "Fix")
+    expect(bench.line("round(seconds * 1000)")).to_be_visible()
+    bench.put_cursor("def plain")
+    bench.command("AdaCoder: Generate Function")
+    bench.press(bench.notification("'plain' has no docstring"), "Write Skeleton")
+    expect(bench.line(">>> plain(")).to_be_visible()
+
+
 def test_a_discarded_result_leaves_nothing(bench: Workbench, model: Model) -> None:
     gone = file(bench.folder, "gone", ROUNDED.replace("round(", "float("))
     model.says("gone", reply("gone", TRUNCATED))
