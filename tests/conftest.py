@@ -43,7 +43,8 @@ SLOW = frozenset(
             )
         ),
         "integration/mcp/test_tools.py",
-        "integration/editors/test_editors.py",
+        "integration/editors/test_emacs.py",
+        "integration/editors/test_neovim.py",
         *(f"integration/service/test_{name}.py" for name in ("crowd", "project_tests")),
         *("observing/test_ways.py", "observing/test_undisturbed.py"),
         "unit/replies/test_fuzz.py",

@@ -1,4 +1,4 @@
-"""Real editors, set up as docs/editors.md says: from a code action to a verified body in the file, and more.
+"""Functions that run a real editor with AdaCoder, set up as docs/editors.md says.
 
 A script in the editor's own language, beside this file, does what a person does.
 """
@@ -10,18 +10,13 @@ import os
 import re
 import shutil
 import sys
-import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from integration.lsp.texts import NO_EXAMPLES, SHOUT, SHOUTED
 from support.paths import ROOT
 from support.standins.ollama import Ending, Script, StandIn
-
-pytestmark = pytest.mark.isolation
 
 HERE = Path(__file__).parent
 EDITORS = ROOT / "docs" / "editors.md"
@@ -67,17 +62,10 @@ def asked_for(body: Mapping[str, Any]) -> Script:
     return reply(name)
 
 
-def snippet(file: Path, heading: str, language: str) -> str:
-    """Return the first block of code below a heading."""
-    section = file.read_text(encoding="utf-8").partition(f"## {heading}\n")[2]
-    found = re.search(rf"```{language}\n(.*?)```", section, re.DOTALL)
-    assert found is not None, heading
-    return found[1]
-
-
-def of_the_wheel() -> str | None:
-    """Return the Neovim that is installed for the tests."""
-    return shutil.which("nvim", path=sysconfig.get_path("scripts"))
+def snippet(file: Path, heading: str, language: str, number: int = 0) -> str:
+    """Return a block of code below a heading. `number` counts the section's blocks in the language from 0."""
+    section = file.read_text(encoding="utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)[number]
 
 
 def of_the_system(program: str) -> str | None:
@@ -85,13 +73,34 @@ def of_the_system(program: str) -> str | None:
     return shutil.which(program, path="/usr/local/bin:/usr/bin:/bin")
 
 
-def has_eglot() -> bool:
-    """Return whether Emacs with eglot is installed."""
-    return of_the_system("emacs") is not None and any(Path("/usr/share/emacs/site-lisp/elpa-src").glob("eglot-*"))
+async def run(editor: Sequence[str], project: Path, home: Path, **env: str) -> str:
+    """Run an editor in a project until it ends, with the home directory `home`. Return its output.
+
+    The test fails if the exit code is not 0.
+    """
+    own = {"XDG_STATE_HOME": f"{home}", "XDG_DATA_HOME": f"{home}/.local/share", "XDG_CONFIG_HOME": f"{home}/.config"}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    process = await asyncio.create_subprocess_exec(
+        *editor,
+        cwd=project,
+        env={**os.environ, **own, "HOME": str(home), "PATH": path, **env},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    said = output.decode(errors="replace")
+    assert process.returncode == 0, said
+    return said
 
 
-async def drive(editor: Sequence[str], config: str, folder: Path) -> None:
-    """Run an editor's flows, and assert the text of the files on disk afterwards."""
+async def drive(editor: Sequence[str], folder: Path, **env: str) -> None:
+    """Run an editor's flows with code actions, and assert the text of the files on disk afterwards."""
     project = folder / "project"
     project.mkdir()
     (project / ".git").mkdir()
@@ -100,27 +109,8 @@ async def drive(editor: Sequence[str], config: str, folder: Path) -> None:
     files = {name: project / ("asking" if name == "asked" else "") / f"{name}.py" for name in STUBS}
     for name, stub in STUBS.items():
         files[name].write_text(stub, encoding="utf-8")
-    (folder / "config").write_text(config, encoding="utf-8")
     async with StandIn(asked_for) as standin:
-        own = {f"XDG_{kind}_HOME": str(folder) for kind in ("STATE", "DATA", "CONFIG")}
-        told = {"ADACODER_CONFIG": str(folder / "config"), "OLLAMA_HOST": standin.host, "HOME": str(folder)}
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        process = await asyncio.create_subprocess_exec(
-            *editor,
-            cwd=project,
-            env={**os.environ, **own, **told, "PATH": path},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        try:
-            output, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-    said = output.decode(errors="replace")
-    assert process.returncode == 0, said
+        said = await run(editor, project, folder, OLLAMA_HOST=standin.host, **env)
     texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
     assert texts == {
         "initials": STUBS["initials"] + BODY,
@@ -130,25 +120,3 @@ async def drive(editor: Sequence[str], config: str, folder: Path) -> None:
         "asked": STUBS["asked"].removesuffix('    """\n') + ANSWERED + BODY,
         "shout": "y = 1\n" + SHOUTED,
     }, said
-
-
-def neovim(program: str | None) -> list[str]:
-    return [str(program), "--clean", "--headless", "-c", f"luafile {HERE / 'neovim.lua'}"]
-
-
-@pytest.mark.skipif(of_the_wheel() is None, reason="Neovim's wheel is not installed")
-async def test_neovim(tmp_path: Path) -> None:
-    config = snippet(EDITORS, "Neovim 0.11 or later", "lua")
-    await drive(neovim(of_the_wheel()), config, tmp_path)
-
-
-@pytest.mark.skipif(of_the_system("nvim") is None, reason="Neovim is not installed")
-async def test_an_old_neovim(tmp_path: Path) -> None:
-    config = snippet(EDITORS, "Neovim 0.7 to 0.10", "lua")
-    await drive(neovim(of_the_system("nvim")), config, tmp_path)
-
-
-@pytest.mark.skipif(not has_eglot(), reason="Emacs with eglot is not installed")
-async def test_emacs_with_eglot(tmp_path: Path) -> None:
-    config = snippet(EDITORS, "Emacs: eglot", "elisp")
-    await drive([str(of_the_system("emacs")), "--batch", "-q", "-l", str(HERE / "emacs.el")], config, tmp_path)

@@ -1,0 +1,60 @@
+--- `:checkhealth adacoder`
+local M = {}
+
+local adacoder = require('adacoder')
+
+-- Before Neovim 0.8, `vim.health` is called `health`; before 0.10, its functions begin with `report_`.
+local function tell(kind, ...)
+  local health = vim.health or require('health')
+  return (health[kind] or health['report_' .. kind])(...)
+end
+
+local function version()
+  if not adacoder.has('0.7') then return tell('error', 'Neovim is too old: AdaCoder needs 0.7 or later') end
+  tell('ok', 'Neovim ' .. tostring(vim.fn.matchstr(vim.fn.execute('version'), [[NVIM v\zs\S\+]])))
+  if not adacoder.has('0.10') then tell('info', 'The setting inlayHints has no effect: it needs Neovim 0.10') end
+end
+
+--- Returns the findings of the server, which knows the settings of `setup`; else those of the command line.
+local function findings()
+  local _, client = next(adacoder.clients)
+  if client then
+    tell('info', 'As the running server sees it, with your settings')
+    local params = { command = 'adacoder.server.doctor', arguments = { { probe = false } } }
+    local answer = adacoder.call(client, 'request_sync', 'workspace/executeCommand', params, 60000, 0)
+    return answer and answer.result and answer.result.findings, 'The server does not answer'
+  end
+  tell('info', 'No server is running: open a Python file first to include the settings of setup()')
+  local command = vim.list_extend(vim.list_slice(adacoder.options.cmd), { 'doctor', '--json', '--no-probe' })
+  local said = vim.fn.systemlist(command)
+  for _, line in ipairs(said) do
+    local ok, answer = pcall(vim.fn.json_decode, line)
+    if ok and type(answer) == 'table' and answer.findings then return answer.findings end
+  end
+  return nil, table.concat(said, ' ')
+end
+
+function M.check()
+  tell('start', 'AdaCoder')
+  version()
+  local program = adacoder.options.cmd[1]
+  local path = vim.fn.exepath(program)
+  if path == '' then
+    return tell('error', ("'%s' is not an executable program"):format(program), {
+      'Install AdaCoder (pip install PATH-OF-THE-REPOSITORY), or name the program: setup({ cmd = { PATH } })',
+    })
+  end
+  tell('ok', ("'%s' is %s"):format(program, path))
+  local found, problem = findings()
+  if not found then return tell('error', ('%s doctor failed: %s'):format(program, problem)) end
+  for _, each in ipairs(found) do
+    local text, advice = each.name .. ': ' .. each.text, each.advice ~= '' and { each.advice } or nil
+    if each.ok == false then
+      tell('error', text, advice)
+    else
+      tell(each.ok == true and 'ok' or 'info', text .. (advice and ' (' .. advice[1] .. ')' or ''))
+    end
+  end
+end
+
+return M
