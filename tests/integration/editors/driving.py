@@ -65,7 +65,7 @@ def asked_for(body: Mapping[str, Any]) -> Script:
 def snippet(file: Path, heading: str, language: str, number: int = 0) -> str:
     """Return a block of code below a heading. `number` counts the section's blocks in the language from 0."""
     section = file.read_text(encoding="utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)[number]
+    return str(re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)[number])
 
 
 def of_the_system(program: str) -> str | None:

@@ -160,7 +160,7 @@ async def test_health(program: str | None, tmp_path: Path) -> None:
     assert "OK" in marked(well, "Neovim ")
     assert "OK" in marked(well, "'adacoder' is ")
     assert "0.1.0" in marked(well, "AdaCoder: ")
-    assert "OK Isolation: full" in marked(well, "Isolation: ").replace(": Isolation", " Isolation")
+    assert "OK" in marked(well, "Isolation: ")
     assert "ERROR" not in well
     assert MODEL in marked(well, "Model: ")
     assert "with your settings" not in well
@@ -180,5 +180,5 @@ async def test_health_without_bubblewrap_or_adacoder(program: str | None, tmp_pa
     (bin_ / "adacoder").symlink_to(Path(sys.executable).parent / "adacoder")
     weak = await health(neovim, tmp_path, PATH=str(bin_))
     assert "ERROR" in marked(missing, "'adacoder' is not")
-    assert "OK" in marked(weak, "Isolation: lsm")
+    assert "WARN" in marked(weak, "Isolation: lsm")
     assert "apt install bubblewrap" in weak

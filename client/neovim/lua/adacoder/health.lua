@@ -11,7 +11,8 @@ end
 
 local function version()
   if not adacoder.has('0.7') then return tell('error', 'Neovim is too old: AdaCoder needs 0.7 or later') end
-  tell('ok', 'Neovim ' .. tostring(vim.fn.matchstr(vim.fn.execute('version'), [[NVIM v\zs\S\+]])))
+  local now = vim.version()
+  tell('ok', ('Neovim %d.%d.%d'):format(now.major, now.minor, now.patch))
   if not adacoder.has('0.10') then tell('info', 'The setting inlayHints has no effect: it needs Neovim 0.10') end
 end
 
@@ -48,12 +49,9 @@ function M.check()
   local found, problem = findings()
   if not found then return tell('error', ('%s doctor failed: %s'):format(program, problem)) end
   for _, each in ipairs(found) do
-    local text, advice = each.name .. ': ' .. each.text, each.advice ~= '' and { each.advice } or nil
-    if each.ok == false then
-      tell('error', text, advice)
-    else
-      tell(each.ok == true and 'ok' or 'info', text .. (advice and ' (' .. advice[1] .. ')' or ''))
-    end
+    local has_advice = each.advice ~= ''
+    local kind = each.ok == false and 'error' or has_advice and 'warn' or each.ok == true and 'ok' or 'info'
+    tell(kind, each.name .. ': ' .. each.text, has_advice and { each.advice } or nil)
   end
 end
 

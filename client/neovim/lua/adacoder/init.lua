@@ -72,17 +72,20 @@ local HANDLERS = {
   ['$/progress'] = on_progress,
   ['window/showMessage'] = function(_, params) M.notify(params.message, params.type < 3) end,
   ['adacoder/writing'] = function(_, params) require('adacoder.writing').show(params) end,
-  ['workspace/codeLens/refresh'] = function()
+}
+if not vim.lsp.codelens.enable then -- before Neovim 0.12
+  HANDLERS['workspace/codeLens/refresh'] = function()
     vim.lsp.codelens.refresh()
     return vim.NIL
-  end,
-}
+  end
+end
 
 local function on_attach(client, bufnr)
   local options = M.options
   if options.keymaps then require('adacoder.commands').map(bufnr, options.keymaps) end
   if options.settings.inlayHints and vim.lsp.inlay_hint then vim.lsp.inlay_hint.enable(true, { bufnr = bufnr }) end
   if not options.codelens then return end
+  if vim.lsp.codelens.enable then return vim.lsp.codelens.enable(true, { bufnr = bufnr }) end
   vim.api.nvim_create_autocmd({ 'BufEnter', 'InsertLeave', 'CursorHold' }, {
     group = vim.api.nvim_create_augroup('adacoder' .. bufnr, {}),
     buffer = bufnr,
@@ -106,7 +109,7 @@ local function root_of(file)
   for _, marker in ipairs(M.options.root_markers) do
     local folder, inner = vim.fn.fnamemodify(file, ':p:h'), nil
     while folder ~= inner do
-      if vim.loop.fs_stat(folder .. '/' .. marker) then return folder end
+      if (vim.uv or vim.loop).fs_stat(folder .. '/' .. marker) then return folder end
       folder, inner = vim.fn.fnamemodify(folder, ':h'), folder
     end
   end
