@@ -86,8 +86,8 @@ local function check_all(client)
     local bad = #vim.tbl_filter(function(each)
       return each.status ~= 'verified' and each.status ~= 'unverified'
     end, answer.results)
-    local advice = bad > 0 and ' :AdaCoder failures lists the failed examples.' or ''
-    adacoder.notify(('Checked %d docstrings: %d failed.%s'):format(#answer.results, bad, advice), bad > 0)
+    local advice = bad > 0 and ' See :AdaCoder failures.' or ''
+    adacoder.notify(('Checked the file: %d of %d failed.%s'):format(bad, #answer.results, advice), bad > 0)
   end)
 end
 
@@ -120,7 +120,7 @@ end
 local function use_model(name)
   adacoder.options.settings.model = name
   for _, each in pairs(adacoder.clients) do adacoder.configure(each) end
-  adacoder.notify(('Model: %s. To keep it, put settings.model into setup.'):format(name or 'automatic'))
+  adacoder.notify(('Model until Neovim ends: %s.'):format(name or 'automatic'))
 end
 
 local function model(client, name)
@@ -172,7 +172,7 @@ local function run(command, text)
     if vim.lsp.buf_is_attached(0, id) then return command[3](client, text) end
   end
   if command.anywhere then return command[3](nil, text) end
-  adacoder.notify('AdaCoder does not run in this buffer: open a Python file, or see :checkhealth adacoder.', true)
+  adacoder.notify('AdaCoder does not run in this buffer: see :checkhealth adacoder.', true)
 end
 
 local function names(lead)
@@ -197,10 +197,10 @@ function M.define()
     for _, command in ipairs(COMMANDS) do
       if command[1] == name then return run(command, text) end
     end
-    adacoder.notify(("AdaCoder has no command '%s'; it has %s."):format(name, table.concat(names(''), ', ')), true)
+    adacoder.notify(("AdaCoder has no command '%s': see :help adacoder-commands."):format(name), true)
   end, {
     nargs = 1,
-    desc = "AdaCoder on the function under the cursor",
+    desc = 'AdaCoder on the function under the cursor',
     complete = function(lead, line) return line:match('^%s*%S+%s+%S*$') and names(lead) or {} end,
   })
 end

@@ -119,8 +119,7 @@ local function start(bufnr)
   local options, file = M.options, vim.api.nvim_buf_get_name(bufnr)
   if file == '' or file:match('^%a[%w+.-]*://') or vim.bo[bufnr].buftype ~= '' then return end
   if vim.fn.executable(options.cmd[1]) == 0 then
-    local advice = "'%s' is not installed. Install AdaCoder, or set cmd: see :checkhealth adacoder."
-    return M.notify(advice:format(options.cmd[1]), true)
+    return M.notify(("'%s' is not installed: see :checkhealth adacoder."):format(options.cmd[1]), true)
   end
   local config = {
     name = 'adacoder',
