@@ -1,5 +1,6 @@
--- Drives a real Neovim through what a person does with code actions, a function a flow, each in a file of its own. Prints a
--- line for what holds. The files are in the current folder. Environment: ADACODER_PERSON, the file with the functions.
+-- Drives a real Neovim through what a person does with code actions, a function a flow, each in a file of its own.
+-- Prints a line for what holds. The files are in the current folder. Environment: ADACODER_PERSON, the file with the
+-- functions.
 local person = dofile(vim.env.ADACODER_PERSON)
 local check, text, wait, press, open = person.check, person.text, person.wait, person.press, person.open
 local end_undo_step = person.end_undo_step
@@ -77,7 +78,7 @@ flows[4] = function()
   local before = text()
   take('AdaCoder: generate function')
   wait(function() return person.seen['end'] end, 'it ends')
-  wait(function() return person.notified and person.notified:find('is kept', 1, true) end, 'a message says that the result is kept')
+  wait(function() return person.notified and person.notified:find('is kept', 1, true) end, 'a message says so')
   check(vim.fn.strdisplaywidth(person.notified) <= vim.v.echospace, 'in one line, so nobody has to press ENTER')
   press('ggOy = 1')
   local typed = 'y = 1\n' .. before
@@ -98,7 +99,7 @@ flows[5] = function()
   wait(function() return person.seen.report end, 'it runs')
   press('ggjA Please.')
   local typed = text()
-  check(typed:find('capitals. Please.', 1, true) and not person.seen['end'], 'somebody types in the function while it runs')
+  check(typed:find('capitals. Please.', 1, true) and not person.seen['end'], 'somebody types there while it runs')
   wait(function() return person.seen['end'] end, 'it ends')
   vim.wait(300)
   check(text() == typed, 'the text is left as it was typed')
