@@ -182,6 +182,7 @@ end
 
 --- What lenses and code actions run here in place of the server's own way, which is to open a file.
 M.of_server = {
+  [''] = function() end, -- a lens that only shows the state of a job
   [SERVER .. 'difference'] = function(command, context)
     show_difference(adacoder.clients[context.client_id], command.arguments[1].jobId)
   end,
