@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { PackageManager, listFiles } from "@vscode/vsce";
 import { expect, test } from "vitest";
 
 interface Manifest {
@@ -36,6 +37,13 @@ test("the versions of client, server and changelog agree", () => {
 test("the package contains neither a download address nor a proposed API", () => {
   expect(read("package-lock.json")).not.toMatch(/"resolved"|https?:\/\/registry/);
   expect(manifest.enabledApiProposals).toBeUndefined();
+});
+
+test("the package contains no client of another editor", async () => {
+  expect(existsSync(join(client, "emacs/adacoder.el"))).toBe(true);
+  const files = await listFiles({ cwd: client, packageManager: PackageManager.None });
+  expect(files).toContain("package.json");
+  expect(files.filter((file) => file.startsWith("emacs"))).toEqual([]);
 });
 
 test("the walkthrough has five steps, each with a picture, words for it, and a button", () => {

@@ -1,13 +1,24 @@
-;; Drives a real Emacs with eglot through what a person does, a function a flow, each in a file of its own. Prints a line
-;; for what holds; the first thing that does not ends it. Environment: ADACODER_CONFIG (the Lisp of docs/editors.md).
-;; The files are in the current folder. In batch mode no idle timers run, so changes are sent here as they would send them.
+;; Drives a real Emacs with eglot or lsp-mode through what a person does, a function a flow, each in a file of its own.
+;; Prints a line for what holds; the first thing that does not ends it. Environment: ADACODER_CONFIG (the Lisp of
+;; docs/editors.md), ADACODER_CLIENT (lsp, else eglot is used), ADACODER_FLOWS (the names of the flows, else those of all
+;; editors). The files are in the current folder. In batch mode no idle timers run, so changes are sent here as they
+;; would send them.
 
 (package-initialize)
 (load (getenv "ADACODER_CONFIG") nil t)
-(setq eglot-sync-connect 20)
+(defvar is-lsp (equal (getenv "ADACODER_CLIENT") "lsp"))
+(require (if is-lsp 'lsp-mode 'eglot))
+(setq eglot-sync-connect 20
+      lsp-auto-guess-root t lsp-restart 'ignore lsp-enable-file-watchers nil lsp-enable-suggest-server-download nil
+      lsp-auto-execute-action nil)
 
 (defvar told nil "What the person was told, the last first.")
-(advice-add 'message :before (lambda (form &rest arguments) (when form (push (apply #'format form arguments) told))))
+(advice-add 'message :before
+            (lambda (form &rest arguments)
+              (when form
+                (push (apply #'format form arguments) told)
+                (when (string-prefix-p "AdaCoder: " form) (check message-truncate-lines "it is told in one line")))))
+(defvar shown nil "What the mode line showed.")
 
 (defun check (condition what)
   (unless condition (error "not so: %s" what))
@@ -15,34 +26,51 @@
 
 (defmacro wait (condition what)
   `(let ((until (+ (float-time) 30)))
-     (while (and (not ,condition) (< (float-time) until)) (accept-process-output nil 0.02))
+     (while (and (not ,condition) (< (float-time) until))
+       (accept-process-output nil 0.02)
+       (push (adacoder--lighter) shown))
      (check ,condition ,what)))
 
 (defun press (key) (call-interactively (key-binding (kbd key))))
 
-(defun status () (plist-get (jsonrpc-request (eglot-current-server) :workspace/executeCommand
-                                             '(:command "adacoder.server.status" :arguments [])) :jobs))
+(defun status ()
+  "Return the jobs that run.  Nothing that was typed is sent."
+  (append (if is-lsp
+              (adacoder--get (adacoder--execute "status") :jobs)
+            (plist-get (jsonrpc-request (eglot-current-server) :workspace/executeCommand
+                                        '(:command "adacoder.server.status" :arguments []))
+                       :jobs))
+          nil))
 
 (defun open (file)
   (find-file file)
   (buffer-enable-undo)
-  (unless (eglot-current-server) (apply #'eglot (eglot--guess-contact)))
-  (eglot--maybe-activate-editing-mode)
-  (check (eglot--server-capable :codeActionProvider) (concat file ": the server offers code actions"))
-  (setq told nil))
+  (if is-lsp
+      (lsp)
+    (unless (eglot-current-server) (apply #'eglot (eglot--guess-contact)))
+    (eglot--maybe-activate-editing-mode))
+  (wait adacoder-mode (concat file ": the server runs"))
+  (setq told nil shown nil))
+
+(defmacro choosing (wanted &rest body)
+  "Answer questions in BODY with the items that hold the texts WANTED, in turn."
+  `(let ((left ,wanted) (last-nonmenu-event t))
+     (cl-letf (((symbol-function 'completing-read)
+                (lambda (_ items &rest _)
+                  (let ((offered (all-completions "" items)) (text (pop left)))
+                    (or (cl-find-if (lambda (title) (string-match-p (regexp-quote text) title)) offered)
+                        (error "of %S none is %s" offered text))))))
+       ,@body)
+     (check (null left) (format "%S was chosen" ,wanted))))
 
 (defun take (wanted)
   "Ask for code actions at the docstring, and take the one whose title holds WANTED."
   (goto-char (point-min))
   (search-forward "\"\"\"")
-  (let ((offered nil) (last-nonmenu-event t))
-    (cl-letf (((symbol-function 'completing-read)
-               (lambda (_ items &rest _)
-                 (setq offered (mapcar (lambda (item) (if (consp item) (car item) item)) items))
-                 (or (cl-find-if (lambda (title) (string-match-p (regexp-quote wanted) title)) offered)
-                     (error "of %S none is %s" offered wanted)))))
-      (eglot-code-actions (point) (point) nil t))
-    (check offered (format "offered, and one was taken: %S" offered))))
+  (choosing (list wanted)
+            (if is-lsp
+                (call-interactively #'lsp-execute-code-action)
+              (eglot-code-actions (point) (point) nil t))))
 
 (defun text () (buffer-substring-no-properties (point-min) (point-max)))
 
@@ -52,13 +80,13 @@
   (undo-boundary)
   (let ((last-command nil)) (undo))
   (check (equal (text) before) "one undo takes it back")
-  (revert-buffer t t))
+  (revert-buffer t t is-lsp)) ; lsp-mode would want a hook to start again
 
 (defun type (text)
   "Insert TEXT at point, as somebody who types it."
   (insert text)
   (undo-boundary)
-  (eglot--signal-textDocument/didChange))
+  (unless is-lsp (eglot--signal-textDocument/didChange)))
 
 (defun was-told (words) (cl-some (lambda (each) (string-match-p (regexp-quote words) each)) told))
 
@@ -75,9 +103,11 @@
   (open "forever.py")
   (let ((before (text)))
     (take "AdaCoder: generate function")
-    (check (= (length (status)) 1) "it runs")
-    (press "C-c a c")
+    (wait (= (length (status)) 1) "it runs")
+    (press "C-c \" c")
     (wait (= (length (status)) 0) "its key cancels it")
+    (press "C-c \" c")
+    (check (was-told "Nothing is running") "after that there is nothing to cancel")
     (check (equal (text) before) "and the text is as it was")))
 
 (defun flow-typing ()
@@ -141,8 +171,181 @@
     (eglot--signal-textDocument/didChange)
     (save-and-undo before)))
 
+;; The commands of the package.
+
+(defun at (words)
+  (goto-char (point-min))
+  (search-forward words)
+  (undo-boundary))
+
+(defun contents (buffer) (with-current-buffer buffer (buffer-substring-no-properties (point-min) (point-max))))
+
+(defun flow-not-running ()
+  (find-file "written.py")
+  (check (not (key-binding (kbd "C-c \""))) "nothing else has the prefix")
+  (dolist (command '(adacoder-generate adacoder-generate-all adacoder-journal adacoder-evidence adacoder-cancel))
+    (check (string-match-p "M-x eglot" (condition-case problem (ignore (call-interactively command))
+                                         (user-error (error-message-string problem))))
+           (format "without a server %s says what to do" command))))
+
+(defun flow-menu ()
+  (open "written.py")
+  (let ((commands (mapcar #'cdr (cdr adacoder-command-map))))
+    (map-keymap (lambda (key command)
+                  (unless (eq command 'adacoder-menu)
+                    (check (eq command (plist-get (nth 2 (transient-get-suffix 'adacoder-menu (string key))) :command))
+                           (format "%c is %s in the menu too" key command))))
+                adacoder-command-map)
+    (check (equal (length commands) 13) "all commands have keys")
+    (check (cl-every #'commandp commands) "and are commands")
+    (check (eq (key-binding (kbd "C-c \" m")) 'adacoder-menu) "m shows the menu")))
+
+(defun flow-written ()
+  (open "written.py")
+  (insert (make-string 12 ?\n)) ; not sent by eglot yet
+  (let ((before (text)))
+    (at "def written")
+    (press "C-c \" g")
+    (wait (not (equal (text) before)) "the function is written")
+    (wait (was-told "2/2") "the person is told")
+    (wait (equal (adacoder--lighter) " AdaCoder") "the mode line is as before")
+    (check (cl-some (lambda (each) (string-match-p "\\[.*writ" each)) shown) (format "it showed: %S" (delete-dups shown)))
+    (save-and-undo before)
+    (press "C-c \" j")
+    (check (string-match-p "written" (contents "*AdaCoder journal*")) "there is a journal")))
+
+(defun flow-wished ()
+  (open "wished.py")
+  (let ((before (text)))
+    (at "Initials" )
+    (cl-letf (((symbol-function 'read-string) (lambda (&rest _) (make-string 501 ?x))))
+      (check (string-match-p "501" (condition-case problem (ignore (press "C-c \" w"))
+                                     (user-error (error-message-string problem))))
+             "a wish that is too long is refused"))
+    (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "use join")))
+      (press "C-c \" w"))
+    (wait (not (equal (text) before)) "the function is written")
+    (save-and-undo before)))
+
+(defun flow-all ()
+  (open "all.py")
+  (let ((before (text)))
+    (goto-char (point-max))
+    (press "C-c \" G")
+    (wait (progn (type "") (null (status))) "all are written")
+    (wait (and (string-match-p "def one(" (text)) (= (how-many "return" (point-min)) 2)) "there are two bodies")
+    (check (string-prefix-p (substring before 0 20) (text)) "in the same file")
+    (save-buffer)))
+
+(defun flow-fixed ()
+  (open "fixed.py")
+  (let ((before (text)))
+    (at "return")
+    (press "C-c \" f")
+    (wait (not (equal (text) before)) "the function is fixed")
+    (save-and-undo before)))
+
+(defun flow-another ()
+  (open "another.py")
+  (let ((before (text)))
+    (at "return")
+    (press "C-c \" a")
+    (wait (was-told "kept") "another candidate is kept")
+    (check (equal (text) before) "and not inserted")
+    (choosing '("another.py: " "show") (press "C-c \" k"))
+    (check (string-match-p "^\\+.*str\\.join" (contents "*AdaCoder difference*")) "its difference is shown")
+    (check (equal (text) before) "which changes nothing")
+    (choosing '("another.py: " "insert") (press "C-c \" k"))
+    (wait (not (equal (text) before)) "it is inserted")
+    (save-and-undo before)))
+
+(defun flow-checked ()
+  (open "checked.py")
+  (press "C-c \" e")
+  (check (was-told "No evidence yet") "there is no evidence")
+  (at "return")
+  (press "C-c \" t")
+  (wait (was-told "Only 1 of 2") "one example fails")
+  (at "def")
+  (press "C-c \" e")
+  (check (string-match-p "checked\\.py:1: note: .*1 of 2" (contents "*AdaCoder evidence*")) "the evidence is shown")
+  (next-error)
+  (check (looking-at-p ".*>>> checked(\"Åsa öberg\")") "and leads to the failed example")
+  (check (= (cl-count "error:" (split-string (contents "*AdaCoder evidence*")) :test #'equal) 1) "the only one"))
+
+(defun flow-suggested ()
+  (open "shout.py")
+  (let ((before (text)))
+    (at "def shout")
+    (press "C-c \" s")
+    (wait (was-told "kept") "the examples are kept")
+    (choosing '("shout.py: " "show") (press "C-c \" k"))
+    (check (string-match-p "^\\+.*>>> shout" (contents "*AdaCoder difference*")) "the examples are shown")
+    (choosing '("shout.py: " "discard") (press "C-c \" k"))
+    (check (equal (text) before) "they are discarded")
+    (check (string-match-p "keeps no results" (condition-case problem (ignore (press "C-c \" k"))
+                                                (user-error (error-message-string problem))))
+           "nothing is kept any more")))
+
+(defun flow-action ()
+  (open "action.py")
+  (let ((before (text)))
+    (undo-boundary)
+    (take "AdaCoder: generate function")
+    (wait (not (equal (text) before)) "a code action writes the function")
+    (save-and-undo before)))
+
+(defun flow-page ()
+  (open "page.rst")
+  (press "C-c \" t")
+  (wait (was-told "1 of 2") "the examples of a page are checked"))
+
+(defun flow-settings ()
+  (open "settings.py")
+  (setq adacoder-model '("qwen2.5-coder:7b" "other:1b") adacoder-settings '(:roundsPerModel 1 :temperature 0.7))
+  (at "def settings")
+  (let ((before (text)))
+    (press "C-c \" g")
+    (wait (not (equal (text) before)) "the second model writes the function")
+    (save-and-undo before)))
+
+(defun flow-doctor ()
+  (open "written.py")
+  (press "C-c \" d")
+  (wait (not (get-buffer-process "*AdaCoder doctor*")) "the doctor has ended")
+  (check (string-match-p "^✓ Model .* other:1b" (contents "*AdaCoder doctor*")) "it examined the models"))
+
+(defun flow-beside ()
+  "Another server of the same buffer gets none of the commands.  It could execute them, too."
+  (lsp-register-client (make-lsp-client :new-connection (lsp-stdio-connection (list adacoder-program "serve"))
+                                        :major-modes '(python-mode) :server-id 'other))
+  (open "forever.py")
+  (wait (let ((lsp--cur-workspace (lsp-find-workspace 'other buffer-file-name)))
+          (and lsp--cur-workspace (lsp-feature? "workspace/executeCommand")))
+        "another server runs, too")
+  (at "def forever")
+  (press "C-c \" g")
+  (check (= (length (status)) 1) "AdaCoder's server has a job")
+  (let* ((lsp--cur-workspace (lsp-find-workspace 'other buffer-file-name))
+         (answer (lsp-request "workspace/executeCommand" '(:command "adacoder.server.status" :arguments []))))
+    (check (equal (adacoder--get answer :jobs) []) "the other one has none"))
+  (press "C-c \" c"))
+
+(defun flow-end ()
+  (open "written.py")
+  (if is-lsp
+      (lsp-workspace-shutdown (adacoder--lsp))
+    (eglot-shutdown (eglot-current-server)))
+  (wait (not adacoder-mode) "the mode ends with the server")
+  (when is-lsp (wait (null (lsp-find-workspace 'adacoder buffer-file-name)) "which is gone")))
+
 (condition-case problem
-    (dolist (flow '(flow-generate flow-cancel flow-typing flow-unverified flow-edited flow-asked)) (funcall flow))
+    (dolist (flow (split-string (or (getenv "ADACODER_FLOWS") "generate cancel typing unverified edited asked")))
+      (funcall (intern (concat "flow-" flow))))
   (error (princ (format "FAILED %s\ntold: %S\n" (error-message-string problem) told))
          (kill-emacs 1)))
+(unless is-lsp ; which ends its servers itself
+  (dolist (process (process-list)) ; what arrives now would get no answer
+    (set-process-filter process t)
+    (set-process-sentinel process #'ignore)))
 (kill-emacs 0)
