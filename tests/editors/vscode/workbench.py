@@ -66,8 +66,8 @@ class Workbench:
         return str(self.editor.locator(".view-line span").evaluate_all(texts))
 
     def lens(self, text: str) -> Locator:
-        """Return the code lens that contains `text`."""
-        return self.editor.locator(".codelens-decoration a", has_text=text).first
+        """Return the code lens that contains `text`. A lens without a command is no link."""
+        return self.editor.locator(".codelens-decoration :is(a, span)", has_text=text).first
 
     def notification(self, text: str | re.Pattern[str]) -> Locator:
         """Return a notification that contains `text`."""
