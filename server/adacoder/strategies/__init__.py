@@ -67,7 +67,10 @@ COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "select
 
 
 def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
-    """Return one row per family, and with `has_ablations` also one per ablation. The keys are the columns and `summary`."""
+    """Return one row per family, and with `has_ablations` also one per ablation.
+
+    The keys are the columns and `summary`.
+    """
     return [
         {
             "name": each.name,
