@@ -51,6 +51,31 @@ def test_one_undo_takes_it_back(bench: Workbench, model: Model) -> None:
     expect(bench.line("def undone")).to_be_visible()
 
 
+def test_a_tour(bench: Workbench, model: Model) -> None:
+    """The pictures of the animation on the extension's page."""
+    tour, goes_on = file(bench.folder, "srt_time"), Event()
+    written = reply("srt_time", ROUNDED)
+    model.says("srt_time", Script(written, token=len(written) - 10, until=goes_on))
+    bench.open(tour)
+    bench.put_cursor("def srt_time")
+    expect(bench.lens("Generate")).to_be_visible()
+    bench.picture("tour-1")
+    assert "AdaCoder: generate function 'srt_time'" in bench.actions()
+    bench.picture("tour-2")
+    bench.page.keyboard.press("Escape")
+    bench.lens("Generate").click()
+    wait_until(lambda: "divmod(minutes" in bench.beside(), "the reply is shown")
+    bench.picture("tour-3")
+    goes_on.set()
+    expect(bench.notification("Inserted 'srt_time'. 3/3 examples passed.")).to_be_visible()
+    expect(bench.lens("✓ 3/3 examples")).to_be_visible()
+    expect(bench.lens("Undo")).to_be_visible()
+    bench.picture("tour-4")
+    bench.lens("✓ 3/3 examples").click()
+    expect(bench.preview("srt_time").first).to_be_visible()
+    bench.picture("tour-5")
+
+
 def test_an_insertion_is_kept_or_taken_back_in_place(bench: Workbench, model: Model) -> None:
     """Undo takes back exactly the insertion."""
     placed = file(bench.folder, "placed")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 from playwright.sync_api import TimeoutError as NotSeen
 
 from editors.vscode.code_server import PATIENCE, CodeServer, wait_until
@@ -76,9 +76,14 @@ class Workbench:
     def tab(self, name: str) -> Locator:
         return self.page.locator(".tab", has_text=name).first
 
+    @property
+    def document(self) -> FrameLocator:
+        """The rendered document."""
+        return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame")
+
     def preview(self, text: str) -> Locator:
         """Return the part of a rendered document that contains `text`."""
-        return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame").get_by_text(text).first
+        return self.document.get_by_text(text).first
 
     def title_button(self, name: str) -> Locator:
         """Return a button in the title bar of the active editor."""
