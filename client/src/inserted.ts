@@ -1,4 +1,4 @@
-/** Shows what the server has changed in a text, with Keep, Undo and Show Changes, until the user's next edit. */
+/** Shows the server's changes of a text, with Keep, Undo and Show Changes, until the user's next edit. */
 
 import {
   CodeLens,
@@ -105,7 +105,7 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
     });
   }
 
-  /** The text of a document without one of its insertions. */
+  /** The text of a document without an insertion. */
   provideTextDocumentContent({ query }: Uri): string {
     const found = this.shown.find(({ id }) => String(id) === query);
     return found === undefined ? "" : undone(found.document.getText(), found.hunks);
