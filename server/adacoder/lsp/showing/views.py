@@ -39,10 +39,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 """Maximum number of failed examples in a hover."""
-_SHORT = 24
-"""Maximum number of characters of an output in a lens."""
-_TITLE = 48
-"""Maximum number of characters of a name or a call in a lens, so that all lenses of a line fit into a narrow window."""
+_SHORT, _CALL, _TITLE = 20, 32, 44
+"""Maximum numbers of characters of an output, a call and a result's title in a lens.
+
+All lenses of a line then fit into 640 pixels, which is about 98 characters in VS Code.
+"""
 _LONGEST = 80
 """Maximum number of characters of an output in a hint. The tooltip shows the whole output."""
 
@@ -282,7 +283,7 @@ def _of_question(
     """Yield the lens that asks which output of a function is right, if there is an open question."""
     if placed is not None and (found := placed.evidence.question) is not None and function.line < len(lines):
         here, there = outputs(found, _SHORT)
-        title = f"{brief(found.call, longest=_TITLE)}: {here} or {there}?"
+        title = f"{brief(found.call, longest=_CALL)}: {here} or {there}?"
         place: dict[str, JSON] = {"uri": placed.evidence.uri, "qualifiedName": function.qualname, "call": found.call}
         yield _at(function, title, "answer", place, lines, encoding)
 
