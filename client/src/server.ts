@@ -254,7 +254,10 @@ export class Client extends LanguageClient {
 
 function optionsOf(outputChannel: LogOutputChannel, storage: string | undefined): LanguageClientOptions {
   return {
-    documentSelector: ["python", "markdown", "restructuredtext"].map((language) => ({ scheme: "file", language })),
+    documentSelector: [
+      ...["python", "markdown", "restructuredtext"].map((language) => ({ scheme: "file", language })),
+      { scheme: "untitled", language: "python" },
+    ],
     outputChannel,
     initializationOptions: { trusted: workspace.isTrusted, ...(storage !== undefined && { storage }) },
     initializationFailedHandler: () => false,

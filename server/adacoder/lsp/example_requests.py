@@ -100,6 +100,8 @@ async def on_debug(ls: AdaCoderServer, params: DebugParams) -> dict[str, Any]:
     """`adacoder/debug` `{id}`: return the data with which a debugger runs a docstring. Nothing runs."""
     try:
         snapshot = take(ls.workspace, _uri_of(params.id))
+        if not snapshot.is_file:
+            raise TargetError("A debugger runs files, and this text is not a file: save it as a .py file first.")
         target = await asyncio.to_thread(_target_of, params.id, snapshot)
         service, settings = await ls.service_for(snapshot)
         interpreter = await service.interpreter(Task(target, settings, snapshot.project))

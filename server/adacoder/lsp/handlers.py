@@ -221,6 +221,8 @@ async def on_fix_test(ls: AdaCoderServer, place: FailingTestPlace) -> dict[str, 
     """`.fixTest` `{uri, version?, position | test}`: make a failing test pass, by fixing a function that it runs."""
     async with ls.state.looking_up:
         snapshot = take(ls.workspace, place.uri)
+        if not snapshot.is_file:
+            raise TargetError("Tests run as they are on disk: save this text as a file first.")
         test = await asyncio.to_thread(_test_at, place, snapshot) if place.test is None else place.test
         return _accepted(ls, await ls.state.batches.start_test(snapshot, test))
 

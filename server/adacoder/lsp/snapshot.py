@@ -6,14 +6,17 @@ the result still holds, the job takes a new snapshot.
 
 from __future__ import annotations
 
+import atexit
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
 from pygls.uris import to_fs_path, uri_scheme
@@ -26,6 +29,10 @@ from adacoder.source.text import PositionEncoding, must_be_short, offset_at, rea
 
 if TYPE_CHECKING:
     from adacoder.source.locate import Documented
+
+
+_UNTITLED = "untitled"
+"""Scheme of the URIs of texts that were never saved."""
 
 
 class Uri(str):
@@ -45,6 +52,11 @@ class Uri(str):
 
     def __hash__(self) -> int:
         return str.__hash__(unquote(self))
+
+
+def is_file(uri: str) -> bool:
+    """Return whether a document is a file. Other documents exist only in the editor."""
+    return uri.startswith("file:")
 
 
 def renamed(uri: Uri, old: str, new: str) -> Uri | None:
@@ -148,6 +160,11 @@ class Snapshot:
     """The texts of the other open Python files, by path."""
 
     @property
+    def is_file(self) -> bool:
+        """True if the document is a file, although perhaps with unsaved changes."""
+        return is_file(self.uri)
+
+    @property
     def project(self) -> Project:
         """The project of the file. The texts of open files replace the texts on disk."""
         return Project(self.folder, self.overlays)
@@ -194,13 +211,10 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
     """Take a snapshot of the document `uri`. A file that is not open is read from disk.
 
     Raises:
-        TargetError: the document is not a file, or cannot be read.
+        TargetError: the document is neither a file nor an open untitled text in Python, or cannot be read.
     """
-    path = _path(uri)
-    if path is None:
-        kind = "A notebook cell" if "notebook" in (uri_scheme(uri) or "") else "This text"
-        raise TargetError(f"{kind} is not a file that Python can import: save it as a .py file first.")
     document = workspace.text_documents.get(uri)
+    path = _path(uri) or _untitled_path(workspace, uri, document)
     if document is None:
         text, version = read(path).text, None
     else:
@@ -217,6 +231,38 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
 def path_of(uri: Uri) -> Path:
     """Return the path of a document that is a file."""
     return _path(uri) or Path(uri)
+
+
+def _untitled_path(workspace: Workspace, uri: Uri, document: TextDocument | None) -> Path:
+    """Return the path that an untitled text would have in the first workspace folder. No file has to be there.
+
+    Without a workspace folder, the text is alone in an empty folder.
+
+    Raises:
+        TargetError: the document is something else than an open untitled text in Python.
+    """
+    if uri_scheme(uri) != _UNTITLED:
+        kind = "A notebook cell" if "notebook" in (uri_scheme(uri) or "") else "This text"
+        raise TargetError(f"{kind} is not a file that Python can import: save it as a .py file first.")
+    path = Path(unquote(urlsplit(uri).path))
+    if document is None:
+        raise TargetError(f"The untitled text '{path.name}' is not open: open it in the editor.")
+    if document.language_id != "python":
+        raise TargetError(f"'{path.name}' is not Python: choose Python as its language, or save it as a .py file.")
+    if path.is_absolute():
+        return path
+    folders = _folders(workspace)
+    return (folders[0] if folders else _empty_folder()) / (path.name or _UNTITLED)
+
+
+@cache
+def _empty_folder() -> Path:
+    """Return an empty folder that only this user can access. It is removed when the server ends."""
+    from adacoder.sandbox.isolation.scratch import scratch
+
+    opened = ExitStack()
+    atexit.register(opened.close)
+    return Path(opened.enter_context(scratch()))
 
 
 def uri_at(workspace: Workspace, path: Path) -> Uri:

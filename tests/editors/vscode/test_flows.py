@@ -51,6 +51,20 @@ def test_one_undo_takes_it_back(bench: Workbench, model: Model) -> None:
     expect(bench.line("def undone")).to_be_visible()
 
 
+def test_an_untitled_text(bench: Workbench, model: Model) -> None:
+    """The light bulb, the palette and the lenses work on a text that was never saved."""
+    model.says("untitled", reply("untitled", TRUNCATED), PLAN, reply("untitled", ROUNDED))
+    bench.open(file(bench.folder, "untitled"))
+    bench.new_untitled_copy("Python")
+    bench.put_cursor("def untitled")
+    bench.until_offered("AdaCoder: generate function 'untitled'")
+    bench.page.keyboard.press("Escape")
+    bench.command("AdaCoder: Generate Function")
+    expect(bench.line("round(seconds * 1000)")).to_be_visible()
+    expect(bench.lens("✓ 3/3 examples")).to_be_visible()
+    assert (bench.folder / "untitled.py").read_text(encoding="utf-8") == function("untitled", "")
+
+
 def test_fix_from_the_palette(bench: Workbench, model: Model) -> None:
     fixed = file(bench.folder, "fixed", TRUNCATED)
     model.says("fixed", PLAN, reply("fixed", ROUNDED))

@@ -94,6 +94,19 @@ class Workbench:
         expect(self.page.locator(".tab.active", has_text=file.name)).to_be_visible()
         expect(self.editor.locator(".view-line").first).to_be_visible()
 
+    def new_untitled_copy(self, language: str) -> None:
+        """Copy the text of the active editor into an untitled text in a language."""
+        self.editor.locator(".view-line").first.click()
+        for key in ("Control+a", "Control+c"):
+            self.page.keyboard.press(key)
+        self.command("File: New Untitled Text File")
+        expect(self.tab("Untitled-1")).to_be_visible()
+        self.command("Change Language Mode")
+        self.list.locator("input").first.fill(language)
+        self.choose(language)
+        self.editor.locator(".view-line").first.click()
+        self.page.keyboard.press("Control+v")
+
     def command(self, title: str) -> None:
         """Run a command of the palette."""
         self._pick("F1", f">{title}", title)

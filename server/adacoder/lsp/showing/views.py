@@ -20,9 +20,9 @@ from adacoder.domain import JSON, PAGE, Target, TargetError
 from adacoder.lsp.features import COMMAND
 from adacoder.lsp.from_proto import ClearParams, Handler, JournalParams, reads
 from adacoder.lsp.language_server import MOMENT
-from adacoder.lsp.showing.actions import FileState, code_actions
+from adacoder.lsp.showing.actions import FileState, code_actions, explained
 from adacoder.lsp.showing.diagnostics import place_of
-from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
+from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, is_file, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
 from adacoder.project import PAGES, is_page
 from adacoder.pytext import Lines
@@ -48,12 +48,15 @@ OnDocument: TypeAlias = "Callable[[AdaCoderServer, Any, Snapshot], Awaitable[Any
 
 
 def on_document(
-    *, restored: bool = False, wanted: Wanted | None = None
+    *,
+    restored: bool = False,
+    wanted: Wanted | None = None,
+    refused: Callable[[AdaCoderServer, Any, str], Any] = lambda ls, params, reason: None,
 ) -> Callable[[OnDocument], Handler[AdaCoderServer, Any]]:
     """Decorate the handler of a request about one document that editors send at each keystroke.
 
-    The answer is null for an unsaved text, and for a document that `wanted` rejects. No snapshot is taken of such a
-    document. With `restored`, the results of earlier servers are read first.
+    The answer is null for a document that `wanted` rejects. If no snapshot can be taken of a document, `refused`
+    receives the reason and returns the answer. With `restored`, the results of earlier servers are read first.
     """
 
     def decorate(handler: OnDocument) -> Handler[AdaCoderServer, Any]:
@@ -66,8 +69,8 @@ def on_document(
                 await ls.state.restored(MOMENT)
             try:
                 snapshot = take(ls.workspace, uri)
-            except TargetError:
-                return None
+            except TargetError as error:
+                return refused(ls, params, str(error))
             return await handler(ls, params, snapshot)
 
         return answer
@@ -101,7 +104,11 @@ def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None
     ls.state.saving.saved(Uri(params.text_document.uri))
 
 
-@on_document(restored=True)
+def _explained(ls: AdaCoderServer, params: types.CodeActionParams, reason: str) -> Any:
+    return explained(params, reason, ls.client_capabilities) or None
+
+
+@on_document(restored=True, refused=_explained)
 async def on_code_action(
     ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
 ) -> list[types.CodeAction | types.Command] | None:
@@ -124,7 +131,7 @@ async def _has_lenses(ls: AdaCoderServer, uri: Uri) -> bool:
         return False
     if uri.endswith(tuple(PAGES)):
         return bool(ls.state.shown.evidence.of(uri) or ls.state.jobs.of(uri))
-    return uri.endswith(".py")
+    return uri.endswith(".py") or not is_file(uri)
 
 
 @on_document(restored=True, wanted=_has_lenses)
