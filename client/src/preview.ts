@@ -78,7 +78,7 @@ export class Previews implements TextDocumentContentProvider {
     }
     const file = Uri.parse(found.uri);
     // The suffix makes it Python, for VS Code's highlighting.
-    const path = /\.\w+$/.test(file.path) ? file.path : `${file.path}.py`;
+    const path = /\.(?:py|md|rst)$/.test(file.path) ? file.path : `${file.path}.py`;
     const right = file.with({ scheme: SCHEME, path, query: jobId });
     this.changed.fire(right);
     await commands.executeCommand("vscode.diff", file, right, found.title);

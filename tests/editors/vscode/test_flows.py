@@ -9,7 +9,20 @@ import pytest
 from playwright.sync_api import expect
 
 from editors.vscode.code_server import wait_until
-from editors.vscode.samples import DIFFERING, PLAN, ROUNDED, TRUNCATED, Model, file, function, held, never_ending, reply
+from editors.vscode.samples import (
+    DIFFERING,
+    PLAN,
+    ROUNDED,
+    TRUNCATED,
+    Model,
+    cells,
+    file,
+    function,
+    held,
+    never_ending,
+    notebook,
+    reply,
+)
 from editors.vscode.workbench import Workbench
 from support.standins.server import Script
 
@@ -63,6 +76,21 @@ def test_an_untitled_text(bench: Workbench, model: Model) -> None:
     expect(bench.line("round(seconds * 1000)")).to_be_visible()
     expect(bench.lens("✓ 3/3 examples")).to_be_visible()
     assert (bench.folder / "untitled.py").read_text(encoding="utf-8") == function("untitled", "")
+
+
+def test_a_cell_of_a_notebook(bench: Workbench, model: Model) -> None:
+    """The function of a cell is written with the names of the cell above. The edit is in its own cell."""
+    body = ROUNDED.replace("1000)", "SCALE)")
+    model.says("celled", reply("celled", body))
+    path = notebook(bench.folder, "celled", "%matplotlib inline\nSCALE = 1000", function("celled", ""))
+    bench.open_notebook(path)
+    bench.line_of_cell("def celled").click()
+    bench.offered("AdaCoder: generate function 'celled'")
+    expect(bench.line_of_cell("round(seconds * SCALE)")).to_be_visible()
+    expect(bench.notification("Inserted 'celled'. 3/3 examples passed.")).to_be_visible()
+    bench.picture("notebook")
+    bench.save(path, "round(seconds * SCALE)")
+    assert cells(path) == ["%matplotlib inline\nSCALE = 1000", function("celled", body)]
 
 
 def test_fix_from_the_palette(bench: Workbench, model: Model) -> None:

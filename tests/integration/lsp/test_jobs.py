@@ -267,7 +267,7 @@ async def test_what_cannot_be_accepted_says_why(editor: Client) -> None:
         ({"uri": uri, "qualifiedName": "initial"}, "did you mean 'initials'?"),
         ({"uri": uri, "qualifiedName": "bare"}, "no docstring"),
         ({"uri": uri, "version": 9, "position": {"line": 3, "character": 0}}, "has changed"),
-        ({"uri": cell, "qualifiedName": "initials"}, "save it as a .py file first"),
+        ({"uri": cell, "qualifiedName": "initials"}, "sends this cell without its notebook"),
         ({"uri": old, "qualifiedName": "initials"}, "save it as a .py file first"),
         ({"uri": editor.uri("gone.py"), "qualifiedName": "f"}, "no file"),
         ({"uri": uri}, "give 'position' or 'qualifiedName'"),

@@ -41,6 +41,10 @@ _PAUSE = 0.1
 _LONG = 10.0
 """Seconds after which a message reports a running job, if the client shows no progress."""
 _SECTION = "adacoder"
+_NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    [types.NotebookDocumentFilterWithCells([types.NotebookCellLanguage("python")])], save=True
+)
+"""Notebooks of all kinds, with only their Python cells."""
 _WATCH = "adacoder.settings"
 _numbers = itertools.count(1)
 _BESIDE_THE_TEXT = ("visual studio code", "code - oss", "vscodium", "code-server", "cursor", "windsurf", "positron")
@@ -101,7 +105,7 @@ class Client(LanguageServer):
     protocol: Protocol
 
     def __init__(self) -> None:
-        super().__init__("adacoder", __version__, protocol_cls=Protocol)
+        super().__init__("adacoder", __version__, protocol_cls=Protocol, notebook_document_sync=_NOTEBOOKS)
         self.habits = Habits()
         self.configuration = Configuration(self)
         self.documents = Documents(self)
@@ -251,7 +255,7 @@ class Configuration:
 
     async def settings_for(self, snapshot: Snapshot) -> Settings:
         """Return the settings for a document."""
-        return await self.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+        return await self.settings(snapshot.path.parent, snapshot.scope, top=snapshot.folder)
 
     async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
         """Return the settings for a file in `folder`. The project overrides the defaults, and the editor the project.

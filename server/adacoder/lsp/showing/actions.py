@@ -21,6 +21,7 @@ from adacoder.lsp.showing.evidence import Evidence
 from adacoder.lsp.snapshot import Snapshot
 from adacoder.project import is_page, is_test_file
 from adacoder.report.differences import answers
+from adacoder.source.notebook import alone
 
 _LOOKED_THROUGH = 20_000
 """Maximum length of a text that is parsed at every movement of the cursor. Parsing such a text takes up to 10 ms."""
@@ -243,12 +244,14 @@ def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
     if not target.is_stub and target.examples:
         offers.append(Offer(GENERATE_KIND, f"AdaCoder: check the examples of '{target.name}'", COMMAND + "check"))
     if _needs_stubs(target):
-        offers.append(Offer(GENERATE_KIND, "AdaCoder: generate all stubs in this file", COMMAND + "generateAll"))
+        title = f"AdaCoder: generate all stubs in this {'cell' if target.module.cells else 'file'}"
+        offers.append(Offer(GENERATE_KIND, title, COMMAND + "generateAll"))
     return offers
 
 
 def _needs_stubs(target: Target) -> bool:
     """Return whether `target` is one of several stubs, or uses a stub. A long text is not parsed, and may have some."""
+    target = alone(target)
     if len(target.text) > _LOOKED_THROUGH:
         return target.is_stub
     from adacoder.source.dependence import stubs_used
@@ -261,7 +264,7 @@ def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
     """Return the action that writes a docstring skeleton, if the function has no docstring."""
     from adacoder.source.locate import undocumented
 
-    found = undocumented(snapshot.text, snapshot.path, line=line)
+    found = undocumented(snapshot.code, snapshot.path, line=line)
     if found is None:
         return []
     title = f"AdaCoder: '{found.name}' has no docstring: write the skeleton of one"

@@ -80,7 +80,11 @@ def on_document(
 
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
     """`textDocument/didOpen`: show the evidence of the document again, if it still holds for the text."""
-    uri = Uri(params.text_document.uri)
+    _opened(ls, params.text_document.uri)
+
+
+def _opened(ls: AdaCoderServer, document_uri: str) -> None:
+    uri = Uri(document_uri)
     ls.state.restore()
     if (document := ls.state.shown.document(uri)) is not None:
         ls.state.shown.evidence.opened(uri, document.lines)
@@ -89,9 +93,13 @@ def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None
 
 def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> None:
     """`textDocument/didChange`: move evidence with its functions, or note that the evidence no longer holds."""
-    uri = Uri(params.text_document.uri)
+    _changed(ls, params.text_document.uri, params.content_changes)
+
+
+def _changed(ls: AdaCoderServer, document_uri: str, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
+    uri = Uri(document_uri)
     if (document := ls.state.shown.document(uri)) is not None:
-        ls.state.shown.evidence.changed(uri, params.content_changes, document.lines)
+        ls.state.shown.evidence.changed(uri, changes, document.lines)
 
 
 def on_close(ls: AdaCoderServer, params: types.DidCloseTextDocumentParams) -> None:
@@ -108,6 +116,43 @@ def _explained(ls: AdaCoderServer, params: types.CodeActionParams, reason: str) 
     return explained(params, reason, ls.client_capabilities) or None
 
 
+# Cells of notebooks
+
+
+def on_open_notebook(ls: AdaCoderServer, params: types.DidOpenNotebookDocumentParams) -> None:
+    """`notebookDocument/didOpen`: show the evidence of its cells again."""
+    for each in params.cell_text_documents:
+        _opened(ls, each.uri)
+
+
+def on_change_notebook(ls: AdaCoderServer, params: types.DidChangeNotebookDocumentParams) -> None:
+    """`notebookDocument/didChange`: cells appear and disappear as documents do, and change as they do."""
+    cells = params.change.cells
+    if cells is None:
+        return
+    if cells.structure is not None:
+        for closed in cells.structure.did_close or ():
+            ls.state.shown.closed(Uri(closed.uri))
+        for opened in cells.structure.did_open or ():
+            _opened(ls, opened.uri)
+    for each in cells.text_content or ():
+        _changed(ls, each.document.uri, each.changes)
+
+
+def on_close_notebook(ls: AdaCoderServer, params: types.DidCloseNotebookDocumentParams) -> None:
+    """`notebookDocument/didClose`: stop showing evidence."""
+    for each in params.cell_text_documents:
+        ls.state.shown.closed(Uri(each.uri))
+
+
+def on_save_notebook(ls: AdaCoderServer, params: types.DidSaveNotebookDocumentParams) -> None:
+    """`notebookDocument/didSave`: check the cells if the settings ask for it."""
+    uri = Uri(params.notebook_document.uri)
+    if (notebook := ls.workspace.get_notebook_document(notebook_uri=uri)) is not None:
+        cells = [cell for cell in notebook.cells if cell.kind is types.NotebookCellKind.Code]
+        ls.state.saving.saved(uri, [Uri(cell.document) for cell in cells])
+
+
 @on_document(restored=True, refused=_explained)
 async def on_code_action(
     ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
@@ -116,7 +161,7 @@ async def on_code_action(
     line, results = min(params.range.start.line, params.range.end.line), ls.state.results
     state = FileState(
         running={job.target.qualname: job.id for job in ls.state.jobs.of(snapshot.uri)},
-        kept=results.of_file(snapshot.path),
+        kept=results.of(snapshot.uri),
         last_job=partial(results.last, snapshot.uri),
         failing=ls.state.shown.evidence.failing(snapshot.uri),
         asking=ls.state.shown.evidence.asking(snapshot.uri),
@@ -142,8 +187,8 @@ async def on_code_lens(
     document, uri = ls.state.shown.document(snapshot.uri), snapshot.uri
     if document is None:  # the document was closed meanwhile
         return None
-    functions = () if is_page(snapshot.path) else await ls.state.read(_skimmed, snapshot.text)
-    kept = await ls.state.read(_fitting, snapshot, ls.state.results.of_file(snapshot.path))
+    functions = () if is_page(snapshot.path) else await ls.state.read(_skimmed, snapshot)
+    kept = await ls.state.read(_fitting, snapshot, ls.state.results.of(snapshot.uri))
     evidence, jobs = ls.state.shown.evidence.of(uri), ls.state.jobs.of(uri)
     if is_page(snapshot.path):
         functions = _of_page(evidence)
@@ -167,10 +212,10 @@ def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]
     return found
 
 
-def _skimmed(text: str) -> tuple[Skimmed, ...]:
+def _skimmed(snapshot: Snapshot) -> tuple[Skimmed, ...]:
     from adacoder.source.skim import skim
 
-    return skim(text)
+    return skim(snapshot.code)
 
 
 async def _has_evidence(ls: AdaCoderServer, uri: Uri) -> bool:
@@ -187,7 +232,7 @@ async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snap
     else:
         target = await ls.state.read(_described_at, snapshot, line)
         placed = None if target is None else known.at(snapshot.uri, target.qualname)
-    return None if placed is None else hover(placed, snapshot.text, ls.client_capabilities)
+    return None if placed is None else hover(placed, snapshot.module_text, ls.client_capabilities)
 
 
 def _described_at(snapshot: Snapshot, line: int) -> Target | None:
@@ -196,8 +241,8 @@ def _described_at(snapshot: Snapshot, line: int) -> Target | None:
         target = snapshot.find(line=line)
     except TargetError:
         return None
-    lines = Lines(target.text)
-    return target if line <= lines.line_at(target.docstring_span.end) else None
+    last = Lines(target.text).line_at(target.docstring_span.end) - target.module.first_line
+    return target if line <= last else None
 
 
 def _has_example_at(placed: Placed, line: int) -> bool:
