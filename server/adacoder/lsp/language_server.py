@@ -107,15 +107,17 @@ class ClientState:
         """Find out whether the new document is a known file with a new name, because many editors do not say so.
 
         Either the known file was closed just now with the same text, or it is gone, and the text has a function of a
-        job or of a kept result. A cell that was deleted can come back as another cell of its notebook.
+        job or of a kept result. The function of a cell can also be in another cell of its notebook now.
         """
         from adacoder.lsp.snapshot import path_of
 
         closed = self._client.protocol.closed_as(text, _SAVING_AS)
         own = path_of(self._client.workspace, uri)
         for old, path, source in self.jobs.functions():
-            is_open = self.shown.document(old) is not None
-            if not is_open and (old == closed or (source in text and (path == own or not path.exists()))):
+            known = self.shown.document(old)
+            if known is not None and (path != own or source in known.source):
+                continue
+            if old == closed or (source in text and (path == own or not path.exists())):
                 self.moved(old, uri)
 
     async def read(self, function: Callable[P, A], *arguments: P.args, **named: P.kwargs) -> A:

@@ -182,6 +182,32 @@ async def test_the_result_of_a_deleted_cell_is_kept_and_follows_the_cell_back(ed
     assert editor.text(back) == CODE + SCALED_BODY
 
 
+@pytest.mark.parametrize("is_split", [True, False])
+async def test_results_follow_their_functions_when_cells_are_split_and_joined(editor: Client, is_split: bool) -> None:
+    """While the model thinks, the function gets a cell of its own, or its cell is joined to the one above."""
+    async with StandIn([SCALED]) as standin:
+        editor.settings = told_of(standin)
+        texts = [f"{SETUP}\n\n{CODE}"] if is_split else [SETUP, CODE]
+        notebook = await editor.open_notebook(f"follows{is_split}.ipynb", *texts)
+        first, begun_in = notebook.cells[0], notebook.cells[-1]
+        async with thinking(standin):
+            await begin(editor, begun_in, "scaled", standin)
+            if is_split:
+                own = first.replace("#W0", "#split")
+                await editor.change(first, CODE, "")
+                await editor.rearrange(notebook, [first, own], split=CODE)
+            else:
+                own = first
+                await editor.change(first, SETUP, f"{SETUP}\n\n\n{CODE}")
+                await editor.rearrange(notebook, [first])
+            await settled(editor)
+            before = editor.text(own)
+        assert (await editor.told())[0] == INFO
+    assert editor.text(own) == before + SCALED_BODY
+    (edit,) = editor.all("workspace/applyEdit")
+    assert [each["textDocument"]["uri"] for each in edit["edit"]["documentChanges"]] == [own]
+
+
 async def test_a_cell_closed_and_opened_in_one_change_keeps_its_text(editor: Client) -> None:
     notebook = await editor.open_notebook("again.ipynb", f"{STUB}{BODY}")
     (uri,) = notebook.cells

@@ -126,7 +126,10 @@ def on_open_notebook(ls: AdaCoderServer, params: types.DidOpenNotebookDocumentPa
 
 
 def on_change_notebook(ls: AdaCoderServer, params: types.DidChangeNotebookDocumentParams) -> None:
-    """`notebookDocument/didChange`: cells appear and disappear as documents do, and change as they do."""
+    """`notebookDocument/didChange`: cells appear and disappear as documents do, and change as they do.
+
+    If cells were split, joined or pasted, results follow their functions into other cells.
+    """
     cells = params.change.cells
     if cells is None:
         return
@@ -137,6 +140,10 @@ def on_change_notebook(ls: AdaCoderServer, params: types.DidChangeNotebookDocume
             _opened(ls, opened.uri)
     for each in cells.text_content or ():
         _changed(ls, each.document.uri, each.changes)
+    notebook = ls.workspace.get_notebook_document(notebook_uri=params.notebook_document.uri)
+    for cell in notebook.cells if notebook is not None and cells.structure is not None else ():
+        if (document := ls.state.shown.document(Uri(cell.document))) is not None:
+            ls.state.opened(Uri(cell.document), document.source)
 
 
 def on_close_notebook(ls: AdaCoderServer, params: types.DidCloseNotebookDocumentParams) -> None:
