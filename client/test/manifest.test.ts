@@ -90,7 +90,8 @@ test("the extension starts in a folder with Python files before one is open", ()
 test("the editor's context menu has one submenu, for Python only, and the only key is Escape while a reply is shown", () => {
   const [entry, ...others] = menus["editor/context"] ?? [];
   expect(others).toEqual([]);
-  expect(entry).toMatchObject({ submenu: "adacoder.context", when: "editorLangId == python && resourceScheme =~ /^(file|untitled|vscode-notebook-cell)$/" });
+  expect(entry?.submenu).toBe("adacoder.context");
+  for (const each of entry?.when?.split(" || ") ?? [""]) expect(each).toContain("editorLangId == python && ");
   expect(submenus.map(({ id }) => id)).toEqual(["adacoder.context"]);
   expect(manifest.contributes.keybindings.map(({ command, key }) => [command, key])).toEqual([["adacoder.hideWriting", "escape"]]);
   for (const { when } of manifest.contributes.keybindings) expect(when).toContain("adacoder.isWriting && editorTextFocus && !vim");

@@ -79,7 +79,7 @@ def test_an_untitled_text(bench: Workbench, model: Model) -> None:
 
 
 def test_a_cell_of_a_notebook(bench: Workbench, model: Model) -> None:
-    """The function of a cell is written with the names of the cell above. The edit is in its own cell."""
+    """The function of a cell is written with the names of the cell above. Moved above them, it fails."""
     body = ROUNDED.replace("1000)", "SCALE)")
     model.says("celled", reply("celled", body))
     path = notebook(bench.folder, "celled", "%matplotlib inline\nSCALE = 1000", function("celled", ""))
@@ -91,6 +91,27 @@ def test_a_cell_of_a_notebook(bench: Workbench, model: Model) -> None:
     bench.picture("notebook")
     bench.save(path, "round(seconds * SCALE)")
     assert cells(path) == ["%matplotlib inline\nSCALE = 1000", function("celled", body)]
+    bench.command("AdaCoder: Check Examples")
+    expect(bench.notification("Checked 'celled'. 3/3 examples passed.")).to_be_visible()
+    bench.line_of_cell("def celled").click()
+    bench.command("Notebook: Move Cell Up")
+    bench.line_of_cell("def celled").click()
+    bench.command("AdaCoder: Check Examples")
+    expect(bench.notification("SCALE")).to_be_visible()
+
+
+def test_what_is_kept_for_a_cell_has_a_preview(bench: Workbench, model: Model) -> None:
+    model.says("kept_cell", reply("kept_cell", TRUNCATED))
+    path = notebook(bench.folder, "kept_cell", "import os", function("kept_cell", ""))
+    bench.open_notebook(path)
+    bench.line_of_cell("def kept_cell").click()
+    bench.command("AdaCoder: Generate Function")
+    expect(bench.page.locator(".monaco-diff-editor .view-line", has_text="int(seconds")).not_to_have_count(0)
+    bench.picture("preview-of-cell")
+    bench.title_button("Insert").click()
+    expect(bench.line_of_cell("int(seconds * 1000)")).to_be_visible()
+    bench.save(path, "int(seconds * 1000)")
+    assert cells(path) == ["import os", function("kept_cell", TRUNCATED)]
 
 
 def test_fix_from_the_palette(bench: Workbench, model: Model) -> None:
