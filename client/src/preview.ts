@@ -77,7 +77,9 @@ export class Previews implements TextDocumentContentProvider {
       return;
     }
     const file = Uri.parse(found.uri);
-    const right = file.with({ scheme: SCHEME, query: jobId });
+    // The suffix makes it Python, for VS Code's highlighting.
+    const path = /\.(?:py|md|rst)$/.test(file.path) ? file.path : `${file.path}.py`;
+    const right = file.with({ scheme: SCHEME, path, query: jobId });
     this.changed.fire(right);
     await commands.executeCommand("vscode.diff", file, right, found.title);
   }
