@@ -21,6 +21,7 @@ import {
 import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult, ResponseError } from "vscode-languageclient/node";
 
 import { headerOf, hunksOf, moved, undone, type Change, type Hunk } from "./hunks";
+import { otherText } from "./preview";
 import type { Client, Server } from "./server";
 
 const SCHEME = "adacoder-before";
@@ -188,7 +189,7 @@ function documentOf(client: Client, { edit }: ApplyWorkspaceEditParams): TextDoc
 }
 
 async function compare({ id, document }: Insertion): Promise<void> {
-  const before = document.uri.with({ scheme: SCHEME, query: String(id) });
+  const before = otherText(document.uri, SCHEME, String(id));
   const name = document.uri.path.split("/").at(-1) ?? "";
   await commands.executeCommand("vscode.diff", before, document.uri, `${name}: Before AdaCoder ↔ Now`);
 }

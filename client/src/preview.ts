@@ -77,9 +77,7 @@ export class Previews implements TextDocumentContentProvider {
       return;
     }
     const file = Uri.parse(found.uri);
-    // The suffix makes it Python, for VS Code's highlighting.
-    const path = /\.(?:py|md|rst)$/.test(file.path) ? file.path : `${file.path}.py`;
-    const right = file.with({ scheme: SCHEME, path, query: jobId });
+    const right = otherText(file, SCHEME, jobId);
     this.changed.fire(right);
     await commands.executeCommand("vscode.diff", file, right, found.title);
   }
@@ -129,6 +127,12 @@ export class Previews implements TextDocumentContentProvider {
     const input = window.tabGroups.activeTabGroup.activeTab?.input;
     return input instanceof TabInputTextDiff && input.modified.scheme === SCHEME ? input.modified.query : undefined;
   }
+}
+
+/** The URI of another text of a document. A suffix makes it Python, for VS Code's highlighting. */
+export function otherText(document: Uri, scheme: string, query: string): Uri {
+  const path = /\.(?:py|md|rst)$/.test(document.path) ? document.path : `${document.path}.py`;
+  return document.with({ scheme, path, query });
 }
 
 function previews(): { readonly tab: Tab; readonly input: TabInputTextDiff }[] {
