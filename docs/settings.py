@@ -15,7 +15,7 @@ from adacoder.mcp.tool_words import TOOLS
 from adacoder.messages import Named, Text
 from adacoder.settings import SETTINGS, Settings
 from adacoder.settings.values import LONG_TEXT, Setting
-from adacoder.strategies import COLUMNS, FAMILIES, STRATEGIES, rows
+from adacoder.strategies import COLUMNS, FAMILIES, STRATEGIES, calls, rows
 from adacoder.strategies.strategy import Strategy
 
 Definitions: TypeAlias = Mapping[str, Setting]
@@ -70,9 +70,8 @@ def definitions(settings: Definitions = SETTINGS, families: Mapping[str, Strateg
 
 def _in_words(family: Strategy) -> str:
     """Return a sentence about a workflow, and its cost."""
-    most = family.spends(None).calls
-    calls = f"{family.best_calls} to {most}" if most > family.best_calls else str(most)
-    return f"{family.summary[0].upper()}{family.summary[1:]}. {calls} model {'call' if most == 1 else 'calls'}."
+    number = calls(family)
+    return f"{family.summary[0].upper()}{family.summary[1:]}. {number} model {'call' if number == '1' else 'calls'}."
 
 
 def manifest(text: str, settings: Definitions) -> str:

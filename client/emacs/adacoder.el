@@ -74,7 +74,7 @@ A new value takes effect when Emacs starts."
 
 (defvar adacoder-wish-history nil "History of wishes.")
 
-(defvar adacoder--progress nil "Texts of the running jobs, by progress token.")
+(defvar adacoder--progress nil "Texts of the running jobs, each with the list of its server and its progress token.")
 
 
 ;;; The connection
@@ -137,11 +137,12 @@ OBJECT is a property list of eglot, or a hash table of lsp-mode."
   (let ((message-truncate-lines t))
     (message "AdaCoder: %s" (string-remove-prefix "AdaCoder: " text))))
 
-(defun adacoder--show-progress (token value)
-  "Show the progress VALUE of the job with TOKEN in the mode line."
-  (setq adacoder--progress (assoc-delete-all token adacoder--progress))
+(defun adacoder--show-progress (server token value)
+  "Show the progress VALUE of the job of SERVER with TOKEN in the mode line."
+  (setq adacoder--progress
+        (cl-delete-if (lambda (each) (and (eq (caar each) server) (equal (cadar each) token))) adacoder--progress))
   (unless (equal (adacoder--get value :kind) "end")
-    (push (cons token (or (adacoder--get value :message) (adacoder--get value :title))) adacoder--progress))
+    (push (cons (list server token) (or (adacoder--get value :message) (adacoder--get value :title))) adacoder--progress))
   (force-mode-line-update t))
 
 (with-eval-after-load 'eglot
@@ -157,10 +158,10 @@ OBJECT is a property list of eglot, or a hash table of lsp-mode."
                                       &rest _)
     "Accept each token.")
 
-  (cl-defmethod eglot-handle-notification ((_server adacoder-eglot-server) (_method (eql '$/progress))
+  (cl-defmethod eglot-handle-notification ((server adacoder-eglot-server) (_method (eql '$/progress))
                                            &key token value)
-    "Show the progress VALUE of TOKEN."
-    (adacoder--show-progress token value))
+    "Show the progress VALUE of TOKEN of SERVER."
+    (adacoder--show-progress server token value))
 
   (cl-defmethod eglot-handle-notification ((_server adacoder-eglot-server) (_method (eql 'window/showMessage))
                                            &key message &allow-other-keys)
@@ -185,8 +186,9 @@ OBJECT is a property list of eglot, or a hash table of lsp-mode."
 (defun adacoder--lsp-client ()
   "Return AdaCoder's client for lsp-mode."
   (let ((notified (make-hash-table :test #'equal)) (requested (make-hash-table :test #'equal)))
-    (puthash "$/progress" (lambda (_ params)
-                            (adacoder--show-progress (adacoder--get params :token) (adacoder--get params :value)))
+    (puthash "$/progress" (lambda (workspace params)
+                            (adacoder--show-progress
+                             workspace (adacoder--get params :token) (adacoder--get params :value)))
              notified)
     (puthash "window/showMessage" (lambda (_ params) (adacoder--say (adacoder--get params :message))) notified)
     (puthash "workspace/configuration"
@@ -299,6 +301,11 @@ jobs on the function as well, until another wish, which may be empty."
                             collect (line example "error" "failed: "
                                           (car (split-string (adacoder--get example :source) "\n")))))))
 
+(define-derived-mode adacoder-evidence-mode compilation-mode "AdaCoder evidence"
+  "Major mode for the list of evidence.
+A key never runs the project's `compile-command' here.")
+(define-key adacoder-evidence-mode-map "g" #'undefined)
+
 (defun adacoder-evidence ()
   "List the evidence for the functions of this file, and their failed examples.
 \\[next-error] goes to the next failed example."
@@ -308,7 +315,7 @@ jobs on the function as well, until another wish, which may be empty."
                                     (adacoder--get (adacoder--request "adacoder/examples" document) :items)
                                     (adacoder--get (adacoder--request "adacoder/evidence" document) :items))))
     (if lines
-        (setq next-error-last-buffer (adacoder--show "*AdaCoder evidence*" (string-join lines) #'compilation-mode))
+        (setq next-error-last-buffer (adacoder--show "*AdaCoder evidence*" (string-join lines) #'adacoder-evidence-mode))
       (adacoder--say "No evidence yet: check or generate a function of this file first."))))
 
 (defun adacoder-kept ()
@@ -375,8 +382,10 @@ jobs on the function as well, until another wish, which may be empty."
     ("d" "Doctor" adacoder-doctor)]])
 
 (defun adacoder--lighter ()
-  "Return the text of the mode line, with the progress of the latest job."
-  (let ((text (cdar adacoder--progress)))
+  "Return the text of the mode line, with the progress of the latest job here."
+  (let* ((server (or (adacoder--eglot) (adacoder--lsp)))
+         (text (cdr (cl-find server adacoder--progress :key #'caar)))
+         (text (and text (string-replace "\n" " " text))))
     (concat " AdaCoder"
             (and text (string-replace "%" "%%" (format "[%s]" (truncate-string-to-width text 40 nil nil t)))))))
 
@@ -384,8 +393,7 @@ jobs on the function as well, until another wish, which may be empty."
 (define-minor-mode adacoder-mode
   "Keys for AdaCoder's commands, and its progress in the mode line."
   :lighter (:eval (adacoder--lighter))
-  :keymap (list (cons (kbd "C-c \"") 'adacoder-command-map))
-  (unless adacoder-mode (setq adacoder--progress nil)))
+  :keymap (list (cons (kbd "C-c \"") 'adacoder-command-map)))
 
 (provide 'adacoder)
 ;;; adacoder.el ends here

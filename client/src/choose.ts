@@ -49,7 +49,7 @@ async function askForModel(): Promise<void> {
   const now = current("model");
   const name = await window.showInputBox({
     title: "Other Model",
-    prompt: "NAME or ollama:NAME for a model of Ollama, or openai:NAME for a model of the server in adacoder.openai.baseUrl.",
+    prompt: "NAME or ollama:NAME for a model of Ollama, or openai:NAME for a model of the server in adacoder.openai.baseUrl. Empty: automatic.",
     value: typeof now === "string" ? now : "",
     placeHolder: "openai:qwen2.5-coder-32b",
   });

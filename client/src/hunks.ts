@@ -45,12 +45,15 @@ export function undone(text: string, hunks: readonly Hunk[]): string {
   return [...hunks].reverse().reduce((now, { offset, length, old }) => now.slice(0, offset) + old + now.slice(offset + length), text);
 }
 
-const HEADER = /^[ \t]*(?:async[ \t]+)?def[ \t]/;
+const HEADER = /^([ \t]*)(?:(?:async[ \t]+)?def|class)[ \t]/;
 
-/** The line of the function that the longest hunk belongs to, else the first line of that hunk. */
+/** The line of the function or class around the longest hunk, else the first line of that hunk. */
 export function headerOf(lines: readonly string[], hunks: readonly { readonly first: number; readonly last: number }[]): number {
   const longest = hunks.reduce((one, other) => (other.last - other.first > one.last - one.first ? other : one));
-  for (let line = longest.first; line >= 0; line--) if (HEADER.test(lines[line] ?? "")) return line;
+  const isHeader = (line: number, below: number): boolean => (HEADER.exec(lines[line] ?? "")?.[1]?.length ?? below) < below;
+  if (isHeader(longest.first, Infinity)) return longest.first;
+  const indent = /^[ \t]*/.exec(lines[longest.first] ?? "")?.[0].length ?? 0;
+  for (let line = longest.first; line >= 0; line--) if (isHeader(line, indent)) return line;
   return longest.first;
 }
 

@@ -21,6 +21,7 @@ import {
 import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult, ResponseError } from "vscode-languageclient/node";
 
 import { headerOf, hunksOf, moved, undone, type Change, type Hunk } from "./hunks";
+import { tell } from "./messages";
 import { otherText } from "./preview";
 import type { Client, Server } from "./server";
 
@@ -80,7 +81,7 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
       window.onDidChangeActiveTextEditor(() => {
         this.draw();
       }),
-      languages.registerCodeLensProvider({ language: "python" }, this),
+      languages.registerCodeLensProvider(["python", "markdown", "restructuredtext"], this),
       workspace.registerTextDocumentContentProvider(SCHEME, this),
       onInsertion("adacoder.keepInsertion", ({ id }) => {
         this.put(this.shown.filter((each) => each.id !== id));
@@ -122,23 +123,30 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
     const middleware = (client.middleware.workspace ??= {});
     middleware.handleApplyEdit = async (params, next): Promise<ApplyWorkspaceEditResult | ResponseError> => {
       const document = documentOf(client, params);
-      const before = document?.getText();
-      const [answer, changes] = await this.during(document, async () => next(params, NOT_CANCELLED));
-      if (document === undefined || before === undefined || changes.length !== 1) return answer;
-      const hunks = hunksOf(changes[0] ?? [], before, document.getText());
-      if (hunks !== undefined) this.put([...this.shown, { id: ++this.count, document, hunks }]);
-      return answer;
+      if (document === undefined) return next(params, NOT_CANCELLED);
+      return this.during(document, async (changes) => {
+        const before = document.getText();
+        const answer = await next(params, NOT_CANCELLED);
+        const isMade = "applied" in answer && answer.applied && changes.length === 1;
+        const hunks = isMade ? hunksOf(changes[0] ?? [], before, document.getText()) : undefined;
+        if (hunks !== undefined) this.put([...this.shown, { id: ++this.count, document, hunks }]);
+        return answer;
+      });
     };
   }
 
-  /** Makes an edit of a document, and returns the changes that have come meanwhile, by version of the document. */
-  private async during<R>(document: TextDocument | undefined, edit: () => Promise<R>): Promise<[R, readonly (readonly Change[])[]]> {
+  /**
+   * Makes an edit of a document. `edit` gets the changes that come meanwhile, a list for each version. It gets none if
+   * another edit of the document is not finished.
+   */
+  private async during<R>(document: TextDocument, edit: (changes: readonly (readonly Change[])[]) => Promise<R>): Promise<R> {
+    if (this.edited.has(document)) return edit([]);
     const changes: (readonly Change[])[] = [];
-    if (document !== undefined) this.edited.set(document, changes);
+    this.edited.set(document, changes);
     try {
-      return [await edit(), changes];
+      return await edit(changes);
     } finally {
-      if (document !== undefined) this.edited.delete(document);
+      this.edited.delete(document);
     }
   }
 
@@ -157,11 +165,16 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
   }
 
   /** Puts back what stood there, as one edit that can itself be undone. */
-  private async undo({ id, document, hunks }: Insertion): Promise<void> {
-    const edit = new WorkspaceEdit();
-    for (const hunk of hunks) edit.replace(document.uri, rangeOf(document, hunk), hunk.old);
-    this.put(this.shown.filter((each) => each.id !== id));
-    await this.during(document, async () => workspace.applyEdit(edit));
+  private async undo({ id, document }: Insertion): Promise<void> {
+    const isUndone = await this.during(document, async () => {
+      const found = this.shown.find((each) => each.id === id);
+      if (found === undefined) return true; // the user has typed meanwhile
+      const edit = new WorkspaceEdit();
+      for (const hunk of found.hunks) edit.replace(document.uri, rangeOf(document, hunk), hunk.old);
+      return workspace.applyEdit(edit);
+    });
+    if (isUndone) this.put(this.shown.filter((each) => each.id !== id));
+    else void tell("Not undone: the editor refused the edit. Press Undo again.", { isGood: false });
   }
 
   private put(insertions: readonly Insertion[]): void {

@@ -109,7 +109,7 @@ function gigabytes(bytes: number): string {
 export function strategyChoices({ strategies }: Strategies, current: unknown): Choice[] {
   return strategies.map(({ name, calls, summary }) => ({
     label: name,
-    description: `${calls} model calls`,
+    description: calls === "1" ? "1 model call" : `${calls} model calls`,
     detail: summary,
     value: name,
     group: "",

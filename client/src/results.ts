@@ -79,6 +79,7 @@ export class Results {
     client.middleware.executeCommand = async (command, args: unknown[], next): Promise<unknown> => {
       const argument = (args[0] ?? {}) as { readonly jobId?: string; readonly show?: boolean };
       const { jobId, show } = argument;
+      if (command === "adacoder.server.status") return commands.executeCommand("adacoder.menu");
       if (command === "adacoder.server.difference" && jobId !== undefined) return this.previews.open(jobId);
       if (command === "adacoder.server.journal" && show === true) {
         return this.journal.show(await execute(client, command, { ...argument, show: false }), jobId);

@@ -148,7 +148,7 @@ export function menu({ condition, jobs, platform, hasFile }: Situation, others: 
   ];
   const onFile = [
     { label: "$(sparkle) Generate All Stubs in File", command: "adacoder.generateAll" },
-    { label: "$(beaker) Run Examples in File", command: "testing.runCurrentFile" },
+    { label: "$(beaker) Run Tests in File", command: "testing.runCurrentFile" },
   ];
   return [
     ...(condition.kind === "absent"

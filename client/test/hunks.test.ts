@@ -52,6 +52,9 @@ test("the lenses are above the function of the longest hunk", () => {
   const lines = ["import math", "", "@cache", "async def f(x):", '    """One."""', "    y = x", "    return y"];
   expect(headerOf(lines, [{ first: 0, last: 0 }, { first: 5, last: 6 }])).toBe(3);
   expect(headerOf(lines, [{ first: 0, last: 0 }])).toBe(0);
+  const others = ["def f():", "    return 1", "class A:", '    """One.', "", "    def in_words", '    """', "    x = 1"];
+  expect(headerOf(others, [{ first: 7, last: 7 }])).toBe(2);
+  expect(headerOf(others, [{ first: 2, last: 7 }])).toBe(2);
 });
 
 function edited(text: string, random: (below: number) => number): [Change, string] {

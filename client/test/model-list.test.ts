@@ -67,11 +67,11 @@ test("the selected model is marked in either spelling; only the first of several
 test("strategies are shown with their cost and a sentence", () => {
   const strategies = [
     { name: "adacoder", calls: "1 to 12", summary: "Plans late." },
-    { name: "direct", calls: "1 to 1", summary: "Asks once." },
+    { name: "direct", calls: "1", summary: "Asks once." },
   ];
   const [one, two] = strategyChoices({ strategies }, "direct");
   expect(one).toMatchObject({ description: "1 to 12 model calls", detail: "Plans late.", chosen: false });
-  expect(two).toMatchObject({ value: "direct", chosen: true });
+  expect(two).toMatchObject({ value: "direct", description: "1 model call", chosen: true });
 });
 
 test("a choice is written where it takes effect", () => {

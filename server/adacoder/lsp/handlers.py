@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsprotocol import types
 
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from adacoder.lsp.language_server import AdaCoderServer
     from adacoder.source.locate import Documented
 
+P = TypeVar("P", bound=FunctionPlace)
+
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
     """`workspace/didChangeConfiguration`: store the new settings, and update all displays of evidence."""
@@ -65,6 +68,7 @@ async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
     If the client cancels the request, the job is cancelled. The answer then comes after the job has cleaned up.
     """
     token, reply = params.work_done_token, params.candidate
+    params = _seen(ls, params)
     try:
         job = await _started(ls, params, params.mode, apply=params.apply, announced=False, token=token, reply=reply)
     except AdaCoderError as error:
@@ -136,6 +140,7 @@ def _starter(mode: Mode) -> Handler[AdaCoderServer, Any]:
 
     @reads(FunctionPlace, _rejected)
     async def start(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
+        place = _seen(ls, place)
         try:
             return _accepted(ls, await _started(ls, place, mode, apply=mode is not Mode.CHECK, announced=True))
         except AdaCoderError as error:
@@ -147,6 +152,12 @@ def _starter(mode: Mode) -> Handler[AdaCoderServer, Any]:
 on_generate, on_fix = _starter(Mode.GENERATE), _starter(Mode.FIX)
 on_check, on_repair = _starter(Mode.CHECK), _starter(Mode.REPAIR)
 on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_EXAMPLES)
+
+
+def _seen(ls: AdaCoderServer, place: P) -> P:
+    """Return `place` with the version of the text, so that its line is not used in a later text."""
+    document = ls.workspace.text_documents.get(place.uri)
+    return replace(place, version=document.version) if place.version is None and document is not None else place
 
 
 async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: Any) -> Job:
@@ -206,7 +217,7 @@ async def on_discard(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
     await ls.state.restored()
     result = ls.state.results.kept(params.job_id)
     if result is not None:
-        ls.state.results.drop(result.job_id)
+        ls.state.jobs.discard(result)
     elif params.job_id is None:
         ls.show(UNNAMED, warning=True)
     return {"discarded": result is not None}

@@ -62,6 +62,12 @@ def most_rounds(mode: Mode, settings: Settings) -> int:
     return sum(strategy.spends(most).rounds for _, most in models)
 
 
+def calls(strategy: Strategy) -> str:
+    """Return the model calls in the best and worst case, with the paper's t: `1 to 11`, or `1` if they are equal."""
+    least, most = strategy.best_calls, strategy.spends(None).calls
+    return str(most) if least == most else f"{least} to {most}"
+
+
 COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "selection")
 """The columns of the table of strategies. `calls` are model calls in the best and worst case, with the paper's t."""
 
@@ -76,7 +82,7 @@ def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
             "name": each.name,
             "paper": each.paper,
             "agents": ", ".join(dict.fromkeys(role.agent.replace("_", " ") for role in each.roles)),
-            "calls": f"{each.best_calls} to {each.spends(None).calls}",
+            "calls": calls(each),
             "t": "–" if each.iterations is None else str(each.iterations),
             "feedback": each.feedback,
             "tests": each.tests,

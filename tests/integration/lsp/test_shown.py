@@ -386,7 +386,8 @@ async def test_a_lens_cancels_what_runs(editor: Client) -> None:
         assert (await editor.take(found[0]))["accepted"]
         await editor.until(lambda: "round 1/6" in str(editor.all("$/progress")[-1:]))
         state, cancel = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
-        assert state["command"] == {"title": "round 1/6", "command": ""}
+        assert state["command"]["title"] == "round 1/6"
+        assert [each["mode"] for each in (await editor.take(state))["jobs"]] == ["generate"]
         assert cancel["command"]["title"] == "Cancel"
         assert len((await editor.take(cancel))["cancelled"]) == 1
         await editor.idle()

@@ -47,7 +47,7 @@ end
 local function generate(client, wish)
   local place = here()
   local function ask(text)
-    if text and text ~= '' then execute(client, 'generate', vim.tbl_extend('force', place, { wish = text })) end
+    if text then execute(client, 'generate', vim.tbl_extend('force', place, { wish = text })) end
   end
   if wish ~= '' then return ask(wish) end
   vim.ui.input({ prompt = 'How should the function work? ' }, ask)
@@ -182,7 +182,7 @@ end
 
 --- What lenses and code actions run here in place of the server's own way, which is to open a file.
 M.of_server = {
-  [''] = function() end, -- a lens that only shows the state of a job
+  [SERVER .. 'status'] = function() adacoder.notify(adacoder.status()) end,
   [SERVER .. 'difference'] = function(command, context)
     show_difference(adacoder.clients[context.client_id], command.arguments[1].jobId)
   end,

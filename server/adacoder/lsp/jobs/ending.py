@@ -62,9 +62,11 @@ class Ending:
         outcome, target = self.outcome, self.outcome.target
         if self.applied or outcome.verdict is None or not target.is_function:
             return None
-        if outcome.strategy is None and outcome.status in (Status.FAILED, Status.PARTIAL):
+        has_failed = outcome.strategy is None and outcome.status in (Status.FAILED, Status.PARTIAL)
+        if has_failed and (target.has_wants or outcome.verdict.tests):
             return "generate" if target.is_stub else "fix"
-        return "suggestExamples" if outcome.status is Status.UNVERIFIED and not target.has_wants else None
+        is_open = has_failed or outcome.status is Status.UNVERIFIED
+        return "suggestExamples" if is_open and not target.has_wants else None
 
     @property
     def _ending(self) -> str:

@@ -112,6 +112,13 @@ class Jobs:
         chosen = [job for job in self._running.values() if job_id in (None, job.id)]
         return [job.id for job in chosen if job.cancel()]
 
+    def discard(self, result: KeptResult) -> None:
+        """Drop a kept result, and cancel its insertion if the edit was not sent yet."""
+        self._results.drop(result.job_id)
+        for job in self._running.values():
+            if not isinstance(job.work, Mode) and job.result_id == result.job_id:
+                job.cancel()
+
     def status(self) -> list[JSON]:
         """Return the running jobs in the form that clients receive, the oldest first."""
         return [
@@ -198,7 +205,7 @@ class Jobs:
         if title == _SHOW:
             await self.difference(result, shows=True)
         elif title == _DISCARD:
-            self._results.drop(result.job_id)
+            self.discard(result)
         elif title == _INSERT:
             (await self.insert(result)).begin()
 
@@ -209,10 +216,12 @@ class Jobs:
         inserted.
 
         Raises:
-            AdaCoderError: the candidate or the function does not exist, or the result does not fit the function.
+            AdaCoderError: the candidate or the function does not exist, or the result does not fit the function or was
+                discarded.
         """
         text = None if number is None else result.nth(number)
         snapshot, target = await self._placed(result)
+        self._results.demanded(result.job_id)  # it may have been discarded meanwhile
         if text is not None:
             candidate = await aside(read_reply, text, target)
             # The candidate gets its own id, so inserting it neither replaces nor drops the job's kept result.

@@ -318,9 +318,9 @@ def code_lenses(
             yield from _of_kept(function, [each for each in kept if each.qualname == name], lines, encoding)
             yield from _of_question(function, known.get(name), lines, encoding)
         for title, command in _own(function, jobs.get(name), known.get(name)) if function.line < len(lines) else ():
-            arguments: dict[str, JSON] = {"jobId": jobs[name].id} if command == "cancel" else {"uri": uri}
-            if command != "cancel":
-                arguments["qualifiedName"] = name
+            arguments: dict[str, JSON] = {"uri": uri, "qualifiedName": name}
+            if name in jobs:
+                arguments = {"jobId": jobs[name].id}
             if command == "journal":
                 arguments |= {"format": "markdown", "show": True}
             yield _at(function, title, command, arguments, lines, encoding)
@@ -350,22 +350,24 @@ def _of_question(
 def _at(
     function: Skimmed,
     title: str,
-    name: str,
+    command: str,
     arguments: dict[str, JSON],
     lines: Sequence[str],
     encoding: PositionEncoding,
 ) -> types.CodeLens:
-    command = types.Command(title, COMMAND + name, arguments=[arguments]) if name else types.Command(title, "")
-    return types.CodeLens(range_of_lines(lines, function.line, function.line, encoding), command)
+    return types.CodeLens(
+        range=range_of_lines(lines, function.line, function.line, encoding),
+        command=types.Command(title=title, command=COMMAND + command, arguments=[arguments]),
+    )
 
 
 def _own(function: Skimmed, job: Job | None, placed: Placed | None) -> Iterator[tuple[str, str]]:
     """Yield the titles and commands of a function's own lenses.
 
-    A lens that shows a state leads to the evidence, so a click on it changes nothing. A running job has no evidence.
+    A click on a lens that shows a state changes nothing: it opens the evidence, or asks for the state of the jobs.
     """
     if job is not None:
-        yield f"round {job.round}/{job.most_rounds}" if job.round else "starting", ""
+        yield f"round {job.round}/{job.most_rounds}" if job.round else "starting", "status"
         yield "Cancel", "cancel"
     elif function.is_stub:
         if placed is not None and placed.evidence.failed:
@@ -376,7 +378,8 @@ def _own(function: Skimmed, job: Job | None, placed: Placed | None) -> Iterator[
             yield "Check", "check"
     elif (evidence := placed.evidence).failed:
         yield f"✗ {_score(placed)}", "journal"
-        yield ("Check", "check") if function.qualname == PAGE else ("Fix", "fix")
+        can_be_fixed = function.qualname != PAGE and (evidence.total or evidence.tests[1])
+        yield ("Fix", "fix") if can_be_fixed else ("Check", "check")
     elif evidence.passed or evidence.tests[0]:
         unreached = report.brief_unreached(evidence.coverage, placed.first - evidence.first)
         done = report.brief_score(evidence.passed, evidence.total, evidence.tests)
