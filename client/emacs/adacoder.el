@@ -74,7 +74,7 @@ A new value takes effect when Emacs starts."
 
 (defvar adacoder-wish-history nil "History of wishes.")
 
-(defvar adacoder--progress nil "Texts of the running jobs, each with the list of its server and its progress token.")
+(defvar adacoder--progress nil "Texts of the jobs, by a list of server and token.")
 
 
 ;;; The connection
