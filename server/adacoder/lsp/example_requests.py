@@ -9,31 +9,37 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 from lsprotocol import types
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Target, TargetError
+from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Target, TargetError, Verdict
 from adacoder.lsp.from_proto import CheckParams, DebugParams, DocumentParams, reads
 from adacoder.lsp.showing.evidence import states
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import range_of_lines, range_of_span
-from adacoder.project import is_page
+from adacoder.project import Project, is_page
 from adacoder.pytext import Lines, error_line
 from adacoder.source.locate import Documented, out_of_reach
 from adacoder.task import Task
 
 if TYPE_CHECKING:
+    from adacoder.checks import Checks
     from adacoder.lsp.language_server import AdaCoderServer
     from adacoder.lsp.showing.evidence import Evidence
     from adacoder.source.text import PositionEncoding
 
 _AT_A_TIME = 16
 """Maximum number of docstrings in progress for one request. The evaluator may run fewer of them at a time."""
+_AHEAD = 128
+"""The same for saved modules with many docstrings, which other requests do not wait for."""
+_MANY = 24
+"""From this number of docstrings on, sharing the import of a saved module saves more time than new processes cost."""
 
 _GONE = "There is no such example any more: ask for the document's examples again."
 
@@ -87,11 +93,12 @@ async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
             value = {"version": report.VERSION, "results": [result]}
             ls.progress(types.ProgressParams(params.partial_result_token, value))
 
-    for uri in _uris(params):
-        try:
-            await _check_document(ls, uri, params, keep)
-        except TargetError as error:
-            reasons.append(str(error))
+    async with _CheckRequest(ls, params, keep) as run:
+        for uri in _uris(params):
+            try:
+                await run.check(uri)
+            except TargetError as error:
+                reasons.append(str(error))
     return {"results": results, "reason": " ".join(reasons) or None}
 
 
@@ -134,40 +141,76 @@ def _target_of(name: str, snapshot: Snapshot) -> Target:
     return one.target
 
 
-async def _check_document(
-    ls: AdaCoderServer, uri: Uri, params: CheckParams, keep: Callable[[dict[str, JSON]], None]
-) -> None:
-    """Check the requested docstrings of one document, several at a time."""
-    snapshot = take(ls.workspace, uri)
-    listed = await asyncio.to_thread(_listed, snapshot)
-    asked = frozenset(params.ids or ())
-    wanted = [each for each in listed if params.ids is None or not asked.isdisjoint(_ids(each))]
-    missing = asked - {name for each in listed for name in _ids(each)}
-    gone = [name for name in sorted(missing) if _uri_of(name) == uri]
-    unparsed = None if wanted else await _unparsed(ls, snapshot)
-    for name in gone:
-        keep(_unknown(name, unparsed))
-    if unparsed is not None:
-        raise TargetError(unparsed)
-    if not wanted:
-        return
-    service, settings = await ls.service_for(snapshot)
-    places = asyncio.Semaphore(_AT_A_TIME)
+class _CheckRequest:
+    """One `adacoder/check`. Docstrings of several documents are in progress at a time."""
 
-    async def run(each: Listed) -> None:
-        async with places:
-            outcome = await service.check(
-                Task(each.one.target, settings, snapshot.project), each.one.unreadable, covers=params.coverage
-            )
+    def __init__(self, ls: AdaCoderServer, params: CheckParams, keep: Callable[[dict[str, JSON]], None]) -> None:
+        self._ls = ls
+        self._params = params
+        self._keep = keep
+        self._places = asyncio.Semaphore(_AT_A_TIME)
+        self._ahead = asyncio.Semaphore(_AHEAD)
+        self._tasks = asyncio.TaskGroup()
+        self._saved: Checks | None = None
+        """Imports each saved module only once. It must not outlive this request, because files change later."""
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        try:
+            await self._tasks.__aexit__(kind, error, trace)
+        finally:
+            if self._saved is not None:
+                await self._saved.close()
+
+    async def check(self, uri: Uri) -> None:
+        """Begin the checks of the requested docstrings of a document.
+
+        Raises:
+            TargetError: the document cannot be read or parsed.
+        """
+        ls, params = self._ls, self._params
+        snapshot = take(ls.workspace, uri)
+        listed = await asyncio.to_thread(_listed, snapshot)
+        asked = frozenset(params.ids or ())
+        wanted = [each for each in listed if params.ids is None or not asked.isdisjoint(_ids(each))]
+        missing = asked - {name for each in listed for name in _ids(each)}
+        gone = [name for name in sorted(missing) if _uri_of(name) == uri]
+        unparsed = None if wanted else await _unparsed(ls, snapshot)
+        for name in gone:
+            self._keep(_unknown(name, unparsed))
+        if unparsed is not None:
+            raise TargetError(unparsed)
+        if not wanted:
+            return
+        checks: Checks
+        checks, settings = await ls.service_for(snapshot)
+        places, project, once = self._places, snapshot.project, False
+        if len(wanted) >= _MANY and not is_page(snapshot.path) and await asyncio.to_thread(snapshot.is_saved):
+            checks, places, project, once = self._of_saved(), self._ahead, Project(snapshot.folder), True
+        for each in wanted:
+            await places.acquire()
+            task = Task(each.one.target, settings, project)
+            check = partial(checks.check, task, each.one.unreadable, once=once, covers=params.coverage)
+            self._tasks.create_task(self._check(each, snapshot, check)).add_done_callback(lambda _: places.release())
+
+    async def _check(self, each: Listed, snapshot: Snapshot, check: Callable[[], Awaitable[Outcome]]) -> None:
+        ls = self._ls
+        outcome = await check()
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
-        if not await asyncio.to_thread(_is_still, snapshot, ls):
+        if answer["coverage"] and not await asyncio.to_thread(_is_still, snapshot, ls):
             answer["coverage"] = None  # the line numbers refer to an earlier text
         ls.state.shown.found(snapshot, outcome, is_inserted=False)
-        keep({"id": each.id, **answer, "results": _results(each, outcome)})
+        self._keep({"id": each.id, **answer, "results": _results(each, outcome)})
 
-    async with asyncio.TaskGroup() as group:
-        for each in wanted:
-            group.create_task(run(each))
+    def _of_saved(self) -> Checks:
+        if self._saved is None:
+            from adacoder.checks import Checks  # a large import, which the Service has made
+
+            self._saved = Checks()
+        return self._saved
 
 
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
@@ -195,11 +238,14 @@ def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
 
 def _results(each: Listed, outcome: Outcome) -> list[JSON]:
     """Return the result of each example in the docstring, in order."""
-    ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
+    verdict = outcome.verdict or Verdict(None)
+    ran = {result.example: result for result in verdict.results}
     found: list[JSON] = []
     for name, example, state in zip(_example_ids(each), outcome.target.examples, states(outcome), strict=True):
         result = ran.get(example)
         got, error, hint = (None, None, "") if result is None else (result.got, result.error, result.hint)
+        if result is None and state == "failed" and verdict.failure is not None:
+            hint = verdict.failure.message
         found.append({"id": name, "state": state, "got": got, "error": error, "hint": hint or None})
     return found
 

@@ -166,9 +166,18 @@ class Placed:
 
 
 def states(outcome: Outcome) -> tuple[str, ...]:
-    """Return the state of each example of the target: `passed`, `failed`, `skipped`, or `unknown` if it did not run."""
-    ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
-    return tuple(_state(example, ran.get(example)) for example in outcome.target.examples)
+    """Return the state of each example of the target: `passed`, `failed`, `skipped`, or `unknown` if it did not run.
+
+    An example that did not end has failed, too.
+    """
+    ran, failed = {}, None
+    if outcome.verdict is not None:
+        ran = {result.example: result for result in outcome.verdict.results}
+        failed = outcome.verdict.failure and outcome.verdict.failure.example
+    return tuple(
+        "failed" if example == failed and example not in ran else _state(example, ran.get(example))
+        for example in outcome.target.examples
+    )
 
 
 def _state(example: Example, result: ExampleResult | None) -> str:
@@ -272,7 +281,9 @@ class EvidenceRoom:
             kept = {"behaviour": asked.behaviour, "cross_check": asked.cross_check, "question": asked.question}
             evidence = replace(evidence, **kept)  # type: ignore[arg-type]
         placed = Placed(evidence, evidence.first, holds=False)
-        placed = placed if lines is None else _found_again(placed, lines, _index(lines))
+        if lines is not None:
+            is_there = _stands_at(evidence, placed.first, lines)  # usually, which saves the index of a long file
+            placed = replace(placed, holds=True) if is_there else _found_again(placed, lines, _index(lines))
         if not (evidence.is_of_text or placed.holds):
             return
         self._put(placed)
