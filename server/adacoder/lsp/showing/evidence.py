@@ -168,7 +168,7 @@ class Placed:
 def states(outcome: Outcome) -> tuple[str, ...]:
     """Return the state of each example of the target: `passed`, `failed`, `skipped`, or `unknown` if it did not run.
 
-    An example that did not end has failed, too.
+    An example that did not end is `failed`.
     """
     ran, failed = {}, None
     if outcome.verdict is not None:
