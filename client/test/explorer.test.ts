@@ -51,7 +51,18 @@ class StandIn {
   readonly asked: (readonly string[])[] = [];
   starts = 0;
   readonly condition = { kind: "running" };
-  readonly onDidChange = (): { dispose(): void } => ({ dispose: () => undefined });
+  private hear: (condition: object) => void = () => undefined;
+  readonly onDidChange = (hear: StandIn["hear"]): { dispose(): void } => {
+    this.hear = hear;
+    return { dispose: () => undefined };
+  };
+  /** Reports that a job has found something new about the file. */
+  changes: (params: object) => void = () => undefined;
+  readonly onNotification = (_method: string, changes: StandIn["changes"]): void => {
+    this.changes = changes;
+  };
+  /** What jobs have found out. */
+  evidence: readonly object[] = [];
   private isRunning = false;
   private tell: (part: { results: readonly DocstringResult[] }) => void = () => undefined;
 
@@ -65,7 +76,12 @@ class StandIn {
   }
 
   readonly code2ProtocolConverter = { asUri: String };
-  readonly protocol2CodeConverter = { asRange: (range: unknown) => range };
+  readonly protocol2CodeConverter = { asRange: (range: unknown) => range, asUri: (uri: string) => Uri.parse(uri) };
+
+  /** Starts, and reports that. */
+  async begin(): Promise<void> {
+    this.hear({ kind: (await this.running()).condition.kind });
+  }
 
   running(): Promise<StandIn> {
     if (!this.isRunning) this.starts += 1;
@@ -90,6 +106,7 @@ class StandIn {
 
   async sendRequest(method: string, params: { ids: readonly string[]; textDocument: { uri: string } }, token: CancellationTokenSource["token"]): Promise<object> {
     if (method === "adacoder/debug") return this.debuggee;
+    if (method === "adacoder/evidence") return { items: this.evidence };
     if (method === "adacoder/examples" && !params.textDocument.uri.endsWith(".py")) {
       const uri = params.textDocument.uri;
       const one = { ...example("page", 1, 3), id: `${uri}#__doc__/1` };
@@ -211,6 +228,29 @@ test("examples of a function without a body are skipped, as not written yet", as
   server.stubs = [];
   await runs(controller, RUN);
   expect(server.asked[1]).toEqual([`${URI}#area`, `${URI}#side`]);
+});
+
+test("tests get the states that a job or a check on save found, and nothing runs", async () => {
+  const { server, controller } = await looked();
+  await server.begin();
+  const found = (name: string, state: ExampleResult["state"], isCurrent = true): object => {
+    const { id, results, ...evidence } = result(name, ["passed", state]);
+    return { id, isCurrent, evidence, results };
+  };
+  const told = async (...evidence: object[]): Promise<readonly string[]> => {
+    const before = controller.runs.length;
+    server.evidence = evidence;
+    server.changes({ textDocument: { uri: URI } });
+    await settle();
+    return controller.runs.slice(before).flatMap((run) => [...run.told, run.ended ? "ended" : "open"]);
+  };
+  expect(await told(found("area", "failed"), found("side", "passed", false))).toEqual(["passed area(1)", "failed area(2)", "ended"]);
+  expect(controller.runs[0]?.messages).toMatchObject([{ expectedOutput: "2\n", actualOutput: "7\n" }]);
+  expect(await told(found("area", "failed"))).toEqual([]);
+  expect(await told(found("area", "passed"))).toEqual(["passed area(1)", "passed area(2)", "ended"]);
+  server.stubs = ["side"];
+  expect(await told(found("side", "failed"))).toEqual([]);
+  expect(server.asked).toEqual([]);
 });
 
 test("each test has its output, in which control characters have no effect", async () => {

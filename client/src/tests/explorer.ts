@@ -28,9 +28,22 @@ import { ProgressType } from "vscode-languageclient/node";
 
 import { tell } from "../messages";
 import { isCancelled } from "../requests";
-import type { Server } from "../server";
+import type { Client, Server } from "../server";
 import { debugExamples } from "./debug";
-import { CHECK, fileOf, lines, terminal, told, type CheckAnswer, type Coverage, type DocstringResult, type Failed } from "./results";
+import {
+  CHANGED,
+  CHECK,
+  EVIDENCE,
+  fileOf,
+  lines,
+  terminal,
+  told,
+  type CheckAnswer,
+  type Coverage,
+  type DocstringResult,
+  type EvidenceAnswer,
+  type Failed,
+} from "./results";
 import { EXAMPLES, tree, type ExamplesAnswer, type Node } from "./tree";
 
 /** Folders without examples of the project itself. VS Code's search allows no nested braces. */
@@ -64,6 +77,11 @@ class Explorer {
   private readonly details = new WeakMap<FileCoverage, FileCoverageDetail[]>();
   private readonly asked = new WeakMap<TestItem, symbol>();
   private readonly waiting = new Map<string, NodeJS.Timeout>();
+  private readonly known = new WeakSet<Client>();
+  /** Files of which a job or a check on save has found something new. */
+  private readonly news = new Set<string>();
+  /** The results that each docstring shows. */
+  private readonly shown = new Map<string, string>();
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(
@@ -110,7 +128,9 @@ class Explorer {
       workspace.onDidChangeWorkspaceFolders(() => this.discover()),
       workspace.onDidGrantWorkspaceTrust(() => this.discover()),
       server.onDidChange(({ kind }) => {
-        if (kind === "running") this.followAll();
+        if (kind !== "running") return;
+        this.listen();
+        this.followAll();
       }),
     ];
   }
@@ -224,11 +244,44 @@ class Explorer {
       // The server gives a reason for a deleted file as well.
       const isBroken = item.error !== undefined && (await hasPrompt(item.uri));
       if (nodes.length === 0 && !isBroken) this.remove(item.id);
+      await this.showEvidence(client, item, item.uri);
     } catch (error) {
       if (!isCancelled(error)) item.error = String(error);
     } finally {
       item.busy = false;
     }
+  }
+
+  /** Listens for what jobs and checks on save find out. */
+  private listen(): void {
+    const client = this.server.current;
+    if (client === undefined || this.known.has(client)) return;
+    this.known.add(client);
+    client.onNotification(CHANGED, ({ textDocument }: { readonly textDocument: { readonly uri: string } }) => {
+      const uri = client.protocol2CodeConverter.asUri(textDocument.uri);
+      this.news.add(uri.toString());
+      this.follow(uri);
+    });
+  }
+
+  /** Shows the evidence of a file as results of its tests. Nothing runs. */
+  private async showEvidence(client: Client, file: TestItem, uri: Uri): Promise<void> {
+    if (!this.news.delete(file.id)) return;
+    const params = { textDocument: { uri: client.code2ProtocolConverter.asUri(uri) } };
+    const { items } = await client.sendRequest<EvidenceAnswer>(EVIDENCE, params);
+    const current = items.filter(({ isCurrent }) => isCurrent).map(({ id, evidence, results }) => ({ ...evidence, id, results }));
+    const fresh = current.filter(({ id, results }) => this.shown.get(id) !== JSON.stringify(results));
+    const ids = new Set<string | undefined>(fresh.map(({ id }) => id));
+    const wanted = new Map<string, TestItem>();
+    this.collect(file, new TestRunRequest(), wanted);
+    for (const [name, item] of wanted) {
+      const node = this.nodes.get(item);
+      if (node === undefined || node.isStub || !ids.has(node.runs)) wanted.delete(name);
+    }
+    if (wanted.size === 0) return;
+    const run = this.controller.createTestRun(new TestRunRequest([...wanted.values()]), undefined, false);
+    for (const result of fresh) this.tell(run, result, wanted);
+    run.end();
   }
 
   /** Sets the children of an item to `nodes`. Tests that already exist stay, with their results. */
@@ -345,6 +398,7 @@ class Explorer {
   }
 
   private tell(run: TestRun, result: DocstringResult, wanted: ReadonlyMap<string, TestItem>): void {
+    this.shown.set(result.id, JSON.stringify(result.results));
     for (const each of told(result)) {
       const items = wanted.has(each.id)
         ? [wanted.get(each.id)]

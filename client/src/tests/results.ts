@@ -35,6 +35,20 @@ export interface CheckAnswer {
   readonly reason?: string | null;
 }
 
+/** The request for what is known of a file; its answer is {@link EvidenceAnswer}. */
+export const EVIDENCE = "adacoder/evidence";
+/** The notification that a job or a check on save has new evidence for a file. */
+export const CHANGED = "adacoder/evidenceChanged";
+
+export interface EvidenceAnswer {
+  readonly items: readonly {
+    readonly id: string;
+    readonly isCurrent: boolean;
+    readonly evidence: Omit<DocstringResult, "id" | "results">;
+    readonly results: DocstringResult["results"];
+  }[];
+}
+
 /** A failed test. `got` is set if it gave an output that differs from the docstring, and not if it did not end. */
 export interface Failed {
   readonly id: string;

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -18,9 +18,9 @@ from lsprotocol import types
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Target, TargetError, Verdict
+from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Target, TargetError
 from adacoder.lsp.from_proto import CheckParams, DebugParams, DocumentParams, reads
-from adacoder.lsp.showing.evidence import states
+from adacoder.lsp.showing.evidence import example_results
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import range_of_lines, range_of_span
 from adacoder.project import Project, is_page
@@ -202,8 +202,8 @@ class _CheckRequest:
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
         if answer["coverage"] and not await asyncio.to_thread(_is_still, snapshot, ls):
             answer["coverage"] = None  # the line numbers refer to an earlier text
-        ls.state.shown.found(snapshot, outcome, is_inserted=False)
-        self._keep({"id": each.id, **answer, "results": _results(each, outcome)})
+        ls.state.shown.found(snapshot, outcome, is_inserted=False, is_asked=True)
+        self._keep({"id": each.id, **answer, "results": _results(each, example_results(outcome))})
 
     def _of_saved(self) -> Checks:
         if self._saved is None:
@@ -236,18 +236,9 @@ def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
         return False
 
 
-def _results(each: Listed, outcome: Outcome) -> list[JSON]:
-    """Return the result of each example in the docstring, in order."""
-    verdict = outcome.verdict or Verdict(None)
-    ran = {result.example: result for result in verdict.results}
-    found: list[JSON] = []
-    for name, example, state in zip(_example_ids(each), outcome.target.examples, states(outcome), strict=True):
-        result = ran.get(example)
-        got, error, hint = (None, None, "") if result is None else (result.got, result.error, result.hint)
-        if result is None and state == "failed" and verdict.failure is not None:
-            hint = verdict.failure.message
-        found.append({"id": name, "state": state, "got": got, "error": error, "hint": hint or None})
-    return found
+def _results(each: Listed, found: Sequence[Mapping[str, JSON]]) -> list[JSON]:
+    """Return the result of each example in the docstring, in order, with the example's id."""
+    return [{"id": name, **result} for name, result in zip(_example_ids(each), found, strict=True)]
 
 
 def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
@@ -287,7 +278,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     for each in _listed(snapshot):
         target = each.one.target
         placed = ls.state.shown.evidence.at(snapshot.uri, target.qualname)
-        known = placed.evidence.states if placed is not None and placed.evidence.is_about(target.source) else ()
+        known = placed.evidence.examples if placed is not None and placed.evidence.is_about(target.source) else ()
         item: dict[str, JSON] = {
             "id": each.id,
             "qualifiedName": target.qualname,
@@ -300,7 +291,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
                     "range": _range(example, lines, encoding),
                     "source": example.source,
                     "want": example.want,
-                    "state": known[index] if index < len(known) else "unknown",
+                    "state": known[index]["state"] if index < len(known) else "unknown",
                 }
                 for index, (name, example) in enumerate(zip(_example_ids(each), target.examples, strict=True))
             ],
@@ -345,6 +336,7 @@ def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
         "isCurrent": last.is_about(each.one.target.source),
         "age": round(last.age, 1),
         "evidence": dict(last.answer),
+        "results": _results(each, last.examples) if last.is_about(each.one.target.source) else [],
     }
 
 

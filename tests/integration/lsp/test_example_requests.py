@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from integration.lsp.client import Client, ResponseError
+from integration.lsp.client import FULL, Client, ResponseError
 from integration.lsp.texts import BODY, GOOD, STUB, UNENDING, told_of
 from support.evaluating import threads_of, until
 from support.standins.ollama import StandIn
 
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
+
+CHANGED = "adacoder/evidenceChanged"
 
 SHAPES = '''"""Shapes.
 
@@ -195,9 +198,25 @@ async def test_what_is_generated_leaves_evidence(editor: Client) -> None:
     (item,) = (await editor.request("adacoder/evidence", {"textDocument": {"uri": uri}}))["items"]
     assert (item["qualifiedName"], item["isCurrent"], item["evidence"]["status"]) == ("initials", True, "verified")
     assert 0 <= item["age"] < 60
+    states = [(result["id"], result["state"]) for result in item["results"]]
+    assert states == [(f"{item['id']}/1", "passed"), (f"{item['id']}/2", "passed")]
     await editor.change(uri, ".upper()", ".lower()")
     (item,) = (await editor.request("adacoder/evidence", {"textDocument": {"uri": uri}}))["items"]
-    assert not item["isCurrent"]
+    assert (item["isCurrent"], item["results"]) == (False, [])
+    assert editor.all(CHANGED) == [], "it has not declared that it follows evidence"
+
+
+async def test_a_client_that_declares_it_hears_of_evidence_that_it_did_not_ask_for(tmp_path: Path) -> None:
+    capabilities = {**FULL, "experimental": {"adacoder": {"evidence": True}}}
+    async with (
+        StandIn([GOOD]) as standin,
+        Client.started(tmp_path, told_of(standin), capabilities=capabilities) as editor,
+    ):
+        uri = await editor.write("names.py", STUB)
+        await checked(editor, textDocument={"uri": uri})
+        assert editor.all(CHANGED) == []
+        assert (await editor.run("names.py", "initials"))["status"] == "verified"
+        assert editor.all(CHANGED) == [{"version": 1, "textDocument": {"uri": uri}}]
 
 
 SLOW = "import threading, time; threading.Timer(60, print).start(); time.sleep({})"
