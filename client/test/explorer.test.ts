@@ -61,7 +61,7 @@ class StandIn {
   readonly onNotification = (_method: string, changes: StandIn["changes"]): void => {
     this.changes = changes;
   };
-  /** What jobs have found out. */
+  /** The evidence from jobs. */
   evidence: readonly object[] = [];
   private isRunning = false;
   private tell: (part: { results: readonly DocstringResult[] }) => void = () => undefined;

@@ -35,7 +35,7 @@ export interface CheckAnswer {
   readonly reason?: string | null;
 }
 
-/** The request for what is known of a file; its answer is {@link EvidenceAnswer}. */
+/** The request for the evidence of a file; its answer is {@link EvidenceAnswer}. */
 export const EVIDENCE = "adacoder/evidence";
 /** The notification that a job or a check on save has new evidence for a file. */
 export const CHANGED = "adacoder/evidenceChanged";

@@ -8,7 +8,7 @@ understand the ids.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -94,9 +94,9 @@ async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
             ls.progress(types.ProgressParams(params.partial_result_token, value))
 
     async with _CheckRequest(ls, params, keep) as run:
-        for uri in _uris(params):
+        for uri, ids in _asked(params).items():
             try:
-                await run.check(uri)
+                await run.check(uri, ids)
             except TargetError as error:
                 reasons.append(str(error))
     return {"results": results, "reason": " ".join(reasons) or None}
@@ -165,19 +165,17 @@ class _CheckRequest:
             if self._saved is not None:
                 await self._saved.close()
 
-    async def check(self, uri: Uri) -> None:
-        """Begin the checks of the requested docstrings of a document.
+    async def check(self, uri: Uri, ids: set[str] | None) -> None:
+        """Begin the checks of the docstrings of a document that `ids` name, or of all its docstrings.
 
         Raises:
             TargetError: the document cannot be read or parsed.
         """
-        ls, params = self._ls, self._params
+        ls, covers = self._ls, self._params.coverage
         snapshot = take(ls.workspace, uri)
         listed = await asyncio.to_thread(_listed, snapshot)
-        asked = frozenset(params.ids or ())
-        wanted = [each for each in listed if params.ids is None or not asked.isdisjoint(_ids(each))]
-        missing = asked - {name for each in listed for name in _ids(each)}
-        gone = [name for name in sorted(missing) if _uri_of(name) == uri]
+        wanted = [each for each in listed if ids is None or not ids.isdisjoint(_ids(each))]
+        gone = sorted((ids or set()) - {name for each in listed for name in _ids(each)})
         unparsed = None if wanted else await _unparsed(ls, snapshot)
         for name in gone:
             self._keep(_unknown(name, unparsed))
@@ -193,7 +191,7 @@ class _CheckRequest:
         for each in wanted:
             await places.acquire()
             task = Task(each.one.target, settings, project)
-            check = partial(checks.check, task, each.one.unreadable, once=once, covers=params.coverage)
+            check = partial(checks.check, task, each.one.unreadable, once=once, covers=covers)
             self._tasks.create_task(self._check(each, snapshot, check)).add_done_callback(lambda _: places.release())
 
     async def _check(self, each: Listed, snapshot: Snapshot, check: Callable[[], Awaitable[Outcome]]) -> None:
@@ -364,11 +362,14 @@ def _ids(each: Listed) -> list[str]:
     return [each.id, *_example_ids(each)]
 
 
-def _uris(params: CheckParams) -> list[Uri]:
-    """Return the URIs of the documents to check."""
-    if params.ids is not None:
-        return [*dict.fromkeys(map(_uri_of, params.ids))]
-    return [] if params.uri is None else [params.uri]
+def _asked(params: CheckParams) -> dict[Uri, set[str] | None]:
+    """Return the documents to check, each with the ids to check; None for all docstrings."""
+    if params.ids is None:
+        return {} if params.uri is None else {params.uri: None}
+    found: defaultdict[Uri, set[str]] = defaultdict(set)
+    for name in params.ids:
+        found[_uri_of(name)].add(name)
+    return {**found}
 
 
 def _uri_of(name: str) -> Uri:
