@@ -2,10 +2,10 @@
 
 import type { ClientCapabilities, FeatureState, StaticFeature } from "vscode-languageclient/node";
 
-/** Declares that this client shows by itself how jobs end, and what models write. */
+/** Declares that this client shows by itself how jobs end, what models write, and new evidence. */
 export class OwnCapabilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
-    capabilities.experimental = { ...(capabilities.experimental as object | undefined), adacoder: { endings: true, writing: true } };
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), adacoder: { endings: true, evidence: true, writing: true } };
   }
 
   initialize(): void {

@@ -51,7 +51,18 @@ class StandIn {
   readonly asked: (readonly string[])[] = [];
   starts = 0;
   readonly condition = { kind: "running" };
-  readonly onDidChange = (): { dispose(): void } => ({ dispose: () => undefined });
+  private hear: (condition: object) => void = () => undefined;
+  readonly onDidChange = (hear: StandIn["hear"]): { dispose(): void } => {
+    this.hear = hear;
+    return { dispose: () => undefined };
+  };
+  /** Reports that a job has found something new about the file. */
+  changes: (params: object) => void = () => undefined;
+  readonly onNotification = (_method: string, changes: StandIn["changes"]): void => {
+    this.changes = changes;
+  };
+  /** The evidence from jobs. */
+  evidence: readonly object[] = [];
   private isRunning = false;
   private tell: (part: { results: readonly DocstringResult[] }) => void = () => undefined;
 
@@ -65,7 +76,12 @@ class StandIn {
   }
 
   readonly code2ProtocolConverter = { asUri: String };
-  readonly protocol2CodeConverter = { asRange: (range: unknown) => range };
+  readonly protocol2CodeConverter = { asRange: (range: unknown) => range, asUri: (uri: string) => Uri.parse(uri) };
+
+  /** Starts, and reports that. */
+  async begin(): Promise<void> {
+    this.hear({ kind: (await this.running()).condition.kind });
+  }
 
   running(): Promise<StandIn> {
     if (!this.isRunning) this.starts += 1;
@@ -83,18 +99,21 @@ class StandIn {
     interpreter: "/usr/bin/python3", folder: "/project", root: "/project/src", path: PATH, module: "shapes",
     qualifiedName: "area", setup: "import os", env: ["A=${command:x}", "B=2"], options: ["ELLIPSIS"], reason: null,
   };
+  /** Functions without a body. */
+  stubs: readonly string[] = [];
   /** Functions of the file. */
   names: readonly string[] = ["area", "side"];
 
   async sendRequest(method: string, params: { ids: readonly string[]; textDocument: { uri: string } }, token: CancellationTokenSource["token"]): Promise<object> {
     if (method === "adacoder/debug") return this.debuggee;
+    if (method === "adacoder/evidence") return { items: this.evidence };
     if (method === "adacoder/examples" && !params.textDocument.uri.endsWith(".py")) {
       const uri = params.textDocument.uri;
       const one = { ...example("page", 1, 3), id: `${uri}#__doc__/1` };
       const page = { id: `${uri}#__doc__`, qualifiedName: "__doc__", kind: "page", range: at(3), examples: [one] };
       return { items: [page], reason: null };
     }
-    if (method === "adacoder/examples") return { items: this.names.map((name, index) => documented(name, 3 + 17 * index)), reason: this.reason };
+    if (method === "adacoder/examples") return { items: this.names.map((name, index) => ({ ...documented(name, 3 + 17 * index), isStub: this.stubs.includes(name) })), reason: this.reason };
     this.asked.push(params.ids);
     return this.check(params.ids, (...results) => { this.tell({ results }); }, token);
   }
@@ -124,6 +143,11 @@ function find(controller: TestController, ...path: string[]): TestItem {
   return found;
 }
 
+/** The labels of all tests, each before those below it. */
+function labels(items: TestController["items"]): string[] {
+  return [...items].flatMap(([, { label, children }]) => [label, ...labels(children)]);
+}
+
 beforeEach(() => {
   vi.useRealTimers();
   window.showErrorMessage.mockClear();
@@ -149,7 +173,112 @@ test("a package named build is listed, and build output is not", async () => {
   files.set("/project/src/build/__init__.py", "").set("/project/src/build/env.py", ">>> 1").set("/project/build/lib/a.py", ">>> 1");
   const { controller } = explorer(passing);
   await controller.resolveHandler?.();
-  expect([...controller.items].map(([, { label }]) => label)).toEqual(["shapes.py", "src/build/env.py"]);
+  expect(labels(controller.items)).toEqual(["shapes.py", "src", "build", "env.py"]);
+});
+
+test("files are in folders, which run as a whole and are gone with their last file", async () => {
+  files.set("/project/a/b/one.py", ">>> 1").set("/project/a/two.py", ">>> 1").set("/project/c/three.py", ">>> 1");
+  const { server, controller } = explorer(passing);
+  await controller.resolveHandler?.();
+  expect(labels(controller.items).sort()).toEqual(["a", "b", "c", "one.py", "shapes.py", "three.py", "two.py"]);
+  const ask = vi.spyOn(server, "sendRequest");
+  const about = (): string[] => ask.mock.calls.flatMap(([method, { textDocument }]) => (method === "adacoder/examples" ? [textDocument.uri.slice("file:///project/".length)] : []));
+  const [a, b] = [controller.items.get("a"), controller.items.get("a")?.children.get("a/b")];
+  if (a === undefined || b === undefined) throw new Error("A folder is not listed.");
+  await runs(controller, RUN, { include: [a] });
+  expect(about().sort()).toEqual(["a/b/one.py", "a/two.py"]);
+  ask.mockClear();
+  await runs(controller, RUN, { include: [a], exclude: [b] });
+  expect(about()).toEqual(["a/two.py"]);
+  await deleted.fire(Uri.file("/project/a/b/one.py"));
+  expect(labels(a.children)).not.toContain("b");
+  await deleted.fire(Uri.file("/project/a/two.py"));
+  expect([...controller.items].map(([, { label }]) => label).sort()).toEqual(["c", "shapes.py"]);
+});
+
+test("many files are read at a time, and not all of them at once", async () => {
+  for (let number = 0; number < 300; number += 1) files.set(`/project/many/${String(number)}.py`, ">>> 1");
+  let [open, most] = [0, 0];
+  const read = workspace.fs.readFile;
+  const reading = vi.spyOn(workspace.fs, "readFile").mockImplementation(async (uri) => {
+    open += 1;
+    most = Math.max(most, open);
+    await new Promise(setImmediate);
+    open -= 1;
+    return read(uri);
+  });
+  const { controller } = explorer(passing);
+  await controller.resolveHandler?.();
+  reading.mockRestore();
+  expect(controller.items.get("many")?.children.size).toBe(300);
+  expect(most).toBeGreaterThan(8);
+  expect(most).toBeLessThan(300);
+});
+
+test("examples of a function without a body are skipped, as not written yet", async () => {
+  const { server, controller } = explorer(passing);
+  server.stubs = ["area"];
+  await runs(controller, RUN);
+  expect(server.asked).toEqual([[`${URI}#side`]]);
+  expect(controller.runs[0]?.told.filter((line) => !line.startsWith("started"))).toEqual(["skipped area(1)", "skipped area(2)", "passed side(1)", "passed side(2)"]);
+  expect([find(controller, "area").description, find(controller, "side").description]).toEqual(["not written yet", ""]);
+  await runs(controller, RUN, { include: [find(controller, "area")] });
+  expect(controller.runs[1]?.told).toEqual(["skipped area(1)", "skipped area(2)"]);
+  expect(controller.runs[1]?.ended).toBe(true);
+  server.stubs = [];
+  await runs(controller, RUN);
+  expect(server.asked[1]).toEqual([`${URI}#area`, `${URI}#side`]);
+});
+
+test("tests get the states that a job or a check on save found, and nothing runs", async () => {
+  const { server, controller } = await looked();
+  await server.begin();
+  const found = (name: string, state: ExampleResult["state"], isCurrent = true): object => {
+    const { id, results, ...evidence } = result(name, ["passed", state]);
+    return { id, isCurrent, evidence, results };
+  };
+  const told = async (...evidence: object[]): Promise<readonly string[]> => {
+    const before = controller.runs.length;
+    server.evidence = evidence;
+    server.changes({ textDocument: { uri: URI } });
+    await settle();
+    return controller.runs.slice(before).flatMap((run) => [...run.told, run.ended ? "ended" : "open"]);
+  };
+  expect(await told(found("area", "failed"), found("side", "passed", false))).toEqual(["passed area(1)", "failed area(2)", "ended"]);
+  expect(controller.runs[0]?.messages).toMatchObject([{ expectedOutput: "2\n", actualOutput: "7\n" }]);
+  expect(await told(found("area", "failed"))).toEqual([]);
+  expect(await told(found("area", "passed"))).toEqual(["passed area(1)", "passed area(2)", "ended"]);
+  server.stubs = ["side"];
+  expect(await told(found("side", "failed"))).toEqual([]);
+  expect(server.asked).toEqual([]);
+});
+
+test("each test has its output, in which control characters have no effect", async () => {
+  const { controller } = explorer((_ids, tell) => {
+    const [passed, failed] = result("area", ["passed", "failed"]).results;
+    if (passed === undefined || failed === undefined) throw new Error("There are two examples.");
+    tell(result("area", [], { results: [{ ...passed, got: "1\n2\n" }, { ...failed, got: "\x1b[2Jwiped" }] }));
+    return Promise.resolve({ results: [] });
+  });
+  await runs(controller, RUN);
+  expect([...(controller.runs[0]?.outputs ?? [])]).toEqual([
+    ["area(1)", ">>> area(1)\r\n1\r\n2\r\n"],
+    ["area(2)", ">>> area(2)\r\n\ufffd[2Jwiped\r\n"],
+  ]);
+});
+
+test("an example that does not end fails without a difference, and later ones are skipped", async () => {
+  const { controller } = explorer((_ids, tell) => {
+    const endless = { id: `${URI}#area/1`, state: "failed" as const, got: null, error: null, hint: "It was still running." };
+    const [, later] = result("area", ["failed", "unknown"]).results;
+    if (later === undefined) throw new Error("There are two examples.");
+    tell(result("area", [], { failure: { message: "It was still running." }, results: [endless, later] }), result("side", ["passed", "passed"]));
+    return Promise.resolve({ results: [] });
+  });
+  await runs(controller, RUN);
+  expect(controller.runs[0]?.told.slice(-4)).toEqual(["failed area(1)", "skipped area(2)", "passed side(1)", "passed side(2)"]);
+  expect(controller.runs[0]?.messages).toMatchObject([{ message: "It was still running." }]);
+  expect(controller.runs[0]?.messages[0]?.actualOutput).toBeUndefined();
 });
 
 test("a file with a syntax error stays listed, and is an error of a run", async () => {
@@ -410,7 +539,7 @@ test("pages with examples are listed, with their examples directly below, and ru
     return Promise.resolve({ results: [] });
   });
   await controller.resolveHandler?.();
-  expect([...controller.items].map(([, { label }]) => label)).toEqual(["shapes.py", "README.md", "docs/a.rst"]);
+  expect(labels(controller.items)).toEqual(["shapes.py", "README.md", "docs", "a.rst"]);
   const page = controller.items.get(Uri.file("/project/README.md").toString());
   if (page === undefined) throw new Error("The page is not listed.");
   await runs(controller, RUN, { include: [page] });

@@ -61,7 +61,7 @@ test("a failure shows its output or its error, and an example that did not run i
     example(5, "skipped", null, null),
   ];
   expect(told({ ...RESULT, results })).toEqual([
-    { id: `${URI}#f/1`, state: "passed" },
+    { id: `${URI}#f/1`, state: "passed", got: "1\n" },
     { id: `${URI}#f/2`, state: "failed", message: "Its output differs from the docstring.", got: "2\n" },
     { id: `${URI}#f/3`, state: "failed", message: "Traceback: no" },
     { id: `${URI}#f/4`, state: "skipped" },
@@ -90,7 +90,7 @@ test("a problem that prevents examples from running is their error", () => {
   const failure = { message: "`x = 1` is a syntax error: unexpected indent." };
   const error = { id: `${URI}#f/2`, state: "errored", message: failure.message };
   const results = [example(1, "passed", "1\n", null), example(2, "unknown", null, null)];
-  expect(told({ ...RESULT, failure, results })).toEqual([{ id: `${URI}#f/1`, state: "passed" }, error]);
+  expect(told({ ...RESULT, failure, results })).toEqual([{ id: `${URI}#f/1`, state: "passed", got: "1\n" }, error]);
   expect(told({ ...RESULT, results })[1]).toEqual({ id: `${URI}#f/2`, state: "skipped" });
 });
 

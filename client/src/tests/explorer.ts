@@ -20,6 +20,7 @@ import {
   type FileCoverageDetail,
   type TestController,
   type TestItem,
+  type TestItemCollection,
   type TestRun,
   type TextDocument,
 } from "vscode";
@@ -27,9 +28,22 @@ import { ProgressType } from "vscode-languageclient/node";
 
 import { tell } from "../messages";
 import { isCancelled } from "../requests";
-import type { Server } from "../server";
+import type { Client, Server } from "../server";
 import { debugExamples } from "./debug";
-import { CHECK, fileOf, lines, told, type CheckAnswer, type Coverage, type DocstringResult, type Failed } from "./results";
+import {
+  CHANGED,
+  CHECK,
+  EVIDENCE,
+  fileOf,
+  lines,
+  terminal,
+  told,
+  type CheckAnswer,
+  type Coverage,
+  type DocstringResult,
+  type EvidenceAnswer,
+  type Failed,
+} from "./results";
 import { EXAMPLES, tree, type ExamplesAnswer, type Node } from "./tree";
 
 /** Folders without examples of the project itself. VS Code's search allows no nested braces. */
@@ -39,7 +53,10 @@ const OUTPUT = /\/(?:build|dist)(?=\/)/g;
 /** Files with examples. Each search has its own limit, so that pages do not displace Python files. */
 const SEARCHES = ["**/*.py", "**/*.{md,rst}"];
 const MOST_FILES = 5000;
+/** Files that are read at a time. */
+const AT_A_TIME = 64;
 const PAUSE_MS = 500;
+const UNWRITTEN = "not written yet";
 const PROMPT = Buffer.from(">>> ");
 const PARTS = new ProgressType<CheckAnswer>();
 
@@ -54,10 +71,17 @@ export function registerTests(server: Server, debugged: string): { dispose(): un
 
 class Explorer {
   private readonly controller: TestController = tests.createTestController("adacoder", "AdaCoder Examples");
+  /** The tests of files, by URI. Those of folders have no URI. */
+  private readonly files = new Map<string, TestItem>();
   private readonly nodes = new WeakMap<TestItem, Node>();
   private readonly details = new WeakMap<FileCoverage, FileCoverageDetail[]>();
   private readonly asked = new WeakMap<TestItem, symbol>();
   private readonly waiting = new Map<string, NodeJS.Timeout>();
+  private readonly known = new WeakSet<Client>();
+  /** Files of which a job or a check on save has found something new. */
+  private readonly news = new Set<string>();
+  /** The results that each docstring shows. */
+  private readonly shown = new Map<string, string>();
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(
@@ -104,7 +128,9 @@ class Explorer {
       workspace.onDidChangeWorkspaceFolders(() => this.discover()),
       workspace.onDidGrantWorkspaceTrust(() => this.discover()),
       server.onDidChange(({ kind }) => {
-        if (kind === "running") this.followAll();
+        if (kind !== "running") return;
+        this.listen();
+        this.followAll();
       }),
     ];
   }
@@ -121,39 +147,62 @@ class Explorer {
   private async discover(): Promise<void> {
     this.forget((uri) => !isOurs(uri));
     this.followAll();
-    for (const [id, { uri }] of [...this.controller.items]) {
-      if (uri !== undefined && !(await mayHaveExamples(uri))) this.controller.items.delete(id);
-    }
+    await forAll([...this.files], async ([name, { uri }]) => {
+      if (uri !== undefined && !(await mayHaveExamples(uri))) this.remove(name);
+    });
     if (!workspace.isTrusted) return;
     for (const folder of workspace.workspaceFolders ?? []) {
       const found = SEARCHES.map((files) => workspace.findFiles(new RelativePattern(folder, files), EXCLUDED, MOST_FILES));
-      for (const uri of (await Promise.all(found)).flat()) {
-        const isNew = isOurs(uri) && this.controller.items.get(uri.toString()) === undefined;
+      await forAll((await Promise.all(found)).flat(), async (uri) => {
+        const isNew = isOurs(uri) && !this.files.has(uri.toString());
         if (isNew && (await isOwn(uri, folder.uri)) && (await hasPrompt(uri))) this.file(uri);
-      }
+      });
     }
   }
 
   /** Updates all files that are open or that the user has expanded. */
   private followAll(): void {
-    const seen = [...this.controller.items].flatMap(([, item]) => (item.canResolveChildren ? [] : [item]));
+    const seen = [...this.files.values()].filter((item) => !item.canResolveChildren);
     for (const { uri } of [...seen, ...workspace.textDocuments]) if (uri !== undefined) this.follow(uri);
   }
 
   /** Removes files from the list. */
   private forget(isGone: (uri: Uri) => boolean): void {
-    for (const [id, { uri }] of [...this.controller.items]) {
-      if (uri !== undefined && isGone(uri)) this.controller.items.delete(id);
-    }
+    for (const [name, { uri }] of [...this.files]) if (uri !== undefined && isGone(uri)) this.remove(name);
   }
 
   private file(uri: Uri): TestItem {
-    const known = this.controller.items.get(uri.toString());
+    const known = this.files.get(uri.toString());
     if (known !== undefined) return known;
-    const item = this.controller.createTestItem(uri.toString(), workspace.asRelativePath(uri), uri);
+    const path = workspace.asRelativePath(uri).split("/");
+    const item = this.controller.createTestItem(uri.toString(), path.at(-1) ?? "", uri);
     item.canResolveChildren = true;
-    this.controller.items.add(item);
+    this.files.set(item.id, item);
+    this.inFolder(path.slice(0, -1)).add(item);
     return item;
+  }
+
+  /** The tests in a folder. Adds the folder to the tree if need be. */
+  private inFolder(path: readonly string[]): TestItemCollection {
+    let found = this.controller.items;
+    for (const [depth, label] of path.entries()) {
+      const id = path.slice(0, depth + 1).join("/");
+      const folder = found.get(id) ?? this.controller.createTestItem(id, label);
+      if (found.get(id) === undefined) found.add(folder);
+      found = folder.children;
+    }
+    return found;
+  }
+
+  /** Removes a file, and the folders that are empty without it. */
+  private remove(name: string): void {
+    let item = this.files.get(name);
+    this.files.delete(name);
+    while (item !== undefined) {
+      const { parent }: TestItem = item;
+      (parent?.children ?? this.controller.items).delete(item.id);
+      item = parent?.children.size === 0 ? parent : undefined;
+    }
   }
 
   /** Shows a file's examples, starting the server if need be. */
@@ -169,7 +218,7 @@ class Explorer {
     const again = async (): Promise<void> => {
       this.waiting.delete(name);
       if (await mayHaveExamples(uri)) await this.resolve(this.file(uri));
-      else this.controller.items.delete(name);
+      else this.remove(name);
     };
     this.waiting.set(
       name,
@@ -180,7 +229,7 @@ class Explorer {
   /** Asks the server for a file's examples. Removes a file without examples. */
   private async resolve(item: TestItem): Promise<void> {
     const client = this.server.current;
-    if (client === undefined || item.uri === undefined || item.parent !== undefined) return;
+    if (client === undefined || item.uri === undefined || this.files.get(item.id) !== item) return;
     const asked = Symbol(item.id);
     this.asked.set(item, asked);
     item.busy = true;
@@ -194,7 +243,8 @@ class Explorer {
       item.error = reason ?? undefined;
       // The server gives a reason for a deleted file as well.
       const isBroken = item.error !== undefined && (await hasPrompt(item.uri));
-      if (nodes.length === 0 && !isBroken) this.controller.items.delete(item.id);
+      if (nodes.length === 0 && !isBroken) this.remove(item.id);
+      await this.showEvidence(client, item, item.uri);
     } catch (error) {
       if (!isCancelled(error)) item.error = String(error);
     } finally {
@@ -202,11 +252,44 @@ class Explorer {
     }
   }
 
+  /** Listens for what jobs and checks on save find out. */
+  private listen(): void {
+    const client = this.server.current;
+    if (client === undefined || this.known.has(client)) return;
+    this.known.add(client);
+    client.onNotification(CHANGED, ({ textDocument }: { readonly textDocument: { readonly uri: string } }) => {
+      const uri = client.protocol2CodeConverter.asUri(textDocument.uri);
+      this.news.add(uri.toString());
+      this.follow(uri);
+    });
+  }
+
+  /** Shows the evidence of a file as results of its tests. Nothing runs. */
+  private async showEvidence(client: Client, file: TestItem, uri: Uri): Promise<void> {
+    if (!this.news.delete(file.id)) return;
+    const params = { textDocument: { uri: client.code2ProtocolConverter.asUri(uri) } };
+    const { items } = await client.sendRequest<EvidenceAnswer>(EVIDENCE, params);
+    const current = items.filter(({ isCurrent }) => isCurrent).map(({ id, evidence, results }) => ({ ...evidence, id, results }));
+    const fresh = current.filter(({ id, results }) => this.shown.get(id) !== JSON.stringify(results));
+    const ids = new Set<string | undefined>(fresh.map(({ id }) => id));
+    const wanted = new Map<string, TestItem>();
+    this.collect(file, new TestRunRequest(), wanted);
+    for (const [name, item] of wanted) {
+      const node = this.nodes.get(item);
+      if (node === undefined || node.isStub || !ids.has(node.runs)) wanted.delete(name);
+    }
+    if (wanted.size === 0) return;
+    const run = this.controller.createTestRun(new TestRunRequest([...wanted.values()]), undefined, false);
+    for (const result of fresh) this.tell(run, result, wanted);
+    run.end();
+  }
+
   /** Sets the children of an item to `nodes`. Tests that already exist stay, with their results. */
   private fill(parent: TestItem, nodes: readonly Node[]): void {
     const items = nodes.map((node) => {
       const item = parent.children.get(node.id) ?? this.controller.createTestItem(node.id, node.label, parent.uri);
       item.label = node.label;
+      item.description = node.isStub ? UNWRITTEN : "";
       item.range = this.server.current?.protocol2CodeConverter.asRange(node.range);
       item.sortText = String(node.range.start.line).padStart(8, "0");
       this.nodes.set(item, node);
@@ -245,18 +328,21 @@ class Explorer {
     const client = await this.server.running();
     if (client === undefined) return;
     if (request.include === undefined && only === undefined) await this.discover();
-    const all = request.include ?? [...this.controller.items].map(([, item]) => item);
+    const all = spread(request.include ?? itemsIn(this.controller.items), request.exclude);
     const include = all.filter(({ uri }) => only === undefined || uri?.toString() === only.toString());
-    await Promise.all([...new Set(include.map(rootOf))].map((item) => this.resolve(item)));
+    await this.resolveAll(include);
     const wanted = new Map<string, TestItem>();
     for (const item of include) if (this.isListed(item)) this.collect(item, request, wanted);
+    const unwritten = [...wanted.values()].filter((item) => this.nodes.get(item)?.isStub === true);
+    for (const item of unwritten) wanted.delete(item.id);
     const ids = [...new Set([...wanted.values()].flatMap((item) => this.nodes.get(item)?.runs ?? []))];
     const broken = include.filter(({ error, children }) => error !== undefined && children.size === 0);
-    if (ids.length === 0 && broken.length === 0) return;
+    if (ids.length + unwritten.length + broken.length === 0) return;
     // VS Code shows the worst result of all runs of a request: a test that failed once would never pass.
     const own = only === undefined ? request : new TestRunRequest(include, request.exclude, request.profile, true);
     const run = this.controller.createTestRun(own);
     for (const item of wanted.values()) run.started(item);
+    for (const item of unwritten) run.skipped(item);
     for (const item of broken) run.errored(item, new TestMessage(item.error ?? ""));
     if (ids.length === 0) {
       run.end();
@@ -288,13 +374,20 @@ class Explorer {
   private async debug({ include = [] }: TestRunRequest): Promise<void> {
     const client = await this.server.running();
     if (client === undefined) return;
-    await Promise.all([...new Set(include.map(rootOf))].map((item) => this.resolve(item)));
+    const items = spread(include);
+    await this.resolveAll(items);
     const wanted = new Map<string, TestItem>();
-    for (const item of include) if (this.isListed(item)) this.collect(item, new TestRunRequest(include), wanted);
+    for (const item of items) if (this.isListed(item)) this.collect(item, new TestRunRequest(include), wanted);
     const found = new Map([...wanted.values()].map((item) => [this.nodes.get(item)?.runs, item.uri]));
     const [[id, uri] = []] = found;
     if (found.size === 1 && id !== undefined && uri !== undefined) await debugExamples(client, id, uri, this.debugged);
     else void tell("A debugger runs the examples of one docstring: choose one.", { isGood: false });
+  }
+
+  /** Asks the server for the examples of the files of some tests. */
+  private async resolveAll(tests: readonly TestItem[]): Promise<void> {
+    const found = new Set(tests.map(({ uri }) => this.files.get(uri?.toString() ?? "")));
+    await forAll([...found], async (item) => (item === undefined ? undefined : this.resolve(item)));
   }
 
   /** Collects the examples below an item, and their docstrings. */
@@ -305,12 +398,15 @@ class Explorer {
   }
 
   private tell(run: TestRun, result: DocstringResult, wanted: ReadonlyMap<string, TestItem>): void {
+    this.shown.set(result.id, JSON.stringify(result.results));
     for (const each of told(result)) {
       const items = wanted.has(each.id)
         ? [wanted.get(each.id)]
         : [...wanted.values()].filter((item) => this.nodes.get(item)?.runs === each.id);
       for (const item of items) {
         if (item === undefined) continue;
+        const output = each.got ?? ("message" in each ? each.message : "");
+        if (each.state !== "skipped") run.appendOutput(terminal(`>>> ${item.label}\n${output.replace(/\n?$/, "\n")}`), undefined, item);
         if ("message" in each) run[each.state](item, this.message(item, each));
         else run[each.state](item);
       }
@@ -361,8 +457,23 @@ async function tellOfFailure(error: unknown): Promise<void> {
   if (chosen === log) await commands.executeCommand("adacoder.showLog");
 }
 
-function rootOf(item: TestItem): TestItem {
-  return item.parent === undefined ? item : rootOf(item.parent);
+/** Calls `act` for all values, for a few of them at a time. */
+async function forAll<T>(values: readonly T[], act: (value: T) => Promise<void>): Promise<void> {
+  const left = values.values();
+  const work = async (): Promise<void> => {
+    for (const value of left) await act(value);
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+}
+
+function itemsIn(items: TestItemCollection): TestItem[] {
+  return [...items].map(([, item]) => item);
+}
+
+/** Files and tests, with the files of each folder in place of the folder. */
+function spread(items: readonly TestItem[], exclude: readonly TestItem[] = []): TestItem[] {
+  const left = items.filter((item) => !exclude.includes(item));
+  return left.flatMap((item) => (item.uri === undefined ? spread(itemsIn(item.children), exclude) : [item]));
 }
 
 function openAt(uri: Uri | undefined): TextDocument | undefined {

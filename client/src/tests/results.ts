@@ -35,7 +35,21 @@ export interface CheckAnswer {
   readonly reason?: string | null;
 }
 
-/** A failed test. `got` is set if it gave an output that differs from the docstring. */
+/** The request for the evidence of a file; its answer is {@link EvidenceAnswer}. */
+export const EVIDENCE = "adacoder/evidence";
+/** The notification that a job or a check on save has new evidence for a file. */
+export const CHANGED = "adacoder/evidenceChanged";
+
+export interface EvidenceAnswer {
+  readonly items: readonly {
+    readonly id: string;
+    readonly isCurrent: boolean;
+    readonly evidence: Omit<DocstringResult, "id" | "results">;
+    readonly results: DocstringResult["results"];
+  }[];
+}
+
+/** A failed test. `got` is set if it gave an output that differs from the docstring, and not if it did not end. */
 export interface Failed {
   readonly id: string;
   readonly state: "failed" | "errored";
@@ -44,7 +58,7 @@ export interface Failed {
 }
 
 /** The report of one test: an example, or a whole docstring that could not run. */
-export type Told = { readonly id: string; readonly state: "passed" | "skipped" } | Failed;
+export type Told = { readonly id: string; readonly state: "passed" | "skipped"; readonly got?: string } | Failed;
 
 const DIFFERS = "Its output differs from the docstring.";
 
@@ -58,14 +72,20 @@ export function told({ id, status, reason, failure, results }: DocstringResult):
   }
   const obstacle = results.some(({ state }) => state === "failed") ? undefined : failure?.message;
   return results.map((each) => {
-    if (each.state === "passed") return { id: each.id, state: "passed" };
+    if (each.state === "passed") return { id: each.id, state: "passed", got: each.got ?? "" };
     if (each.state !== "failed") {
       return obstacle === undefined ? { id: each.id, state: "skipped" } : { id: each.id, state: "errored", message: obstacle };
     }
     if (status === "denied") return { id: each.id, state: "errored", message: each.hint ?? each.error ?? failure?.message ?? DIFFERS };
     if (each.error !== null && each.error !== "") return { id: each.id, state: "failed", message: each.error };
-    return { id: each.id, state: "failed", message: each.hint ?? DIFFERS, got: each.got ?? "" };
+    const message = each.hint ?? DIFFERS;
+    return each.got === null ? { id: each.id, state: "failed", message } : { id: each.id, state: "failed", message, got: each.got };
   });
+}
+
+/** A text for a terminal, in which its control characters have no effect. */
+export function terminal(text: string): string {
+  return text.replace(/[^\P{C}\n\t]/gu, "\ufffd").replaceAll("\n", "\r\n");
 }
 
 /** A line of code: its coverage, and the outcomes of a test on it. */

@@ -20,6 +20,8 @@ export interface Documented {
   readonly qualifiedName: string;
   readonly kind: "function" | "class" | "module" | "page";
   readonly range: Range;
+  /** True if the function has no body yet. */
+  readonly isStub?: boolean;
   readonly examples: readonly Example[];
 }
 
@@ -37,6 +39,8 @@ export interface Node {
   /** The id to run for this node alone; undefined: only its children are run. */
   readonly runs: string | undefined;
   readonly want: string | undefined;
+  /** True if it belongs to a function that has no body yet. */
+  readonly isStub: boolean;
   readonly children: Node[];
 }
 
@@ -59,15 +63,17 @@ export function tree(uri: string, items: readonly Documented[]): Node[] {
 
 function docstring(item: Documented, id: string): Node {
   const label = item.kind === "function" ? (item.qualifiedName.split(".").at(-1) ?? "") : `docstring of the ${item.kind}`;
+  const isStub = item.isStub === true;
   const children = item.examples.map(({ id, range, source, want }) => ({
     id,
     label: source.split("\n", 1)[0] ?? "",
     range,
     runs: item.id ?? undefined,
     want,
+    isStub,
     children: [],
   }));
-  return { id, label, range: item.range, runs: id, want: undefined, children };
+  return { id, label, range: item.range, runs: id, want: undefined, isStub, children };
 }
 
 /** The children of the class at `path`. Adds the class to the tree if need be. */
@@ -77,7 +83,7 @@ function within(uri: string, path: readonly string[], range: Range, top: Node[],
     const id = `${uri}#class:${path.slice(0, depth + 1).join(".")}`;
     let node = classes.get(id);
     if (node === undefined) {
-      node = { id, label, range, runs: undefined, want: undefined, children: [] };
+      node = { id, label, range, runs: undefined, want: undefined, isStub: false, children: [] };
       classes.set(id, node);
       siblings.push(node);
     }

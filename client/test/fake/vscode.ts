@@ -169,6 +169,7 @@ export class TestItem {
   error: unknown;
   range: unknown;
   sortText = "";
+  description: string | undefined;
 
   constructor(
     readonly id: string,
@@ -182,6 +183,8 @@ export class TestRun {
   readonly told: string[] = [];
   readonly messages: TestMessage[] = [];
   readonly covered: FileCoverage[] = [];
+  /** The output of each test, by its label. */
+  readonly outputs = new Map<string, string>();
   ended = false;
 
   constructor(
@@ -215,8 +218,9 @@ export class TestRun {
     this.covered.push(coverage);
   }
 
-  appendOutput(text: string): void {
-    this.told.push(text.trim());
+  appendOutput(text: string, _location?: unknown, test?: TestItem): void {
+    if (test === undefined) this.told.push(text.trim());
+    else this.outputs.set(test.label, text);
   }
 
   end(): void {

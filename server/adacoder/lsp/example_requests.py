@@ -8,10 +8,11 @@ understand the ids.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 from lsprotocol import types
 
@@ -19,22 +20,27 @@ from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Target, TargetError
 from adacoder.lsp.from_proto import CheckParams, DebugParams, DocumentParams, reads
-from adacoder.lsp.showing.evidence import states
+from adacoder.lsp.showing.evidence import example_results
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
 from adacoder.lsp.to_proto import range_of_lines, range_of_span
-from adacoder.project import is_page
+from adacoder.project import Project, is_page
 from adacoder.pytext import Lines, error_line
 from adacoder.source.locate import Documented, out_of_reach
 from adacoder.source.notebook import alone
 from adacoder.task import Task
 
 if TYPE_CHECKING:
+    from adacoder.checks import Checks
     from adacoder.lsp.language_server import AdaCoderServer
     from adacoder.lsp.showing.evidence import Evidence
     from adacoder.source.text import PositionEncoding
 
 _AT_A_TIME = 16
 """Maximum number of docstrings in progress for one request. The evaluator may run fewer of them at a time."""
+_AHEAD = 128
+"""The same for saved modules with many docstrings, which other requests do not wait for."""
+_MANY = 24
+"""From this number of docstrings on, sharing the import of a saved module saves more time than new processes cost."""
 
 _GONE = "There is no such example any more: ask for the document's examples again."
 
@@ -88,11 +94,12 @@ async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
             value = {"version": report.VERSION, "results": [result]}
             ls.progress(types.ProgressParams(params.partial_result_token, value))
 
-    for uri in _uris(params):
-        try:
-            await _check_document(ls, uri, params, keep)
-        except TargetError as error:
-            reasons.append(str(error))
+    async with _CheckRequest(ls, params, keep) as run:
+        for uri, ids in _asked(params).items():
+            try:
+                await run.check(uri, ids)
+            except TargetError as error:
+                reasons.append(str(error))
     return {"results": results, "reason": " ".join(reasons) or None}
 
 
@@ -137,40 +144,74 @@ def _target_of(name: str, snapshot: Snapshot) -> Target:
     return one.target
 
 
-async def _check_document(
-    ls: AdaCoderServer, uri: Uri, params: CheckParams, keep: Callable[[dict[str, JSON]], None]
-) -> None:
-    """Check the requested docstrings of one document, several at a time."""
-    snapshot = take(ls.workspace, uri)
-    listed = await asyncio.to_thread(_listed, snapshot)
-    asked = frozenset(params.ids or ())
-    wanted = [each for each in listed if params.ids is None or not asked.isdisjoint(_ids(each))]
-    missing = asked - {name for each in listed for name in _ids(each)}
-    gone = [name for name in sorted(missing) if _uri_of(name) == uri]
-    unparsed = None if wanted else await _unparsed(ls, snapshot)
-    for name in gone:
-        keep(_unknown(name, unparsed))
-    if unparsed is not None:
-        raise TargetError(unparsed)
-    if not wanted:
-        return
-    service, settings = await ls.service_for(snapshot)
-    places = asyncio.Semaphore(_AT_A_TIME)
+class _CheckRequest:
+    """One `adacoder/check`. Docstrings of several documents are in progress at a time."""
 
-    async def run(each: Listed) -> None:
-        async with places:
-            outcome = await service.check(
-                Task(each.one.target, settings, snapshot.project), each.one.unreadable, covers=params.coverage
-            )
-        answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
-        if not await asyncio.to_thread(_is_still, snapshot, ls):
-            answer["coverage"] = None  # the line numbers refer to an earlier text
-        ls.state.shown.found(snapshot, outcome, is_inserted=False)
-        keep({"id": each.id, **answer, "results": _results(each, outcome)})
+    def __init__(self, ls: AdaCoderServer, params: CheckParams, keep: Callable[[dict[str, JSON]], None]) -> None:
+        self._ls = ls
+        self._params = params
+        self._keep = keep
+        self._places = asyncio.Semaphore(_AT_A_TIME)
+        self._ahead = asyncio.Semaphore(_AHEAD)
+        self._tasks = asyncio.TaskGroup()
+        self._saved: Checks | None = None
+        """Imports each saved module only once. It must not outlive this request, because files change later."""
 
-    async with asyncio.TaskGroup() as group:
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        try:
+            await self._tasks.__aexit__(kind, error, trace)
+        finally:
+            if self._saved is not None:
+                await self._saved.close()
+
+    async def check(self, uri: Uri, ids: set[str] | None) -> None:
+        """Begin the checks of the docstrings of a document that `ids` name, or of all its docstrings.
+
+        Raises:
+            TargetError: the document cannot be read or parsed.
+        """
+        ls, covers = self._ls, self._params.coverage
+        snapshot = take(ls.workspace, uri)
+        listed = await asyncio.to_thread(_listed, snapshot)
+        wanted = [each for each in listed if ids is None or not ids.isdisjoint(_ids(each))]
+        gone = sorted((ids or set()) - {name for each in listed for name in _ids(each)})
+        unparsed = None if wanted else await _unparsed(ls, snapshot)
+        for name in gone:
+            self._keep(_unknown(name, unparsed))
+        if unparsed is not None:
+            raise TargetError(unparsed)
+        if not wanted:
+            return
+        checks: Checks
+        checks, settings = await ls.service_for(snapshot)
+        places, project, once = self._places, snapshot.project, False
+        if len(wanted) >= _MANY and not is_page(snapshot.path) and await asyncio.to_thread(snapshot.is_saved):
+            checks, places, project, once = self._of_saved(), self._ahead, Project(snapshot.folder), True
         for each in wanted:
-            group.create_task(run(each))
+            await places.acquire()
+            task = Task(each.one.target, settings, project)
+            check = partial(checks.check, task, each.one.unreadable, once=once, covers=covers)
+            self._tasks.create_task(self._check(each, snapshot, check)).add_done_callback(lambda _: places.release())
+
+    async def _check(self, each: Listed, snapshot: Snapshot, check: Callable[[], Awaitable[Outcome]]) -> None:
+        ls = self._ls
+        outcome = await check()
+        answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
+        if answer["coverage"] and not await asyncio.to_thread(_is_still, snapshot, ls):
+            answer["coverage"] = None  # the line numbers refer to an earlier text
+        ls.state.shown.found(snapshot, outcome, is_inserted=False, is_asked=True)
+        self._keep({"id": each.id, **answer, "results": _results(each, example_results(outcome))})
+
+    def _of_saved(self) -> Checks:
+        if self._saved is None:
+            from adacoder.checks import Checks  # a large import, which the Service has made
+
+            self._saved = Checks()
+        return self._saved
 
 
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
@@ -196,15 +237,9 @@ def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
         return False
 
 
-def _results(each: Listed, outcome: Outcome) -> list[JSON]:
-    """Return the result of each example in the docstring, in order."""
-    ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
-    found: list[JSON] = []
-    for name, example, state in zip(_example_ids(each), outcome.target.examples, states(outcome), strict=True):
-        result = ran.get(example)
-        got, error, hint = (None, None, "") if result is None else (result.got, result.error, result.hint)
-        found.append({"id": name, "state": state, "got": got, "error": error, "hint": hint or None})
-    return found
+def _results(each: Listed, found: Sequence[Mapping[str, JSON]]) -> list[JSON]:
+    """Return the result of each example in the docstring, in order, with the example's id."""
+    return [{"id": name, **result} for name, result in zip(_example_ids(each), found, strict=True)]
 
 
 def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
@@ -244,7 +279,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     for each in _listed(snapshot):
         target = alone(each.one.target)
         placed = ls.state.shown.evidence.at(snapshot.uri, target.qualname)
-        known = placed.evidence.states if placed is not None and placed.evidence.is_about(target.source) else ()
+        known = placed.evidence.examples if placed is not None and placed.evidence.is_about(target.source) else ()
         item: dict[str, JSON] = {
             "id": each.id,
             "qualifiedName": target.qualname,
@@ -257,7 +292,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
                     "range": _range(example, lines, encoding),
                     "source": example.source,
                     "want": example.want,
-                    "state": known[index] if index < len(known) else "unknown",
+                    "state": known[index]["state"] if index < len(known) else "unknown",
                 }
                 for index, (name, example) in enumerate(zip(_example_ids(each), target.examples, strict=True))
             ],
@@ -302,6 +337,7 @@ def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
         "isCurrent": last.is_about(each.one.target.source),
         "age": round(last.age, 1),
         "evidence": dict(last.answer),
+        "results": _results(each, last.examples) if last.is_about(each.one.target.source) else [],
     }
 
 
@@ -329,11 +365,14 @@ def _ids(each: Listed) -> list[str]:
     return [each.id, *_example_ids(each)]
 
 
-def _uris(params: CheckParams) -> list[Uri]:
-    """Return the URIs of the documents to check."""
-    if params.ids is not None:
-        return [*dict.fromkeys(map(_uri_of, params.ids))]
-    return [] if params.uri is None else [params.uri]
+def _asked(params: CheckParams) -> dict[Uri, set[str] | None]:
+    """Return the documents to check, each with the ids to check; None for all docstrings."""
+    if params.ids is None:
+        return {} if params.uri is None else {params.uri: None}
+    found: defaultdict[Uri, set[str]] = defaultdict(set)
+    for name in params.ids:
+        found[_uri_of(name)].add(name)
+    return {**found}
 
 
 def _uri_of(name: str) -> Uri:

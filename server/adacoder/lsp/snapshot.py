@@ -204,6 +204,10 @@ class Snapshot:
         mine, theirs = ((each.text, each.cells, each.overlays) for each in (self, other))
         return mine == theirs
 
+    def is_saved(self) -> bool:
+        """Return whether this file and all open Python files are on disk as they are in this snapshot."""
+        return all(_is_on_disk(path, text) for path, text in {**self.overlays, self.path: self.text}.items())
+
     def find(self, *, line: int | None = None, qualname: str | None = None) -> Target:
         """Return the function around a line, or the function with a name.
 
@@ -372,6 +376,13 @@ def _folders(workspace: Workspace) -> list[Path]:
     if workspace.root_path is not None:
         folders.append(Path(workspace.root_path))
     return [folder for folder in folders if folder is not None]
+
+
+def _is_on_disk(path: Path, text: str) -> bool:
+    try:
+        return read(path).text == text
+    except TargetError:
+        return False
 
 
 def _path(uri: str) -> Path | None:

@@ -83,7 +83,7 @@ def test_a_page_is_checked_and_updated(bench: Workbench) -> None:
     assert [each for each in bench.actions() if "AdaCoder" in each] == ["AdaCoder: check the examples of 'doubling.md'"]
     bench.page.keyboard.press("Escape")
     bench.command("AdaCoder: Check Examples")
-    expect(bench.lens("✗ 0/1 · Check")).to_be_visible()
+    expect(bench.lens("✗ 0/1 example")).to_be_visible()
     bench.picture("page")
     bench.put_cursor("2 * 21")
     bench.offered("AdaCoder: insert the actual output")

@@ -93,7 +93,7 @@ def test_a_kept_result_outlives_the_window(
         bench.page.reload()
         expect(bench.page.locator(".monaco-workbench .part.statusbar")).to_be_visible()
         bench.open(reloaded)
-        expect(bench.lens("Show AdaCoder's result for 'reloaded' (unverified)")).to_be_visible()
+        expect(bench.lens("Show AdaCoder's result (unverified)")).to_be_visible()
         bench.picture("outlived")
         bench.lens("Insert").click()
         expect(bench.notification("Inserted 'reloaded', unverified.")).to_be_visible()

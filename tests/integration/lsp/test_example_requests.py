@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from integration.lsp.client import Client, ResponseError
+from integration.lsp.client import FULL, Client, ResponseError
 from integration.lsp.texts import BODY, GOOD, STUB, UNENDING, told_of
 from support.evaluating import threads_of, until
 from support.standins.ollama import StandIn
 
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
+
+CHANGED = "adacoder/evidenceChanged"
 
 SHAPES = '''"""Shapes.
 
@@ -176,13 +179,14 @@ async def test_ids_are_checked_and_each_result_comes_as_it_is_there(editor: Clie
     parts = editor.all("$/progress")
     assert {(part["token"], part["value"]["version"]) for part in parts} == {("mine", 1)}
     found = [result for part in parts for result in part["value"]["results"]]
-    assert [(result["id"], result["status"]) for result in found] == [
-        (area["id"], "partial"),
-        (f"{names}#gone", "error"),
-        (initials["id"], "verified"),
-    ]
-    assert "ask for the document's examples again" in found[1]["reason"]
-    assert found[1]["coverage"] is None, "it has the members of every result"
+    assert {result["id"]: result["status"] for result in found} == {
+        area["id"]: "partial",
+        f"{names}#gone": "error",
+        initials["id"]: "verified",
+    }
+    (gone,) = (result for result in found if result["status"] == "error")
+    assert "ask for the document's examples again" in gone["reason"]
+    assert gone["coverage"] is None, "it has the members of every result"
 
 
 async def test_what_is_generated_leaves_evidence(editor: Client) -> None:
@@ -194,9 +198,25 @@ async def test_what_is_generated_leaves_evidence(editor: Client) -> None:
     (item,) = (await editor.request("adacoder/evidence", {"textDocument": {"uri": uri}}))["items"]
     assert (item["qualifiedName"], item["isCurrent"], item["evidence"]["status"]) == ("initials", True, "verified")
     assert 0 <= item["age"] < 60
+    states = [(result["id"], result["state"]) for result in item["results"]]
+    assert states == [(f"{item['id']}/1", "passed"), (f"{item['id']}/2", "passed")]
     await editor.change(uri, ".upper()", ".lower()")
     (item,) = (await editor.request("adacoder/evidence", {"textDocument": {"uri": uri}}))["items"]
-    assert not item["isCurrent"]
+    assert (item["isCurrent"], item["results"]) == (False, [])
+    assert editor.all(CHANGED) == [], "it has not declared that it follows evidence"
+
+
+async def test_a_client_that_declares_it_hears_of_evidence_that_it_did_not_ask_for(tmp_path: Path) -> None:
+    capabilities = {**FULL, "experimental": {"adacoder": {"evidence": True}}}
+    async with (
+        StandIn([GOOD]) as standin,
+        Client.started(tmp_path, told_of(standin), capabilities=capabilities) as editor,
+    ):
+        uri = await editor.write("names.py", STUB)
+        await checked(editor, textDocument={"uri": uri})
+        assert editor.all(CHANGED) == []
+        assert (await editor.run("names.py", "initials"))["status"] == "verified"
+        assert editor.all(CHANGED) == [{"version": 1, "textDocument": {"uri": uri}}]
 
 
 SLOW = "import threading, time; threading.Timer(60, print).start(); time.sleep({})"
@@ -230,6 +250,41 @@ async def test_a_run_can_be_cancelled(editor: Client) -> None:
     with pytest.raises(ResponseError) as caught:
         await asyncio.wait_for(answering, 20)
     assert caught.value.code == -32800
+
+
+async def test_an_endless_example_fails_alone(editor: Client) -> None:
+    text = 'def f(x):\n    """\n    >>> f(1)\n    1\n    >>> f(0)\n    0\n    >>> f(1)\n    1\n    """\n'
+    text += "    while not x:\n        pass\n    return x\n\n\n"
+    uri = await editor.write("endless.py", text + text.replace("f(", "g(").replace("g(0)\n    0", "g(2)\n    2"))
+    editor.settings = {"timeout": 1}
+    found = (await checked(editor, textDocument={"uri": uri}))["results"]
+    states = {result["status"]: [each["state"] for each in result["results"]] for result in found}
+    assert states == {"partial": ["passed", "failed", "unknown"], "verified": ["passed"] * 3}
+    endless = next(result for result in found if result["status"] == "partial")["results"][1]
+    assert endless["got"] is None
+    assert "line 5 was still running" in endless["hint"]
+    first, second = await listed(editor, uri)
+    assert [each["state"] for each in first["examples"]] == states["partial"]
+    assert [each["state"] for each in second["examples"]] == states["verified"]
+
+
+async def test_many_docstrings_share_the_import_of_a_saved_file(editor: Client) -> None:
+    """An unsaved file can be seen by the examples of other files, so then each docstring imports its module."""
+    each = '\n\ndef f{0}():\n    """\n    >>> f{0}()\n    """\n    return VALUE, IMPORTED\n'
+    text = "import time\nfrom helper import VALUE\nIMPORTED = time.perf_counter_ns()\n"
+    helper = await editor.write("helper.py", "VALUE = 1\n")
+    uri = await editor.write("many.py", text + "".join(map(each.format, range(30))))
+
+    async def gots() -> list[str]:
+        return [result["results"][0]["got"] for result in (await checked(editor, textDocument={"uri": uri}))["results"]]
+
+    saved = await gots()
+    assert (len(saved), len({*saved})) == (30, 1)
+    assert saved[0].startswith("(1, ")
+    await editor.change(helper, "VALUE = 1", "VALUE = 2")
+    unsaved = await gots()
+    assert len({*unsaved}) == 30
+    assert all(got.startswith("(2, ") for got in unsaved)
 
 
 @pytest.mark.parametrize(

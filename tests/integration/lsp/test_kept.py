@@ -161,7 +161,8 @@ async def test_what_is_kept_is_listed_and_given_as_a_text_and_stands_above_its_f
         assert answer["newText"] == '"""𝔐 \u202e"""\n\n\n' + SHOUTED
         assert answer["textDocument"] == {"uri": uri, "version": editor.documents[uri].version}
         assert not editor.all("window/showDocument") + editor.messages
-        assert await lenses(editor, uri) == [f"Show {item['title']}", "Insert", "Discard", "Generate"]
+        score = item["title"].partition(" (")[2]
+        assert await lenses(editor, uri) == [f"Show AdaCoder's result ({score}", "Insert", "Discard", "Generate"]
         await editor.change(uri, "(text)", "(words)")
         assert await lenses(editor, uri) == ["Generate"]
         await editor.change(uri, "(words)", "(text)")

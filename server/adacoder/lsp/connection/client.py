@@ -84,6 +84,8 @@ class Habits:
     """True if the client declares that it shows ended jobs and kept results itself, so the server sends only data."""
     shows_writing: bool = False
     """True if the client declares that it shows a model's reply while it grows."""
+    follows_evidence: bool = False
+    """True if the client declares that it shows evidence by itself, such as in a list of tests."""
     pause: float = 0.0
     """Seconds that the server waits after an answer before it sends a request."""
 
@@ -97,6 +99,7 @@ class Habits:
         return cls(
             shows_endings=_declares("endings", params.capabilities.experimental),
             shows_writing=_declares("writing", params.capabilities.experimental),
+            follows_evidence=_declares("evidence", params.capabilities.experimental),
             asks_beside_text=knows_questions and name.startswith(_BESIDE_THE_TEXT),
             pause=_AFTER_ANSWER if name in _READS_LATE else 0.0,
         )

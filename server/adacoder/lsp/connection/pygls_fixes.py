@@ -37,6 +37,8 @@ ENDED = f"{OWN}ended"
 """Notification: a job has ended, with what there is to show."""
 WRITING = f"{OWN}writing"
 """Notification: the reply of a model so far."""
+EVIDENCE = f"{OWN}evidenceChanged"
+"""Notification: there is new evidence for functions of a document."""
 
 Handled = Generator[Any, Any, Any]
 """A built-in handler of pygls: a generator that yields the handlers to run inside it."""
@@ -135,7 +137,7 @@ class Protocol(LanguageServerProtocol):
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
         """Return the type of a message. AdaCoder's own requests stay raw."""
-        if method in (ENDED, WRITING):
+        if method in (ENDED, WRITING, EVIDENCE):
             return JsonRPCNotification
         return RawRequest if method.startswith(OWN) else super().get_message_type(method)
 

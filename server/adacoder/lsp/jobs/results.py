@@ -282,9 +282,14 @@ class KeptResult:
         return self.qualname.rpartition(".")[2]
 
     @property
+    def kind(self) -> str:
+        """The kind of the result in a word."""
+        return "result" if self.candidate else "examples"
+
+    @property
     def what(self) -> str:
         """Short description of the result, for titles and file names."""
-        return f"AdaCoder's {'result' if self.candidate else 'examples'} for '{self.name}'"
+        return f"AdaCoder's {self.kind} for '{self.name}'"
 
     def json(self) -> dict[str, JSON]:
         """Return a description of the result for clients."""

@@ -65,8 +65,8 @@ class Evidence:
     verdict: Verdict
     answer: Mapping[str, JSON]
     """The Outcome as `--json` prints it."""
-    states: tuple[str, ...]
-    """The states of the function's examples, in order."""
+    examples: tuple[Mapping[str, JSON], ...]
+    """The results of the function's examples, in order, as `example_results` returns them."""
     lines: tuple[str, ...]
     """The lines of the function in the document, without terminators."""
     text: int
@@ -165,10 +165,25 @@ class Placed:
         return self.first + number - 1 - self.evidence.first
 
 
-def states(outcome: Outcome) -> tuple[str, ...]:
-    """Return the state of each example of the target: `passed`, `failed`, `skipped`, or `unknown` if it did not run."""
-    ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
-    return tuple(_state(example, ran.get(example)) for example in outcome.target.examples)
+def example_results(outcome: Outcome) -> tuple[dict[str, JSON], ...]:
+    """Return the `state`, `got`, `error` and `hint` of each example of the target.
+
+    The state is `passed`, `failed`, `skipped`, or `unknown` if the example did not run. An example that did not end is
+    `failed`.
+    """
+    verdict = outcome.verdict or Verdict(None)
+    ran = {result.example: result for result in verdict.results}
+    found: list[dict[str, JSON]] = []
+    for example in outcome.target.examples:
+        result, failure = ran.get(example), verdict.failure
+        if result is not None:
+            got, error, hint = result.got, result.error, result.hint or None
+            found.append({"state": _state(example, result), "got": got, "error": error, "hint": hint})
+        elif failure is not None and failure.example == example:
+            found.append({"state": "failed", "got": None, "error": None, "hint": failure.message})
+        else:
+            found.append({"state": _state(example, None), "got": None, "error": None, "hint": None})
+    return tuple(found)
 
 
 def _state(example: Example, result: ExampleResult | None) -> str:
@@ -207,7 +222,7 @@ def evidence_of(
         total=outcome.total,
         verdict=outcome.verdict,
         answer=answer,
-        states=states(outcome),
+        examples=example_results(outcome),
         lines=_cut(text[start:end]),
         text=hash(text),
         is_of_text=is_inserted or is_as_it_stands,
@@ -272,7 +287,9 @@ class EvidenceRoom:
             kept = {"behaviour": asked.behaviour, "cross_check": asked.cross_check, "question": asked.question}
             evidence = replace(evidence, **kept)  # type: ignore[arg-type]
         placed = Placed(evidence, evidence.first, holds=False)
-        placed = placed if lines is None else _found_again(placed, lines, _index(lines))
+        if lines is not None:
+            is_there = _stands_at(evidence, placed.first, lines)  # usually, which saves the index of a long file
+            placed = replace(placed, holds=True) if is_there else _found_again(placed, lines, _index(lines))
         if not (evidence.is_of_text or placed.holds):
             return
         self._put(placed)

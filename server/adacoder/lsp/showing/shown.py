@@ -18,6 +18,7 @@ from pygls.exceptions import JsonRpcException
 
 from adacoder import report
 from adacoder.domain import AdaCoderError
+from adacoder.lsp.connection.pygls_fixes import EVIDENCE
 from adacoder.lsp.showing.diagnostics import diagnostics
 from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.snapshot import Uri, encoding_of, take
@@ -119,11 +120,19 @@ class Shown:
             self._client.begin(self._publish(uri))
         self.refresh()
 
-    def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool, job_id: str | None = None) -> None:
+    def found(
+        self,
+        snapshot: Snapshot,
+        outcome: Outcome,
+        *,
+        is_inserted: bool,
+        job_id: str | None = None,
+        is_asked: bool = False,
+    ) -> None:
         """Record the Outcome of a request on a function of `snapshot`.
 
         `is_inserted` is True if the edits of the Outcome were made. `job_id` is the id of the job that had this
-        Outcome.
+        Outcome. `is_asked` is True if the client gets the results anyway, as an answer.
         """
         uri = snapshot.uri
         answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
@@ -131,6 +140,8 @@ class Shown:
         if evidence is not None:
             document = self.document(uri)
             self.evidence.record(evidence, None if document is None else document.lines)
+            if evidence.is_of_text and not is_asked and self._client.habits.follows_evidence:
+                self._client.protocol.notify(EVIDENCE, {"version": report.VERSION, "textDocument": {"uri": uri}})
 
     def dropped(self, job_id: str) -> None:
         """Stop showing the result of a job, because the result is no longer kept."""

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 """Maximum number of failed examples in a hover."""
-_SHORT, _CALL, _TITLE = 20, 32, 44
-"""Maximum numbers of characters of an output, a call and a result's title in a lens.
+_SHORT, _CALL = 20, 32
+"""Maximum numbers of characters of an output and of a call in a lens.
 
 All lenses of a line then fit into 640 pixels, which is about 98 characters in VS Code.
 """
@@ -331,7 +331,8 @@ def _of_kept(
 ) -> Iterator[types.CodeLens]:
     """Yield the lenses of a function's kept results. The first lens shows the result, so that the user can read it."""
     for result in kept if function.line < len(lines) else ():
-        titles = {"difference": f"Show {brief(result.title, longest=_TITLE)}", "insert": "Insert", "discard": "Discard"}
+        titles = {"difference": f"Show AdaCoder's {result.kind} ({result.score})"}
+        titles |= {"insert": "Insert", "discard": "Discard"}
         for command, title in titles.items():
             yield _at(function, title, command, {"jobId": result.job_id}, lines, encoding)
 
