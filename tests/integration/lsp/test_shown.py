@@ -225,7 +225,7 @@ async def test_nothing_is_shown_of_a_candidate_that_nobody_sees_any_more(editor:
         assert not again["kept"]
         await editor.execute("discard", {"jobId": answer["jobId"]})
     await editor.until(lambda: not shown(editor, uri))
-    assert not [each for each in await shows_anything(editor, uri) if "result for" not in str(each)]
+    assert not [each for each in await shows_anything(editor, uri) if "AdaCoder's result" not in str(each)]
 
 
 async def test_nothing_is_shown_of_what_is_discarded_at_once(editor: Client) -> None:
