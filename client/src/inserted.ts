@@ -10,6 +10,7 @@ import {
   CancellationTokenSource,
   WorkspaceEdit,
   commands,
+  l10n,
   languages,
   window,
   workspace,
@@ -26,9 +27,9 @@ import type { Client, Server } from "./server";
 const SCHEME = "adacoder-before";
 const HAS_INSERTION = "adacoder.hasInsertion";
 const LENSES = {
-  "adacoder.keepInsertion": "Keep",
-  "adacoder.undoInsertion": "Undo",
-  "adacoder.showInsertion": "Show Changes",
+  "adacoder.keepInsertion": l10n.t("Keep"),
+  "adacoder.undoInsertion": l10n.t("Undo"),
+  "adacoder.showInsertion": l10n.t("Show Changes"),
 };
 
 /** The server cannot cancel its edit. */
@@ -190,7 +191,7 @@ function documentOf(client: Client, { edit }: ApplyWorkspaceEditParams): TextDoc
 async function compare({ id, document }: Insertion): Promise<void> {
   const before = document.uri.with({ scheme: SCHEME, query: String(id) });
   const name = document.uri.path.split("/").at(-1) ?? "";
-  await commands.executeCommand("vscode.diff", before, document.uri, `${name}: Before AdaCoder ↔ Now`);
+  await commands.executeCommand("vscode.diff", before, document.uri, l10n.t("{0}: Before AdaCoder ↔ Now", name));
 }
 
 function rangeOf(document: TextDocument, { offset, length }: Hunk): Range {

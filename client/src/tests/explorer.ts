@@ -13,6 +13,7 @@ import {
   TestRunRequest,
   Uri,
   commands,
+  l10n,
   tests,
   window,
   workspace,
@@ -53,7 +54,7 @@ export function registerTests(server: Server, debugged: string): { dispose(): un
 }
 
 class Explorer {
-  private readonly controller: TestController = tests.createTestController("adacoder", "AdaCoder Examples");
+  private readonly controller: TestController = tests.createTestController("adacoder", l10n.t("AdaCoder Examples"));
   private readonly nodes = new WeakMap<TestItem, Node>();
   private readonly details = new WeakMap<FileCoverage, FileCoverageDetail[]>();
   private readonly asked = new WeakMap<TestItem, symbol>();
@@ -66,16 +67,16 @@ class Explorer {
   ) {
     this.controller.resolveHandler = (item) => (item === undefined ? this.discover() : this.look(item));
     this.controller.refreshHandler = () => this.discover();
-    this.controller.createRunProfile("Run", TestRunProfileKind.Run, this.handler(false), true, undefined, true);
+    this.controller.createRunProfile(l10n.t("Run"), TestRunProfileKind.Run, this.handler(false), true, undefined, true);
     const coverage = this.controller.createRunProfile(
-      "Run with Coverage",
+      l10n.t("Run with Coverage"),
       TestRunProfileKind.Coverage,
       this.handler(true),
       true,
       undefined,
       true,
     );
-    this.controller.createRunProfile("Debug", TestRunProfileKind.Debug, (request) => this.debug(request));
+    this.controller.createRunProfile(l10n.t("Debug"), TestRunProfileKind.Debug, (request) => this.debug(request));
     coverage.loadDetailedCoverage = (_run, file) => Promise.resolve(this.details.get(file) ?? []);
     const watcher = workspace.createFileSystemWatcher("**/*.{py,md,rst}");
     // When a folder is deleted, VS Code reports only the folder.
@@ -294,7 +295,7 @@ class Explorer {
     const found = new Map([...wanted.values()].map((item) => [this.nodes.get(item)?.runs, item.uri]));
     const [[id, uri] = []] = found;
     if (found.size === 1 && id !== undefined && uri !== undefined) await debugExamples(client, id, uri, this.debugged);
-    else void tell("A debugger runs the examples of one docstring: choose one.", { isGood: false });
+    else void tell(l10n.t("A debugger runs the examples of one docstring: choose one."), { isGood: false });
   }
 
   /** Collects the examples below an item, and their docstrings. */
@@ -340,7 +341,7 @@ class Explorer {
     for (const [file, coverages] of files) {
       const uri = Uri.parse(file);
       if (versionOf(uri) !== versions.get(uri.toString())) {
-        run.appendOutput(`${workspace.asRelativePath(uri)} changed during the run: run it again for its coverage.\r\n`);
+        run.appendOutput(`${l10n.t("{0} changed during the run: run it again for its coverage.", workspace.asRelativePath(uri))}\r\n`);
         continue;
       }
       const details = lines(coverages).map(({ line, reached, branches }) => {
@@ -356,8 +357,8 @@ class Explorer {
 }
 
 async function tellOfFailure(error: unknown): Promise<void> {
-  const log = "Show Log";
-  const chosen = await window.showErrorMessage(`AdaCoder could not run the examples: ${String(error)}`, log);
+  const log = l10n.t("Show Log");
+  const chosen = await window.showErrorMessage(l10n.t("AdaCoder could not run the examples: {0}", String(error)), log);
   if (chosen === log) await commands.executeCommand("adacoder.showLog");
 }
 
