@@ -143,6 +143,7 @@ def pictures(session: nox.Session) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ADACODER_PICTURES"] = folder
         _flows(session, "first")
+        session.install("pillow>=11")
         session.run("python", "tests/editors/vscode/pictures.py", folder)
 
 

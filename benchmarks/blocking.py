@@ -13,6 +13,8 @@ The cases are:
 * `passing` and `failing`: whole generations. The failing one needs repairs and plans;
 * `applied`: a generation whose result is inserted while a user types, which forces a second evaluation;
 * `fix`, `repair`, `check` and `suggest`: the requests of these names;
+* `writing`: a model that writes 200 tokens a second, for a client that shows its reply. Here, `shown` is the longest
+  time from a token that the model sends to a notification that has it;
 * `typing`: only a user who types;
 * `idle`: nothing at all, to show the noise of the machine.
 
@@ -30,9 +32,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -41,11 +43,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from integration.lsp.client import Client  # in the folder that is added to the path above
-from support.standins.ollama import StandIn
+from integration.lsp.client import FULL, Client  # in the folder that is added to the path above
+from support.standins.ollama import Script, StandIn
 
 LINES = 5000
 TARGET_MS = 20
+SHOWN_MS = 100
 TICK = 0.001
 WORTH_TELLING = 0.002
 """A tick that is late by at least this many seconds is reported."""
@@ -198,6 +201,8 @@ RATES = {zone: Rate(f"zone {zone}", zone / 2) for zone in range(5)}
 GOOD = f"```python\n{STUB}{BODY}```"
 WRONG = f"```python\n{STUB}{MISSING}```"
 PLAN = "1. Split the name into words.\n2. Take the first letter of each.\n3. Join them in capitals."
+NUMBERED = [f"    # {number:04}\n" for number in range(400)]
+"""Lines of one token each."""
 SUGGESTED = "```python\n>>> initials(\"grace hopper\")\n'GH'\n>>> initials(\"zoë\")\n'Z'\n```"
 
 
@@ -215,9 +220,9 @@ def module(body: str = "") -> str:
 
 def serve(told: str) -> None:
     """Run the language server, and record each delay of its event loop in the file `told`."""
-    from adacoder.__main__ import main
+    from adacoder.lsp import stdio
 
-    run = asyncio.run
+    run = stdio.run
 
     async def watched(work: Awaitable[Any]) -> Any:
         watching = asyncio.ensure_future(watch(file.write))
@@ -227,8 +232,8 @@ def serve(told: str) -> None:
             watching.cancel()
 
     file = Path(told).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115  # It stays open until the process ends.
-    asyncio.run = lambda work, **options: run(watched(work), **options)  # type: ignore[assignment]
-    sys.exit(main(["serve"]))
+    stdio.run = lambda work: run(watched(work))  # type: ignore[assignment]
+    sys.exit(stdio.serve())
 
 
 async def watch(tell: Callable[[str], object]) -> None:
@@ -255,6 +260,48 @@ def waited_for_a_processor() -> float:
 # In the editor
 
 
+@dataclass(frozen=True)
+class Growing(Script):
+    """A reply of numbered lines, with the time at which each is sent."""
+
+    text: str = "".join(["```python\n", STUB, *NUMBERED, BODY, "```"])
+    pause: float = 0.005
+    sent: list[float] = field(default_factory=list)
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the lines of `text`."""
+        return text.splitlines(keepends=True)
+
+    async def goes_on(self) -> None:
+        """Note the time. It is called before each token except the first."""
+        self.sent.append(time.monotonic())
+
+    def longest(self, told: Iterable[tuple[float, str]]) -> float:
+        """Return the longest time from a numbered line to the first notification in `told` that has it."""
+        first = self.tokens(self.text).index(NUMBERED[0]) - 1
+        times = []
+        for number, line in enumerate(NUMBERED):
+            seen = next((at for at, text in told if line.rstrip() in text), None)
+            if seen is None:
+                raise SystemExit(f"The line {line.strip()!r} was never shown.")
+            times.append(seen - self.sent[first + number])
+        return max(times)
+
+
+class Received(list[Any]):
+    """The messages of the server. The times of those about a growing reply are kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writing: list[tuple[float, str]] = []
+
+    def append(self, message: Any) -> None:
+        """Keep a message."""
+        super().append(message)
+        if message["method"] == "adacoder/writing" and "lines" in message["params"]:
+            self.writing.append((time.monotonic(), "\n".join(message["params"]["lines"])))
+
+
 class Editor:
     """An editor that has the module open. Its server reports stalls."""
 
@@ -264,6 +311,9 @@ class Editor:
         self._told = told
         self._numbers = count(1)
         self._uri = ""
+        self._received = client.received = Received()
+        self.shown: float | None = None
+        """The longest time until a part of the model's reply was shown, in seconds, in the case `writing`."""
         # Making the edit in this process would delay everything else here.
         client.answers["workspace/applyEdit"] = lambda _: {"applied": True}
 
@@ -279,7 +329,10 @@ class Editor:
             command = (sys.executable, __file__, "--serve", str(told))
             async with StandIn([]) as standin:
                 settings = {"model": "qwen2.5-coder:7b", "ollama": {"host": standin.host}}
-                async with Client.started(folder, settings, command=command) as client:
+                capabilities = {**FULL, "experimental": {"adacoder": {"writing": True}}}
+                async with Client.started(
+                    folder, settings, command=command, capabilities=capabilities, is_forked=False
+                ) as client:
                     yield cls(client, told, standin)
 
     async def open(self, body: str = "") -> None:
@@ -296,6 +349,14 @@ class Editor:
         answer = await answering
         if (answer["status"], answer["applied"]) != (status, apply):
             raise SystemExit(f"{mode} ended otherwise: {json.dumps(answer)[:3000]}")
+
+    async def write(self) -> None:
+        """Run a request for which the model writes a long reply."""
+        reply = Growing()
+        self._received.writing.clear()
+        self.standin.replies = lambda _: reply
+        await self.client.run(self._uri, "initials", apply=False)
+        self.shown = reply.longest(self._received.writing)
 
     async def type(self) -> None:
         """Type a few characters in another function of the module."""
@@ -380,6 +441,7 @@ CASES = {
     "repair": Case(request("repair", status="failed"), MISSING),
     "check": Case(request("check", status="verified"), BODY),
     "suggest": Case(request("suggestExamples", SUGGESTED, status="unverified"), BODY),
+    "writing": Case(Editor.write),
     "typing": Case(pause, typed_in=True),
     "idle": Case(pause, asked=False),
 }
@@ -398,7 +460,9 @@ async def watched(editor: Editor, case: Case) -> dict[str, float]:
     await asyncio.gather(work, *others)
     await asyncio.sleep(5 * TICK)
     stalls = [*editor.stalls(began), (0.0, 0.0)]
+    shown, editor.shown = editor.shown, None
     found = {
+        **({} if shown is None else {"shown": shown}),
         "stall": max(late for late, _ in stalls),
         "own_stall": max(late - queued for late, queued in stalls),
         "wait": max(waits),
@@ -414,9 +478,7 @@ async def measure(rounds: int, names: list[str]) -> Report:
             for name in dict.fromkeys([FIRST, *names]):
                 samples.setdefault(name, []).append(await watched(editor, CASES[name]))
     found = {
-        f"{name}_{what}_ms": [sample[what] for sample in taken]
-        for name, taken in samples.items()
-        for what in ("stall", "own_stall", "wait")
+        f"{name}_{what}_ms": [sample[what] for sample in taken] for name, taken in samples.items() for what in taken[0]
     }
     medians = {key: round(statistics.median(values), 2) for key, values in found.items()}
     figures = {
@@ -426,6 +488,8 @@ async def measure(rounds: int, names: list[str]) -> Report:
         )
         for what in ("stall", "wait")
     }
+    if "writing_shown_ms" in medians:
+        figures["writing_shown_ms"] = Figure(medians["writing_shown_ms"], at_most=SHOWN_MS)
     worst = {key: round(max(values), 2) for key, values in found.items()}
     return Report(n=rounds, figures=figures, medians=medians, remarks={"worst_of_each_ms": dict(worst)})
 

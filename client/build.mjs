@@ -1,4 +1,4 @@
-// Bundles the extension into dist/, beside the licences of the packages that end up in the bundle.
+// Bundles the extension into dist/, beside the licences of the packages that end up in the bundle, and the README.
 import { build } from "esbuild";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,3 +30,7 @@ const notices = [...packages].sort().map((folder) => {
   return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
 });
 writeFileSync("dist/THIRD-PARTY-NOTICES.txt", notices.join(`\n${"-".repeat(80)}\n\n`));
+
+// VS Code shows a page of the README that finds no files, so its pictures are part of it.
+const embedded = (_, words, file) => `![${words}](data:image/${file.split(".").at(-1)};base64,${readFileSync(file, "base64")})`;
+writeFileSync("dist/README.md", readFileSync("README.md", "utf8").replace(/!\[([^\]]+)\]\(([^)]+)\)/g, embedded));

@@ -72,7 +72,7 @@ def definitions(settings: Definitions = SETTINGS, families: Mapping[str, Strateg
 
 
 def _in_words(family: Strategy) -> str:
-    """Return a sentence about a workflow, and what it costs."""
+    """Return a sentence about a workflow, and its cost."""
     most = family.spends(None).calls
     calls = f"{family.best_calls} to {most}" if most > family.best_calls else str(most)
     return f"{family.summary[0].upper()}{family.summary[1:]}. {calls} model {'call' if most == 1 else 'calls'}."

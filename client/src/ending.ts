@@ -40,8 +40,8 @@ export interface Button {
 
 /**
  * The buttons of a message: actions on a kept result, and remedies for a failure. A long message has at least one,
- * because VS Code cuts a message without buttons. The first button is the one that a hasty user presses, so it does not
- * insert a result that is not verified.
+ * because VS Code cuts a message without buttons. A hasty user presses the first button, so it never inserts a result that
+ * is not verified.
  *
  * @param isOpen - whether the difference is already on the screen, with its own buttons
  * @param ollama - the title of the button that starts Ollama; null if this machine cannot start it

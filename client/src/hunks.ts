@@ -1,6 +1,6 @@
 /** The parts of a text that an edit has replaced. Independent of VS Code. */
 
-/** A change of a text, as VS Code reports it: places are those of the text before it. */
+/** A change of a text, as VS Code reports it: its range is in the text before the change. */
 export interface Change {
   readonly rangeOffset: number;
   readonly rangeLength: number;
@@ -28,7 +28,7 @@ export function hunksOf(changes: readonly Change[], before: string, after: strin
   return made + before.slice(end) === after ? hunks : undefined;
 }
 
-/** The hunks after further changes; undefined if a change touches one of them. */
+/** The hunks after further changes; undefined if a change touches a hunk. */
 export function moved(hunks: readonly Hunk[], changes: readonly Change[]): readonly Hunk[] | undefined {
   const isTouched = hunks.some(({ offset, length }) =>
     changes.some(({ rangeOffset, rangeLength }) => rangeOffset < offset + length && rangeOffset + rangeLength > offset),

@@ -1,4 +1,4 @@
-/** Shows what the server has changed in a text, with Keep, Undo and Show Changes, until the user's next edit. */
+/** Shows the server's changes of a text, with Keep, Undo and Show Changes, until the user's next edit. */
 
 import {
   CodeLens,
@@ -22,6 +22,7 @@ import {
 import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult, ResponseError } from "vscode-languageclient/node";
 
 import { headerOf, hunksOf, moved, undone, type Change, type Hunk } from "./hunks";
+import { otherText } from "./preview";
 import type { Client, Server } from "./server";
 
 const SCHEME = "adacoder-before";
@@ -106,7 +107,7 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
     });
   }
 
-  /** The text of a document without one of its insertions. */
+  /** The text of a document without an insertion. */
   provideTextDocumentContent({ query }: Uri): string {
     const found = this.shown.find(({ id }) => String(id) === query);
     return found === undefined ? "" : undone(found.document.getText(), found.hunks);
@@ -189,7 +190,7 @@ function documentOf(client: Client, { edit }: ApplyWorkspaceEditParams): TextDoc
 }
 
 async function compare({ id, document }: Insertion): Promise<void> {
-  const before = document.uri.with({ scheme: SCHEME, query: String(id) });
+  const before = otherText(document.uri, SCHEME, String(id));
   const name = document.uri.path.split("/").at(-1) ?? "";
   await commands.executeCommand("vscode.diff", before, document.uri, l10n.t("{0}: Before AdaCoder ↔ Now", name));
 }

@@ -18,8 +18,14 @@ interface PythonApi {
   };
 }
 
+/** The part used of the API of `ms-toolsai.jupyter`. */
+interface JupyterApi {
+  getPythonEnvironment(notebook: Uri): { readonly id: string; readonly path: string } | undefined;
+}
+
 const ENVIRONMENTS = "ms-python.vscode-python-envs";
 const PYTHON = "ms-python.python";
+const JUPYTER = "ms-toolsai.jupyter";
 
 type Ask = (scope: Uri | undefined) => Promise<string | undefined>;
 
@@ -47,6 +53,18 @@ export async function selectedInterpreter(scope: Uri | undefined, log: LogOutput
     }
   }
   return undefined;
+}
+
+/** The path of the Python that the kernel of a notebook runs; undefined if no extension names it. */
+export async function kernelInterpreter(notebook: Uri, log: LogOutputChannel): Promise<string | undefined> {
+  try {
+    const selected = (await apiOf<JupyterApi>(JUPYTER))?.getPythonEnvironment(notebook);
+    const api = selected && (await apiOf<PythonApi>(PYTHON));
+    return (await api?.environments.resolveEnvironment(selected))?.executable.uri?.fsPath;
+  } catch (error) {
+    log.warn(`Jupyter could not name the Python of a kernel: ${String(error)}`);
+    return undefined;
+  }
 }
 
 /** Calls `listener` whenever a Python extension reports that another interpreter was selected. */

@@ -41,7 +41,7 @@ export interface Choice {
   /** The new value of the setting; null clears the setting. */
   readonly value: string | null;
   readonly group: string;
-  /** What comes before the value is set: a download of the model, or a question for its name. */
+  /** The step before the value is set: a download of the model, or a question for its name. */
   readonly first: "download" | "ask" | null;
   readonly chosen: boolean;
 }

@@ -78,7 +78,7 @@ export class Previews implements TextDocumentContentProvider {
       return;
     }
     const file = Uri.parse(found.uri);
-    const right = file.with({ scheme: SCHEME, query: jobId });
+    const right = otherText(file, SCHEME, jobId);
     this.changed.fire(right);
     await commands.executeCommand("vscode.diff", file, right, found.title);
   }
@@ -128,6 +128,12 @@ export class Previews implements TextDocumentContentProvider {
     const input = window.tabGroups.activeTabGroup.activeTab?.input;
     return input instanceof TabInputTextDiff && input.modified.scheme === SCHEME ? input.modified.query : undefined;
   }
+}
+
+/** The URI of another text of a document. A suffix makes it Python, for VS Code's highlighting. */
+export function otherText(document: Uri, scheme: string, query: string): Uri {
+  const path = /\.(?:py|md|rst)$/.test(document.path) ? document.path : `${document.path}.py`;
+  return document.with({ scheme, path, query });
 }
 
 function previews(): { readonly tab: Tab; readonly input: TabInputTextDiff }[] {

@@ -103,9 +103,14 @@ export async function examine(client: Client, about: TextDocument | undefined, p
 
 function editorIn(languages: readonly string[]): typeof window.activeTextEditor {
   const editor = window.activeTextEditor;
-  if (editor !== undefined && languages.includes(editor.document.languageId) && editor.document.uri.scheme === "file") return editor;
-  void tell(l10n.t("Put the cursor in a function of a Python file on disk."), { isGood: false });
+  if (editor !== undefined && languages.includes(editor.document.languageId) && isServed(editor.document)) return editor;
+  void tell(l10n.t("Put the cursor in a function of a Python file, of an untitled text in Python, or of a notebook."), { isGood: false });
   return undefined;
+}
+
+/** True if the server works on documents with this scheme. Pages must be files. */
+function isServed({ uri: { scheme }, languageId }: TextDocument): boolean {
+  return scheme === "file" || (languageId === PYTHON && /^(untitled|vscode-notebook-cell)$/.test(scheme));
 }
 
 /** Executes a command of the server that needs no target. */

@@ -14,7 +14,7 @@ import {
 
 import { OwnCapabilities } from "./capabilities";
 import { foreignFolders, type PrivateServer } from "./install";
-import { onInterpreterChange, selectedInterpreter } from "./interpreter";
+import { kernelInterpreter, onInterpreterChange, selectedInterpreter } from "./interpreter";
 import { activated, chooseLaunch, environment, locate, whyNotStarted, type Launch, type Program, type ServerKind, type Sources } from "./launch";
 import { tell } from "./messages";
 import { openSettings } from "./open-settings";
@@ -254,7 +254,11 @@ export class Client extends LanguageClient {
 
 function optionsOf(outputChannel: LogOutputChannel, storage: string | undefined): LanguageClientOptions {
   return {
-    documentSelector: ["python", "markdown", "restructuredtext"].map((language) => ({ scheme: "file", language })),
+    documentSelector: [
+      ...["python", "markdown", "restructuredtext"].map((language) => ({ scheme: "file", language })),
+      { scheme: "untitled", language: "python" },
+      { notebook: "*", language: "python" },
+    ],
     outputChannel,
     initializationOptions: { trusted: workspace.isTrusted, ...(storage !== undefined && { storage }) },
     initializationFailedHandler: () => false,
@@ -263,15 +267,24 @@ function optionsOf(outputChannel: LogOutputChannel, storage: string | undefined)
         configuration: async (params, cancellation, next) => {
           const answers: unknown[] | ResponseError = await next(params, cancellation);
           if (!Array.isArray(answers)) return answers;
-          return answers.map((answer, index) => {
+          const told = answers.map(async (answer, index) => {
             const item = params.items[index];
             if (item?.section !== SECTION) return answer;
-            return serverSettings(answer, item.scopeUri === undefined ? undefined : Uri.parse(item.scopeUri));
+            const scope = item.scopeUri === undefined ? undefined : Uri.parse(item.scopeUri);
+            return { ...(await ofKernel(scope, outputChannel)), ...serverSettings(answer, scope) };
           });
+          return Promise.all(told);
         },
       },
     },
   };
+}
+
+/** The setting that names the Python of a notebook's kernel. A setting of the user overrides it. */
+async function ofKernel(scope: Uri | undefined, log: LogOutputChannel): Promise<Record<string, unknown>> {
+  const isNotebook = workspace.notebookDocuments.some(({ uri }) => uri.toString() === scope?.toString());
+  const interpreter = scope !== undefined && isNotebook && workspace.isTrusted ? await kernelInterpreter(scope, log) : undefined;
+  return interpreter === undefined ? {} : { interpreter };
 }
 
 function serverSettings(section: unknown, scope: Uri | undefined): Record<string, unknown> {

@@ -48,7 +48,7 @@ test("whatever edits follow each other, each is taken back alone", () => {
   expect(apart).toBeGreaterThan(100);
 });
 
-test("the lenses stand above the function of the longest hunk", () => {
+test("the lenses are above the function of the longest hunk", () => {
   const lines = ["import math", "", "@cache", "async def f(x):", '    """One."""', "    y = x", "    return y"];
   expect(headerOf(lines, [{ first: 0, last: 0 }, { first: 5, last: 6 }])).toBe(3);
   expect(headerOf(lines, [{ first: 0, last: 0 }])).toBe(0);

@@ -93,10 +93,11 @@ test("the extension starts in a folder with Python files before one is open", ()
   expect(manifest.activationEvents).toEqual(["onLanguage:python", "workspaceContains:**/*.py"]);
 });
 
-test("the editor's context menu has one submenu, for Python files only, and Escape is a key only while a reply is shown", () => {
+test("the editor's context menu has one submenu, for Python only, and Escape is a key only while a reply is shown", () => {
   const [entry, ...others] = menus["editor/context"] ?? [];
   expect(others).toEqual([]);
-  expect(entry).toMatchObject({ submenu: "adacoder.context", when: "editorLangId == python && resourceScheme == file" });
+  expect(entry?.submenu).toBe("adacoder.context");
+  for (const each of entry?.when?.split(" || ") ?? [""]) expect(each).toContain("editorLangId == python && ");
   expect(submenus.map(({ id }) => id)).toEqual(["adacoder.context"]);
   const [escape, ...keys] = manifest.contributes.keybindings;
   expect(escape).toMatchObject({ command: "adacoder.hideWriting", key: "escape" });

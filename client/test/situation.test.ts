@@ -100,7 +100,7 @@ test("limits on other systems are shown", () => {
   expect(shown({ ...running, platform: "darwin" }).details.at(-1)).toContain("untested");
 });
 
-/** What the menu offers in every state. */
+/** The commands of the menu in every state. */
 const ALWAYS = ["adacoder.openSettings", "workbench.action.openWalkthrough", "extension.open", "adacoder.showLog", "adacoder.restart"];
 const commandsOf = (situation: Situation): string[] => menu(situation).map(({ command }) => command);
 

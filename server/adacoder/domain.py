@@ -72,6 +72,13 @@ class Example:
     """The reason why a directive cannot be followed, as the rest of a sentence about the example; else empty."""
     is_block: bool = False
     """True if the source is the content of a directive such as `.. testcode::`. It shows only what it prints."""
+    above: int = 0
+    """Number of lines of the module's text that are in cells of a notebook above the example's own cell."""
+
+    @property
+    def number(self) -> int:
+        """The 1-based line in the user's document."""
+        return self.line - self.above + 1
 
     @property
     def form(self) -> str:
@@ -111,6 +118,24 @@ class Module:
     """The directory that must be on `sys.path` for `name` to be importable."""
     top: Path | None = field(default=None, compare=False)
     """The workspace. AdaCoder does not search for the project's settings above this folder."""
+    cells: tuple[int, ...] = ()
+    """The 0-based lines of the module's text at which the cells of a notebook begin; empty for a file.
+
+    The target is in the last cell, and edits may change only this cell.
+    """
+
+    @property
+    def first_line(self) -> int:
+        """The 0-based line of the module's text at which the user's document begins."""
+        return self.cells[-1] if self.cells else 0
+
+    def where(self, line: int) -> str:
+        """Return words for a 1-based line of the module's text, such as `line 3 of code cell 2`."""
+        if not self.cells:
+            return f"line {line} of the file"
+        number = sum(first < line for first in self.cells)
+        cell = "this cell" if number == len(self.cells) else f"code cell {number}"
+        return f"line {line - self.cells[max(number, 1) - 1]} of {cell}"
 
     @property
     def is_package(self) -> bool:

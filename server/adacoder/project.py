@@ -29,6 +29,8 @@ _OUTPUT = frozenset({"venv", "build", "dist"})
 """Names of folders that tools usually create. Such a folder is the project's own if it has an `__init__.py`."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
 """Names of folders without the project's own code."""
+NOTEBOOK = ".ipynb"
+"""Suffix of notebooks. A notebook is a module whose name has the suffix, so it hides no module of its own name."""
 PAGES = frozenset({".md", ".rst"})
 """Suffixes of pages."""
 _TEST_FILES = ("test_*.py", "*_test.py")
@@ -251,6 +253,8 @@ def module_of(path: Path, text: str, workspace: Path) -> Module:
     """
     path, workspace = path.absolute(), workspace.absolute()
     folder = path.parent
+    if path.suffix == NOTEBOOK:  # Jupyter imports from the notebook's own folder
+        return Module(path, importable(path.name, folder), folder, workspace)
     root = _outside_packages(folder)
     levels = _levels(text, at_least=_depth(folder, root))
     while _depth(folder, root) < levels and root not in (workspace, root.parent):

@@ -193,7 +193,7 @@ class Service(Checks):
         try:
             await asyncio.to_thread(task.require_access)
             if (broken := next((each for each in task.target.examples if each.problem), None)) is not None:
-                raise TargetError(f"The example on line {broken.line + 1} {broken.problem}.")
+                raise TargetError(f"The example on line {broken.number} {broken.problem}.")
             evaluator = await self._evaluator(task)
             target = await evaluator.without_missing_packages(task.target)
             task = replace(task, target=await evaluator.with_class_examples(target))
@@ -372,7 +372,8 @@ def _located(outcome: Outcome, task: Task) -> Target:
         TargetError: the edited text does not have the target.
     """
     text = apply_edits(outcome.target.text, outcome.edits)
-    return locate(text, task.target.module.path, task.project.folder, qualname=task.target.qualname)
+    found = locate(text, task.target.module.path, task.project.folder, qualname=task.target.qualname)
+    return replace(found, module=task.target.module)
 
 
 def from_reply(text: str, target: Target) -> Candidate:

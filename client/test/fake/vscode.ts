@@ -317,7 +317,12 @@ export const l10n = {
 
 /** The installed extensions. */
 export const installed = new Set<string>();
-export const extensions = { getExtension: (id: string): object | undefined => (installed.has(id) ? {} : undefined) };
+/** The interfaces of extensions, by the names of the extensions. */
+export const apis = new Map<string, unknown>();
+export const extensions = {
+  getExtension: (id: string): object | undefined =>
+    installed.has(id) || apis.has(id) ? { activate: () => Promise.resolve(apis.get(id)) } : undefined,
+};
 export const debug = { startDebugging: vi.fn<(folder: unknown, configuration: object) => Promise<boolean>>(() => Promise.resolve(true)) };
 
 export const workspace = {

@@ -368,8 +368,9 @@ class CodeEvaluator:
 
     async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None, *, once: bool) -> Verdict:
         if unreadable is not None:
-            source = Lines(target.text)[unreadable.line].strip() + "\n"
-            example = Example(source, "", unreadable.line)
+            above = target.module.first_line
+            source = Lines(target.text)[above + unreadable.line].strip() + "\n"
+            example = Example(source, "", above + unreadable.line, above=above)
             return _not_run(FailureKind.BROKEN_EXAMPLE, str(unreadable), example)
         what = replace(self._program(target, _as_it_stands(target), None), all_count=True)
         if is_page(target.module.path):
@@ -421,7 +422,7 @@ class CodeEvaluator:
         for tests in dict.fromkeys((names, ())):
             seen = await self._seen_by_line(target, placed, text, tests, once=once)
             if seen.passed and len(seen.tests) == len(tests):
-                return replace(verdict, coverage=await aside(coverage, placed, seen))
+                return replace(verdict, coverage=await aside(coverage, placed, seen, target.module.first_line))
         return verdict
 
     async def _seen_by_line(
@@ -524,7 +525,7 @@ def _failing_on_unshown_output(verdict: Verdict) -> Verdict:
     unshown = next((each for each in verdict.results if not (each.matched or each.skipped or each.example.want)), None)
     if verdict.failure is not None or unshown is None:
         return verdict
-    place = f"The example on line {unshown.example.line + 1}"
+    place = f"The example on line {unshown.example.number}"
     output = "gives an output that the docstring does not show: write it there, or assign it to a name"
     message = f"{place} {unshown.example.problem or output}."
     return replace(verdict, failure=Failure(FailureKind.WRONG_OUTPUT, message, unshown.example, unshown.got))

@@ -25,6 +25,7 @@ from adacoder.lsp.to_proto import range_of_lines, range_of_span
 from adacoder.project import is_page
 from adacoder.pytext import Lines, error_line
 from adacoder.source.locate import Documented, out_of_reach
+from adacoder.source.notebook import alone
 from adacoder.task import Task
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, A
             answer["reason"] = next((item["reason"] for item in answer["items"]), None)
             return answer
         # Clients send this request at each keystroke, so start the user's interpreter only if our own parser fails.
-        if await aside(error_line, snapshot.text) is not None:
+        if await aside(error_line, snapshot.code) is not None:
             answer["reason"] = await _unparsed(ls, snapshot)
     return answer
 
@@ -100,6 +101,8 @@ async def on_debug(ls: AdaCoderServer, params: DebugParams) -> dict[str, Any]:
     """`adacoder/debug` `{id}`: return the data with which a debugger runs a docstring. Nothing runs."""
     try:
         snapshot = take(ls.workspace, _uri_of(params.id))
+        if not snapshot.is_file:
+            raise TargetError("A debugger runs files, and this text is not a file: save it as a .py file first.")
         target = await asyncio.to_thread(_target_of, params.id, snapshot)
         service, settings = await ls.service_for(snapshot)
         interpreter = await service.interpreter(Task(target, settings, snapshot.project))
@@ -179,7 +182,7 @@ async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
         return None
     service, settings = await ls.service_for(snapshot)
     try:
-        found = await service.unparsed({snapshot.path: snapshot.text}, settings, snapshot.project)
+        found = await service.unparsed({snapshot.path: snapshot.code}, settings, snapshot.project)
     except AdaCoderError:
         return None
     return found.get(snapshot.path)
@@ -239,7 +242,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     encoding, lines = encoding_of(ls.workspace), Lines(snapshot.text)
     found: list[tuple[int, dict[str, JSON]]] = []
     for each in _listed(snapshot):
-        target = each.one.target
+        target = alone(each.one.target)
         placed = ls.state.shown.evidence.at(snapshot.uri, target.qualname)
         known = placed.evidence.states if placed is not None and placed.evidence.is_about(target.source) else ()
         item: dict[str, JSON] = {
@@ -261,7 +264,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
             "reason": None if each.one.unreadable is None else str(each.one.unreadable),
         }
         found.append((target.definition.start, item))
-    for name, kind, place, reason in () if is_page(snapshot.path) else out_of_reach(snapshot.text):
+    for name, kind, place, reason in () if is_page(snapshot.path) else out_of_reach(snapshot.code):
         item = {
             "id": None,
             "qualifiedName": name,

@@ -22,6 +22,10 @@ NOTIFICATIONS = {
     types.TEXT_DOCUMENT_DID_CHANGE: "showing.views:on_change",
     types.TEXT_DOCUMENT_DID_CLOSE: "showing.views:on_close",
     types.TEXT_DOCUMENT_DID_SAVE: "showing.views:on_save",
+    types.NOTEBOOK_DOCUMENT_DID_OPEN: "showing.views:on_open_notebook",
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE: "showing.views:on_change_notebook",
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE: "showing.views:on_close_notebook",
+    types.NOTEBOOK_DOCUMENT_DID_SAVE: "showing.views:on_save_notebook",
     types.WORKSPACE_DID_RENAME_FILES: "handlers:on_rename",
 }
 FEATURES = {

@@ -37,6 +37,7 @@ from adacoder.lsp.from_proto import (
 from adacoder.lsp.jobs.job import Activity, Job, NotInsertedError, refusal
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.project import is_page
+from adacoder.source.notebook import moved
 from adacoder.task import Mode, Task
 
 if TYPE_CHECKING:
@@ -233,6 +234,8 @@ async def on_fix_test(ls: AdaCoderServer, place: FailingTestPlace) -> dict[str, 
     """`.fixTest` `{uri, version?, position | test}`: make a failing test pass, by fixing a function that it runs."""
     async with ls.state.looking_up:
         snapshot = take(ls.workspace, place.uri)
+        if not snapshot.is_file:
+            raise TargetError("Tests run as they are on disk: save this text as a file first.")
         test = await asyncio.to_thread(_test_at, place, snapshot) if place.test is None else place.test
         return _accepted(ls, await ls.state.batches.start_test(snapshot, test))
 
@@ -277,11 +280,11 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
     if line is None and place.qualname is None:
         raise TargetError("The text has changed since you asked: ask again.")
     qualname = place.qualname if line is None else None
-    definition = undocumented(snapshot.text, snapshot.path, line=line, qualname=qualname)
+    definition = undocumented(snapshot.code, snapshot.path, line=line, qualname=qualname)
     if definition is None:
         target = _function_at(place, snapshot)  # raises if there is no such function
         raise TargetError(f"'{target.name}' already has a docstring.")
-    return definition.name, skeleton(definition)
+    return definition.name, moved(skeleton(definition), snapshot.start)
 
 
 @reads(ExamplePlace, _rejected)
@@ -302,7 +305,8 @@ def _example_at(snapshot: Snapshot, line: int) -> tuple[Documented, Example]:
     """
     for one in snapshot.documented():
         for example in one.target.examples:
-            if example.line <= line < example.line + example.source.count("\n") + example.want.count("\n"):
+            first = example.number - 1
+            if first <= line < first + example.source.count("\n") + example.want.count("\n"):
                 return one, example
     raise TargetError(f"There is no example at line {line + 1} of {snapshot.path}: put the cursor on one.")
 
@@ -319,7 +323,7 @@ async def _accept_output(ls: AdaCoderServer, snapshot: Snapshot, one: Documented
         new = await again.new_outputs(task, outcome, example)
     finally:
         await asyncio.gather(first.close(), again.close())
-    place = f"the example on line {example.line + 1}"
+    place = f"the example on line {example.number}"
     if new.edits:
         await _insert(ls, snapshot, one.target.name, f"the output of {place}", new.edits)
     else:

@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -97,22 +97,27 @@ class ClientState:
 
     def moved(self, old: str, new: str) -> None:
         """Let jobs and kept results follow the file or folder `old` to `new`."""
+        from adacoder.lsp.snapshot import path_of
+
         self.jobs.moved(old, new)
-        self.results.moved(old, new)
+        self.results.moved(old, new, partial(path_of, self._client.workspace))
         self.shown.refresh()
 
     def opened(self, uri: Uri, text: str) -> None:
         """Find out whether the new document is a known file with a new name, because many editors do not say so.
 
         Either the known file was closed just now with the same text, or it is gone, and the text has a function of a
-        job or of a kept result.
+        job or of a kept result. The function of a cell can also be in another cell of its notebook now.
         """
         from adacoder.lsp.snapshot import path_of
 
         closed = self._client.protocol.closed_as(text, _SAVING_AS)
-        for old, source in self.jobs.functions():
-            is_open = self.shown.document(old) is not None
-            if not is_open and (old == closed or (source in text and not path_of(old).exists())):
+        own = path_of(self._client.workspace, uri)
+        for old, path, source in self.jobs.functions():
+            known = self.shown.document(old)
+            if known is not None and (path != own or source in known.source):
+                continue
+            if old == closed or (source in text and (path == own or not path.exists())):
                 self.moved(old, uri)
 
     async def read(self, function: Callable[P, A], *arguments: P.args, **named: P.kwargs) -> A:

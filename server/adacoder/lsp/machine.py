@@ -155,7 +155,7 @@ async def _findings(ls: AdaCoderServer, uri: Uri | None, *, probes_speed: bool) 
     findings: list[Finding] = []
     snapshot = _snapshot(ls, uri)
     folder = snapshot.folder if snapshot else first_folder(ls.workspace)
-    near, scope = (snapshot.path.parent, snapshot.uri) if snapshot else (folder, None)
+    near, scope = (snapshot.path.parent, snapshot.scope) if snapshot else (folder, None)
     settings = await ls.configuration.settings(near, scope, top=folder)
     title = "AdaCoder: checking what works here"
     token = await new_token(ls) if probes_speed else None

@@ -6,26 +6,34 @@ the result still holds, the job takes a new snapshot.
 
 from __future__ import annotations
 
+import atexit
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
 from pygls.uris import to_fs_path, uri_scheme
 from pygls.workspace import TextDocument, Workspace
 
-from adacoder.domain import Target, TargetError
-from adacoder.project import Project, folder_of
+from adacoder.domain import PAGE, Target, TargetError
+from adacoder.project import NOTEBOOK, Project, folder_of
 from adacoder.pytext import Lines
+from adacoder.source.notebook import above, alone, foreign_magic, in_module, length_above, python_of
 from adacoder.source.text import PositionEncoding, must_be_short, offset_at, read
 
 if TYPE_CHECKING:
     from adacoder.source.locate import Documented
+
+
+_UNTITLED = "untitled"
+"""Scheme of the URIs of texts that were never saved."""
 
 
 class Uri(str):
@@ -45,6 +53,11 @@ class Uri(str):
 
     def __hash__(self) -> int:
         return str.__hash__(unquote(self))
+
+
+def is_file(uri: str) -> bool:
+    """Return whether a document is a file. Other documents exist only in the editor."""
+    return uri.startswith("file:")
 
 
 def renamed(uri: Uri, old: str, new: str) -> Uri | None:
@@ -135,17 +148,51 @@ def _lines(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The text of a Python file or page at one moment, with the texts of all other open Python files."""
+    """The text of a Python document or page at one moment, with the texts of all other open Python files.
+
+    A cell of a notebook is a document. Its module is the text of the cells above and of the cell itself. Targets and
+    edits belong to the module, and lines that come from the client belong to the document.
+    """
 
     uri: Uri
     path: Path
     text: str
+    """The text of the document."""
     version: int | None
     """The client's version of the text; None if the file is not open."""
     folder: Path
     """The workspace folder of the file, or else the folder of its project."""
     overlays: Mapping[Path, str]
     """The texts of the other open Python files, by path."""
+    notebook: Uri | None = None
+    """The notebook of a cell; None if the document is not a cell."""
+    cells: tuple[str, ...] = ()
+    """The texts of the notebook's Python cells above the cell, in order."""
+
+    @property
+    def code(self) -> str:
+        """The text of the document as Python, with the same offsets. IPython's own syntax does not run."""
+        return self.text if self.notebook is None else python_of(self.text)
+
+    @property
+    def module_text(self) -> str:
+        """The text of the module."""
+        return self.code if self.notebook is None else above(self.cells) + self.code
+
+    @property
+    def start(self) -> int:
+        """The offset of the document in the text of the module."""
+        return length_above(self.cells)
+
+    @property
+    def scope(self) -> Uri:
+        """The document whose settings apply."""
+        return self.notebook or self.uri
+
+    @property
+    def is_file(self) -> bool:
+        """True if the document is a file, although perhaps with unsaved changes."""
+        return is_file(self.uri)
 
     @property
     def project(self) -> Project:
@@ -154,7 +201,8 @@ class Snapshot:
 
     def same_as(self, other: Snapshot) -> bool:
         """Return whether a Verdict for one snapshot also holds for the other."""
-        return self.text == other.text and self.overlays == other.overlays
+        mine, theirs = ((each.text, each.cells, each.overlays) for each in (self, other))
+        return mine == theirs
 
     def find(self, *, line: int | None = None, qualname: str | None = None) -> Target:
         """Return the function around a line, or the function with a name.
@@ -164,17 +212,40 @@ class Snapshot:
         """
         from adacoder.source.locate import locate
 
-        return locate(self.text, self.path, self.folder, line=line, qualname=qualname)
+        return self._in_module(locate(self.code, self.path, self.folder, line=line, qualname=qualname))
+
+    def again(self, target: Target) -> Target | None:
+        """Find a function of an earlier snapshot. None if its source has changed."""
+        from adacoder.source.locate import locate_again
+
+        found = locate_again(alone(target), self.code, self.folder)
+        return None if found is None else self._in_module(found)
+
+    def functions(self) -> tuple[Documented, ...]:
+        """Return all functions of the document that can be targets, in order.
+
+        Raises:
+            TargetError: the code in the file never runs.
+        """
+        from adacoder.source.locate import functions
+
+        found = functions(self.code, self.path, self.folder)
+        return tuple(replace(each, target=self._in_module(each.target)) for each in found)
 
     def documented(self) -> Iterator[Documented]:
-        """Yield the docstrings of the file that doctest would read. A page with examples is one docstring.
+        """Yield the docstrings of the document that doctest would read. A page with examples is one docstring.
 
         Raises:
             TargetError: the code in the file never runs.
         """
         from adacoder.source.pages import docstrings
 
-        return docstrings(self.text, self.path, self.folder)
+        for each in docstrings(self.code, self.path, self.folder):
+            if not (self.cells and each.target.qualname == PAGE):  # only the first cell has the module's docstring
+                yield replace(each, target=self._in_module(each.target))
+
+    def _in_module(self, target: Target) -> Target:
+        return target if self.notebook is None else in_module(target, self.cells)
 
     def page(self) -> Target:
         """Return the page.
@@ -194,13 +265,14 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
     """Take a snapshot of the document `uri`. A file that is not open is read from disk.
 
     Raises:
-        TargetError: the document is not a file, or cannot be read.
+        TargetError: the document is not a file, an open untitled text in Python or a Python cell of an open notebook,
+            or cannot be read.
     """
-    path = _path(uri)
-    if path is None:
-        kind = "A notebook cell" if "notebook" in (uri_scheme(uri) or "") else "This text"
-        raise TargetError(f"{kind} is not a file that Python can import: save it as a .py file first.")
     document = workspace.text_documents.get(uri)
+    notebook = workspace.get_notebook_document(cell_uri=uri)
+    path = path_of(workspace, uri)
+    if path is None:
+        raise TargetError(_why_not(uri, document))
     if document is None:
         text, version = read(path).text, None
     else:
@@ -211,12 +283,70 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
         for other in workspace.text_documents.values()
         if (other_path := _path(other.uri)) not in (None, path) and other_path.suffix == ".py"
     }
-    return Snapshot(uri, path, text, version, _workspace_folder(workspace, path, text), overlays)
+    folder = _workspace_folder(workspace, path, text)
+    if notebook is None:
+        return Snapshot(uri, path, text, version, folder, overlays)
+    if (magic := foreign_magic(text)) is not None:
+        raise TargetError(f"This cell begins with {magic}, so it is not Python: go to a cell in Python.")
+    cells = _cells_above(workspace, notebook, uri)
+    must_be_short(path, sum(map(len, cells)) + len(text))
+    return Snapshot(uri, path, text, version, folder, overlays, Uri(notebook.uri), cells)
 
 
-def path_of(uri: Uri) -> Path:
-    """Return the path of a document that is a file."""
-    return _path(uri) or Path(uri)
+def path_of(workspace: Workspace, uri: Uri) -> Path | None:
+    """Return the path of a document. A cell has the path of its notebook.
+
+    An untitled text or notebook gets the path that it would have in the first workspace folder, or else in an empty
+    folder. No file has to be there. Return None if the document has no path, because it is closed or is not Python.
+    """
+    document, notebook = workspace.text_documents.get(uri), workspace.get_notebook_document(cell_uri=uri)
+    if notebook is None and is_file(uri):
+        return _path(uri)
+    named = uri if notebook is None else notebook.uri
+    if document is None or document.language_id != "python" or (notebook is None and uri_scheme(uri) != _UNTITLED):
+        return None
+    path = _path(named) or Path(unquote(urlsplit(named).path))
+    name = f"{path.name.removesuffix(NOTEBOOK)}{NOTEBOOK}" if notebook else path.name or _UNTITLED
+    if path.is_absolute():
+        return path.with_name(name)
+    folders = _folders(workspace)
+    return (folders[0] if folders else _empty_folder()) / name
+
+
+def _why_not(uri: Uri, document: TextDocument | None) -> str:
+    """Return the reason why a document has no path."""
+    if uri_scheme(uri) == _UNTITLED:
+        name = Path(unquote(urlsplit(uri).path)).name
+        if document is None:
+            return f"The untitled text '{name}' is not open: open it in the editor."
+        return f"'{name}' is not Python: choose Python as its language, or save it as a .py file."
+    if "notebook" not in (uri_scheme(uri) or ""):
+        return "This text is not a file that Python can import: save it as a .py file first."
+    if document is None:
+        return "The cell was deleted, or its notebook was closed: open the notebook again."
+    return "The editor sends this cell without its notebook, or not as Python: save the function in a .py file."
+
+
+def _cells_above(workspace: Workspace, notebook: types.NotebookDocument, uri: Uri) -> tuple[str, ...]:
+    """Return the texts of the Python cells above a cell. Some clients also send cells with prose."""
+    found: list[str] = []
+    for cell in notebook.cells:
+        if uri == cell.document:
+            break
+        document = workspace.text_documents.get(Uri(cell.document))
+        if cell.kind is types.NotebookCellKind.Code and document is not None and document.language_id == "python":
+            found.append(document.source)
+    return tuple(found)
+
+
+@cache
+def _empty_folder() -> Path:
+    """Return an empty folder that only this user can access. It is removed when the server ends."""
+    from adacoder.sandbox.isolation.scratch import scratch
+
+    opened = ExitStack()
+    atexit.register(opened.close)
+    return Path(opened.enter_context(scratch()))
 
 
 def uri_at(workspace: Workspace, path: Path) -> Uri:

@@ -9,6 +9,7 @@ from lsprotocol import types
 from adacoder.domain import JSON, Edit, Span
 from adacoder.lsp.snapshot import Snapshot
 from adacoder.pytext import Lines
+from adacoder.source.notebook import moved
 from adacoder.source.text import PositionEncoding, position_at, range_of
 
 
@@ -38,8 +39,9 @@ def range_of_span(span: Span, text: str, encoding: PositionEncoding) -> JSON:
 def workspace_edit(
     snapshot: Snapshot, edits: Sequence[Edit], encoding: PositionEncoding, *, is_bound: bool
 ) -> types.WorkspaceEdit:
-    """Convert edits of a snapshot's text. With `is_bound`, they name the version of the text to which they apply."""
-    ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, snapshot.text, encoding))) for edit in edits)
+    """Convert edits of a snapshot's module. With `is_bound`, they name the version of the text to which they apply."""
+    own = (moved(edit, -snapshot.start) for edit in edits)
+    ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, snapshot.text, encoding))) for edit in own)
     made = [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]
     if not is_bound:
         return types.WorkspaceEdit(changes={snapshot.uri: made})

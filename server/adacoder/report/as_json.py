@@ -15,6 +15,7 @@ from adacoder.domain import (
     ProjectTest,
     SourceLine,
     Step,
+    Target,
     Timing,
     Tokens,
 )
@@ -60,7 +61,7 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
         "isolation": None if verdict is None or verdict.isolation is None else _isolation(verdict.isolation),
         "notes": [*notes(outcome)],
         "positionEncoding": encoding,
-        "edits": [_edit(edit, outcome.target.text, encoding) for edit in outcome.edits],
+        "edits": [_edit(edit, outcome.target, encoding) for edit in outcome.edits],
         "failure": None if verdict is None or verdict.failure is None else _failure(verdict.failure),
         "journal": [step_json(step) for step in outcome.steps],
     }
@@ -105,8 +106,11 @@ def _test(test: ProjectTest) -> JSON:
     return {"name": test.name, "status": test.status.value, "seconds": round(test.seconds, 3)}
 
 
-def _edit(edit: Edit, text: str, encoding: PositionEncoding) -> JSON:
-    positions: list[JSON] = [{"line": line, "character": at} for line, at in range_of(edit, text, encoding)]
+def _edit(edit: Edit, target: Target, encoding: PositionEncoding) -> JSON:
+    above = target.module.first_line
+    positions: list[JSON] = [
+        {"line": line - above, "character": at} for line, at in range_of(edit, target.text, encoding)
+    ]
     return {"range": {"start": positions[0], "end": positions[1]}, "newText": edit.text}
 
 

@@ -315,12 +315,13 @@ class Judge:
         what = broken.message.partition(": ")[2] or broken.message
         line = self._own_line(broken.line) if broken.in_candidate else None
         kind = FailureKind.SYNTAX_ERROR if broken.in_candidate else FailureKind.BROKEN_MODULE
-        if self.program.all_count:
-            return Failure(kind, unparsed(self.program.module.path, broken.line, what), error=broken.message, line=line)
+        module = self.program.module
+        if self.program.all_count and not module.cells:
+            return Failure(kind, unparsed(module.path, broken.line, what), error=broken.message, line=line)
         if broken.in_candidate:
             message = f"`{self._text_of(broken.line)}` is a syntax error: {what}."
             return Failure(kind, message, error=broken.message, line=line)
-        message = f"Fix line {broken.line} of the file first, which the run cannot leave out: {what}."
+        message = f"Fix {module.where(broken.line)} first, which the run cannot leave out: {what}."
         return Failure(kind, message, error=broken.message)
 
     def _import_failure(self, raised: Raised) -> Failure:
@@ -492,7 +493,7 @@ def _name_in(error: str) -> str | None:
 
 
 def _place(example: Example) -> str:
-    return f"The example on line {example.line + 1}"
+    return f"The example on line {example.number}"
 
 
 def _brief(text: str) -> str:

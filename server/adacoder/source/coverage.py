@@ -15,10 +15,11 @@ from adacoder.pytext import Lines, dedent, logical_lines, normalize, parsed
 from adacoder.source.placed import Splice
 
 
-def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
+def coverage(placed: Splice, verdict: Verdict, above: int = 0) -> Coverage | None:
     """Compute the coverage of the function in `placed` from the lines that the run behind `verdict` reached.
 
-    Line numbers refer to `placed.text`. Return None if the run was not observed.
+    Line numbers refer to the user's document, which begins below `above` lines of `placed.text`. Return None if the run
+    was not observed.
     """
     lines, function = Lines(placed.text), placed.function
     first = lines.line_at(function.start)
@@ -40,10 +41,10 @@ def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
     def line_of(number: int) -> SourceLine:
         start = lines.starts[number - 1]
         code = placed.text[start : ends.get(number - 1, len(placed.text))]  # leaves out a trailing comment
-        return SourceLine(number, code.expandtabs().partition("\n")[0].rstrip())
+        return SourceLine(number - above, code.expandtabs().partition("\n")[0].rstrip())
 
     return Coverage(
-        tuple(sorted(there)),
+        tuple(number - above for number in sorted(there)),
         tuple(map(line_of, sorted(there - reached.lines))),
         tuple((line_of(test.line), never) for test in tests for never in test.never(verdict.reachable, reached)),
         bool(verdict.tests),

@@ -16,6 +16,7 @@ from adacoder.domain import Edit, Span
 from adacoder.pytext import Lines, dedent, line_ending, normalize
 from adacoder.source.body import body_of, find_function, prepended
 from adacoder.source.indentation import DEFAULT_UNIT, reindent, unit_of
+from adacoder.source.notebook import alone, moved, start_of
 from adacoder.source.placed import Splice
 from adacoder.source.remarks import has_all_but_comments, kept, remarks, without
 from adacoder.source.signature import Fit, arguments, fit
@@ -53,7 +54,8 @@ def splice(target: Target, candidate: Candidate) -> Splice:
     decorators = "".join(f"{each}\n" for each in candidate.decorators)
     needed = dependencies(target, candidate, decorators + place.at_column_zero(body))
     added = [reindent(text, parent="", first="", unit=place.unit) for text in needed.definitions]
-    additions = Layout(target).additions(needed.futures, needed.imports, added)
+    additions = Layout(alone(target)).additions(needed.futures, needed.imports, added)
+    additions = [moved(each, start_of(target)) for each in additions]
     edits = place.edits(prepended(body, needed.inside))
     return _placed(target, additions, [*place.decorated(candidate.decorators), *edits])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -91,6 +92,25 @@ def file(folder: Path, name: str, *bodies: str) -> Path:
     path = folder / f"{name}.py"
     path.write_text(function(name, "".join(bodies)), encoding="utf-8")
     return path
+
+
+def notebook(folder: Path, name: str, *texts: str) -> Path:
+    """Write a notebook with Python cells."""
+    usual: dict[str, object] = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    content = {
+        "cells": [{**usual, "id": f"c{number}", "source": text} for number, text in enumerate(texts)],
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    path = folder / f"{name}.ipynb"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def cells(path: Path) -> list[str]:
+    """Return the texts of a notebook's cells on disk."""
+    return ["".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
 
 
 def names(texts: Sequence[str]) -> list[str]:

@@ -145,6 +145,10 @@ def test_the_menu_leads_everywhere(bench: Workbench, model: Model) -> None:
         bench.choose(entry)
         expect(bench.page.locator(".tab.active", has_text=shown)).to_be_visible()
         bench.picture(f"menu-{entry.lower()}")
+    pictures = bench.document.locator("img")
+    loaded = "images => images.length > 1 && images.every(each => each.complete && each.naturalWidth > 0)"
+    wait_until(lambda: bool(pictures.evaluate_all(loaded)), "the pictures of the extension's page")
+    bench.picture("extension-page")
 
 
 def test_the_default_keys_have_no_other_command(bench: Workbench) -> None:

@@ -9,7 +9,20 @@ import pytest
 from playwright.sync_api import expect
 
 from editors.vscode.code_server import wait_until
-from editors.vscode.samples import DIFFERING, PLAN, ROUNDED, TRUNCATED, Model, file, function, held, never_ending, reply
+from editors.vscode.samples import (
+    DIFFERING,
+    PLAN,
+    ROUNDED,
+    TRUNCATED,
+    Model,
+    cells,
+    file,
+    function,
+    held,
+    never_ending,
+    notebook,
+    reply,
+)
 from editors.vscode.workbench import Workbench
 from support.standins.server import Script
 
@@ -51,6 +64,31 @@ def test_one_undo_takes_it_back(bench: Workbench, model: Model) -> None:
     expect(bench.line("def undone")).to_be_visible()
 
 
+def test_a_tour(bench: Workbench, model: Model) -> None:
+    """The pictures of the animation on the extension's page."""
+    tour, goes_on = file(bench.folder, "srt_time"), Event()
+    written = reply("srt_time", ROUNDED)
+    model.says("srt_time", Script(written, token=len(written) - 10, until=goes_on))
+    bench.open(tour)
+    bench.put_cursor("def srt_time")
+    expect(bench.lens("Generate")).to_be_visible()
+    bench.picture("tour-1")
+    assert "AdaCoder: generate function 'srt_time'" in bench.actions()
+    bench.picture("tour-2")
+    bench.page.keyboard.press("Escape")
+    bench.lens("Generate").click()
+    wait_until(lambda: "divmod(minutes" in bench.beside(), "the reply is shown")
+    bench.picture("tour-3")
+    goes_on.set()
+    expect(bench.notification("Inserted 'srt_time'. 3/3 examples passed.")).to_be_visible()
+    expect(bench.lens("✓ 3/3 examples")).to_be_visible()
+    expect(bench.lens("Undo")).to_be_visible()
+    bench.picture("tour-4")
+    bench.lens("✓ 3/3 examples").click()
+    expect(bench.preview("srt_time").first).to_be_visible()
+    bench.picture("tour-5")
+
+
 def test_an_insertion_is_kept_or_taken_back_in_place(bench: Workbench, model: Model) -> None:
     """Undo takes back exactly the insertion."""
     placed = file(bench.folder, "placed")
@@ -84,6 +122,56 @@ def test_typing_keeps_an_insertion(bench: Workbench, model: Model) -> None:
     bench.page.keyboard.type("# Mine\n")
     expect(bench.lens("Undo")).to_be_hidden()
     bench.save(continued, "# Mine\n" + function("continued", ROUNDED))
+
+
+def test_an_untitled_text(bench: Workbench, model: Model) -> None:
+    """The light bulb, the palette and the lenses work on a text that was never saved."""
+    model.says("untitled", reply("untitled", TRUNCATED), PLAN, reply("untitled", ROUNDED))
+    bench.open(file(bench.folder, "untitled"))
+    bench.new_untitled_copy("Python")
+    bench.put_cursor("def untitled")
+    bench.until_offered("AdaCoder: generate function 'untitled'")
+    bench.page.keyboard.press("Escape")
+    bench.command("AdaCoder: Generate Function")
+    expect(bench.line("round(seconds * 1000)")).to_be_visible()
+    expect(bench.lens("✓ 3/3 examples")).to_be_visible()
+    assert (bench.folder / "untitled.py").read_text(encoding="utf-8") == function("untitled", "")
+
+
+def test_a_cell_of_a_notebook(bench: Workbench, model: Model) -> None:
+    """The function of a cell is written with the names of the cell above. Moved above them, it fails."""
+    body = ROUNDED.replace("1000)", "SCALE)")
+    model.says("celled", reply("celled", body))
+    path = notebook(bench.folder, "celled", "%matplotlib inline\nSCALE = 1000", function("celled", ""))
+    bench.open_notebook(path)
+    bench.line_of_cell("def celled").click()
+    bench.offered("AdaCoder: generate function 'celled'")
+    expect(bench.line_of_cell("round(seconds * SCALE)")).to_be_visible()
+    expect(bench.notification("Inserted 'celled'. 3/3 examples passed.")).to_be_visible()
+    bench.picture("notebook")
+    bench.save(path, "round(seconds * SCALE)")
+    assert cells(path) == ["%matplotlib inline\nSCALE = 1000", function("celled", body)]
+    bench.command("AdaCoder: Check Examples")
+    expect(bench.notification("Checked 'celled'. 3/3 examples passed.")).to_be_visible()
+    bench.line_of_cell("def celled").click()
+    bench.command("Notebook: Move Cell Up")
+    bench.line_of_cell("def celled").click()
+    bench.command("AdaCoder: Check Examples")
+    expect(bench.notification("SCALE")).to_be_visible()
+
+
+def test_what_is_kept_for_a_cell_has_a_preview(bench: Workbench, model: Model) -> None:
+    model.says("kept_cell", reply("kept_cell", TRUNCATED))
+    path = notebook(bench.folder, "kept_cell", "import os", function("kept_cell", ""))
+    bench.open_notebook(path)
+    bench.line_of_cell("def kept_cell").click()
+    bench.command("AdaCoder: Generate Function")
+    expect(bench.page.locator(".monaco-diff-editor .view-line", has_text="int(seconds")).not_to_have_count(0)
+    bench.picture("preview-of-cell")
+    bench.title_button("Insert").click()
+    expect(bench.line_of_cell("int(seconds * 1000)")).to_be_visible()
+    bench.save(path, "int(seconds * 1000)")
+    assert cells(path) == ["import os", function("kept_cell", TRUNCATED)]
 
 
 def test_fix_from_the_palette(bench: Workbench, model: Model) -> None:

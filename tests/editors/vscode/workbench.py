@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 from playwright.sync_api import TimeoutError as NotSeen
 
 from editors.vscode.code_server import PATIENCE, CodeServer, wait_until
@@ -59,6 +59,10 @@ class Workbench:
         """Return the line of the editor that contains `text`."""
         return self.editor.locator(".view-line", has_text=text.replace(" ", NO_BREAK)).first
 
+    def line_of_cell(self, text: str) -> Locator:
+        """Return the line of a notebook's cell that contains `text`."""
+        return self.page.locator(".notebookOverlay .view-line", has_text=text.replace(" ", NO_BREAK)).first
+
     def beside(self) -> str:
         """Return the texts that decorations show behind the lines of the editor."""
         texts = """spans => spans.map(each => getComputedStyle(each, "::after").content)
@@ -76,9 +80,14 @@ class Workbench:
     def tab(self, name: str) -> Locator:
         return self.page.locator(".tab", has_text=name).first
 
+    @property
+    def document(self) -> FrameLocator:
+        """The rendered document."""
+        return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame")
+
     def preview(self, text: str) -> Locator:
         """Return the part of a rendered document that contains `text`."""
-        return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame").get_by_text(text).first
+        return self.document.get_by_text(text).first
 
     def title_button(self, name: str) -> Locator:
         """Return a button in the title bar of the active editor."""
@@ -93,6 +102,24 @@ class Workbench:
         self._pick("Control+p", str(file), file.name)
         expect(self.page.locator(".tab.active", has_text=file.name)).to_be_visible()
         expect(self.editor.locator(".view-line").first).to_be_visible()
+
+    def open_notebook(self, file: Path) -> None:
+        """Open a notebook by its path."""
+        self._pick("Control+p", str(file), file.name)
+        expect(self.line_of_cell("")).to_be_visible()
+
+    def new_untitled_copy(self, language: str) -> None:
+        """Copy the text of the active editor into an untitled text in a language."""
+        self.editor.locator(".view-line").first.click()
+        for key in ("Control+a", "Control+c"):
+            self.page.keyboard.press(key)
+        self.command("File: New Untitled Text File")
+        expect(self.tab("Untitled-1")).to_be_visible()
+        self.command("Change Language Mode")
+        self.list.locator("input").first.fill(language)
+        self.choose(language)
+        self.editor.locator(".view-line").first.click()
+        self.page.keyboard.press("Control+v")
 
     def command(self, title: str) -> None:
         """Run a command of the palette."""

@@ -18,6 +18,7 @@ DATA = os.environ.get("ADACODER_DATA")
 BENCHMARKS = ROOT / "benchmarks"
 SMALLEST = {
     "arena": ("--passes", "1", "--cells", "20"),
+    "blocking": ("--rounds", "1", "--cases", "writing", "idle"),
     "cancel": ("--rounds", "1"),
     "context": ("--rounds", "1"),
     "house": (),

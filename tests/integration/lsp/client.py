@@ -72,6 +72,18 @@ class Document:
 
     text: str
     version: int
+    notebook: Notebook | None = None
+    """The notebook of a cell."""
+
+
+@dataclass
+class Notebook:
+    """An open notebook."""
+
+    uri: str
+    cells: list[str]
+    """The URIs of its Python cells, in order."""
+    version: int = 1
 
 
 @dataclass
@@ -367,7 +379,54 @@ class Client:
         document = self.documents[uri]
         document.version += 1
         identifier = {"uri": uri, "version": document.version}
+        if document.notebook is not None:
+            changed = {"document": identifier, "changes": changes}
+            await self._notebook_changed(document.notebook, {"textContent": [changed]})
+            return
         await self.notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": changes})
+
+    async def open_notebook(self, path: Path | str, *texts: str) -> Notebook:
+        """Open a notebook with Python cells. Return it."""
+        uri = self.uri(path)
+        names = [f"vscode-notebook-cell:{uri.partition(':')[2]}#W{number}" for number, _ in enumerate(texts)]
+        notebook = Notebook(uri, names)
+        items = [self._cell(notebook, name, text) for name, text in zip(names, texts, strict=True)]
+        about = {"uri": uri, "notebookType": "jupyter-notebook", "version": 1, "cells": _cells(names)}
+        await self.notify("notebookDocument/didOpen", {"notebookDocument": about, "cellTextDocuments": items})
+        return notebook
+
+    async def close_notebook(self, notebook: Notebook) -> None:
+        """Close a notebook."""
+        cells = [{"uri": uri} for uri in notebook.cells]
+        params = {"notebookDocument": {"uri": notebook.uri}, "cellTextDocuments": cells}
+        for uri in notebook.cells:
+            del self.documents[uri]
+        await self.notify("notebookDocument/didClose", params)
+
+    async def rearrange(self, notebook: Notebook, cells: Sequence[str], **new: str) -> None:
+        """Give a notebook other cells, by their URIs. `new` has the texts of new cells, by their fragments."""
+        base = notebook.cells[0].partition("#")[0] if notebook.cells else notebook.uri
+        fresh = {f"{base}#{name}": text for name, text in new.items()}
+        opened = [self._cell(notebook, uri, text) for uri, text in fresh.items()]
+        closed = [uri for uri in notebook.cells if uri not in cells]
+        for uri in closed:
+            del self.documents[uri]
+        structure = {
+            "array": {"start": 0, "deleteCount": len(notebook.cells), "cells": _cells(cells)},
+            "didOpen": opened,
+            "didClose": [{"uri": uri} for uri in closed],
+        }
+        notebook.cells = list(cells)
+        await self._notebook_changed(notebook, {"structure": structure})
+
+    def _cell(self, notebook: Notebook, uri: str, text: str) -> dict[str, Any]:
+        self.documents[uri] = Document(text, 1, notebook)
+        return {"uri": uri, "languageId": "python", "version": 1, "text": text}
+
+    async def _notebook_changed(self, notebook: Notebook, cells: dict[str, Any]) -> None:
+        notebook.version += 1
+        identifier = {"uri": notebook.uri, "version": notebook.version}
+        await self.notify("notebookDocument/didChange", {"notebookDocument": identifier, "change": {"cells": cells}})
 
     def text(self, uri: str) -> str:
         """Return the text of an open document as the person sees it."""
@@ -488,6 +547,9 @@ class Client:
         await self.idle()
         for result in (await self.request("adacoder/kept", {}))["items"]:
             await self.execute("discard", {"jobId": result["jobId"]})
+        for document in list(self.documents.values()):
+            if document.notebook is not None and document.notebook.cells[0] in self.documents:
+                await self.close_notebook(document.notebook)
         for uri in list(self.documents):
             await self.close(uri)
         self.folder = workspace
@@ -509,6 +571,10 @@ class Client:
         await self.idle()  # a second message would have arrived by now
         assert len(self.messages) == 1, self.messages
         return self.messages[0]
+
+
+def _cells(uris: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"kind": 2, "document": uri} for uri in uris]
 
 
 def _lines(text: str) -> list[str]:

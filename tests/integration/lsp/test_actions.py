@@ -171,7 +171,20 @@ async def test_examples_are_suggested_only_where_there_are_none(editor: Client) 
     assert commands(await editor.actions(uri, "def")) == ["generate"], "it is the only stub of its file, too"
 
 
-@pytest.mark.parametrize("uri", ["untitled:Untitled-1", "vscode-notebook-cell:/a.ipynb#x"])
-async def test_what_is_no_file_offers_nothing(editor: Client, uri: str) -> None:
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [
+        ("git:/a.py", "save it as a .py file first"),
+        ("vscode-notebook-cell:/a.ipynb#x", "sends this cell without its notebook"),
+    ],
+)
+async def test_a_text_that_cannot_be_imported_says_why_if_it_is_asked(editor: Client, uri: str, reason: str) -> None:
     await editor.open(uri, TEXT)
-    assert await editor.actions(uri, "def stub") == []
+    (action,) = await editor.actions(uri, "def stub")
+    assert reason in action["title"]
+    answer = await editor.take(action)
+    assert action["title"] == f"AdaCoder: {answer['reason']}"
+    assert [action["disabled"]["reason"] for action in await editor.actions(uri, "def stub", [FIX])] == [
+        answer["reason"]
+    ]
+    assert await editor.actions(uri, "def stub", trigger=2) == [], "no light bulb"

@@ -250,7 +250,7 @@ async def test_parameters_that_are_wrong(editor: Client, method: str, params: An
     assert caught.value.code == -32602
 
 
-@pytest.mark.parametrize("name", ["untitled:Untitled-1", "names.pyi", "gone.py"])
+@pytest.mark.parametrize("name", ["git:/names.py", "names.pyi", "gone.py"])
 async def test_what_holds_no_code_that_runs_is_answered_with_the_reason(editor: Client, name: str) -> None:
     uri = editor.uri(name) if name == "gone.py" else await editor.open(name, STUB)
     for method in ("examples", "evidence"):

@@ -261,14 +261,14 @@ async def test_no_model_server_is_one_message(editor: Client) -> None:
 async def test_what_cannot_be_accepted_says_why(editor: Client) -> None:
     uri = await editor.write("names.py", f"X = 1\n\n\n{STUB}\n\ndef bare():\n    pass\n")
     cell = await editor.open("vscode-notebook-cell:/a.ipynb#x", STUB)
-    untitled = await editor.open("untitled:Untitled-1", STUB)
+    old = await editor.open("git:/names.py", STUB)
     for argument, reason in [
         ({"uri": uri, "position": {"line": 0, "character": 0}}, "no function at line 1"),
         ({"uri": uri, "qualifiedName": "initial"}, "did you mean 'initials'?"),
         ({"uri": uri, "qualifiedName": "bare"}, "no docstring"),
         ({"uri": uri, "version": 9, "position": {"line": 3, "character": 0}}, "has changed"),
-        ({"uri": cell, "qualifiedName": "initials"}, "save it as a .py file first"),
-        ({"uri": untitled, "qualifiedName": "initials"}, "save it as a .py file first"),
+        ({"uri": cell, "qualifiedName": "initials"}, "sends this cell without its notebook"),
+        ({"uri": old, "qualifiedName": "initials"}, "save it as a .py file first"),
         ({"uri": editor.uri("gone.py"), "qualifiedName": "f"}, "no file"),
         ({"uri": uri}, "give 'position' or 'qualifiedName'"),
         ({"qualifiedName": "initials"}, "'uri' is missing"),

@@ -176,6 +176,17 @@ async def lenses(editor: Client, uri: str) -> list[str]:
     return [each["command"]["title"] for each in answer]
 
 
+async def test_the_lenses_of_a_long_name_fit_into_a_narrow_window(editor: Client) -> None:
+    name = f"initials_of_{'a_very_' * 12}long_name"
+    async with StandIn([HALF.replace("initials", name)]) as standin:
+        editor.settings = told_of(standin, maxIterations=0)
+        uri = await editor.write("names.py", STUB.replace("initials", name))
+        assert (await editor.run("names.py", name))["kept"]
+    titles = await lenses(editor, uri)
+    assert titles[1:] == ["Insert", "Discard", "✗ 1/2 examples", "Generate"]
+    assert len(" | ".join(titles)) <= 98
+
+
 async def test_with_a_preview_even_what_is_verified_is_only_kept(editor: Client) -> None:
     async with StandIn([GOOD]) as standin:
         editor.settings = told_of(standin, preview=True)

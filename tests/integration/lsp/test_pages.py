@@ -250,7 +250,8 @@ async def test_a_debugger_gets_a_reason(editor: Client) -> None:
     uri = await write(editor, "README.md", MARKDOWN.replace(">>> plus(2)", ">>>plus(2)"))
     assert "cannot be read" in (await debuggee(editor, f"{uri}#__doc__"))["reason"]
     assert "no such example" in (await debuggee(editor, f"{uri}#f"))["reason"]
-    assert "not a file" in (await debuggee(editor, "untitled:1#f"))["reason"]
+    untitled = await editor.open("untitled:1", 'def f():\n    """\n    >>> f()\n    """\n')
+    assert "not a file" in (await debuggee(editor, f"{untitled}#f"))["reason"]
     editor.settings = {"trusted": False}
     good = await write(editor, "NEWS.md", MARKDOWN)
     assert "not trusted" in (await debuggee(editor, f"{good}#__doc__"))["reason"]

@@ -269,7 +269,7 @@ class Session:
         self.compare()
         kept = [
             result.candidate.function
-            for result in self.server.state.results.of_file(self.folder / "a.py")
+            for result in self.server.state.results.of(snapshot.Uri(self.uri))
             if result.candidate
         ]
         for body in self.service.verified:
@@ -277,7 +277,7 @@ class Session:
                 raise ViolationError(f"{body} is lost")
         for job_id in self.jobs:
             await self.command("discard", jobId=job_id)
-        if self.server.state.results.of_file(self.folder / "a.py"):
+        if self.server.state.results.of(snapshot.Uri(self.uri)):
             raise ViolationError("what is discarded is kept")
         await self.server.close()
 

@@ -371,7 +371,9 @@ async def test_lenses_say_what_can_be_done_and_what_is_known(editor: Client) -> 
 async def test_nothing_is_shown_beside_a_text_that_is_too_long(editor: Client, is_long: bool) -> None:
     uri = await editor.write("long.py", STUB + WRONG_BODY + "# a\n" * (250_000 if is_long else 2))
     assert await lenses(editor, uri) == ([] if is_long else [(HEADER, "Check")])
-    assert bool(await editor.actions(uri, "def ")) is not is_long
+    titles = [each["title"] for each in await editor.actions(uri, "def ")]
+    assert any("characters: move the function" in title for title in titles) is is_long
+    assert ("AdaCoder: check the examples of 'initials'" in titles) is not is_long
     answer = await editor.execute("check", {"uri": uri, "qualifiedName": "initials"})
     assert ("more than 1,000,000 characters" in str(answer["reason"])) is is_long
 

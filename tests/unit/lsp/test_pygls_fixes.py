@@ -17,6 +17,7 @@ from adacoder.lsp.stdio import create
 from unit.lsp.peer import Peer, turns
 
 URI = "file:///a.py"
+NOTEBOOK = "file:///a.ipynb"
 
 
 @pytest.fixture
@@ -155,6 +156,32 @@ async def test_a_change_of_a_closed_document_is_ignored(peers: Peers) -> None:
         await turns()
     plain, ours = peers
     assert (len(plain.boxes) > 0, len(ours.boxes) > 0) == (True, False)
+
+
+async def test_a_change_of_a_closed_notebook_is_ignored(peers: Peers) -> None:
+    """Not reported yet."""
+    for peer in peers:
+        change = {"notebookDocument": {"uri": NOTEBOOK, "version": 1}, "change": {}}
+        peer.receive(method="notebookDocument/didChange", params=change)
+        await turns()
+    plain, ours = peers
+    assert (len(plain.boxes) > 0, len(ours.boxes) > 0) == (True, False)
+
+
+async def test_a_cell_that_is_closed_and_opened_in_one_change_stays(peers: Peers) -> None:
+    """Not reported yet."""
+    cell = {"uri": f"{NOTEBOOK}#1", "languageId": "python", "version": 1, "text": "x"}
+    cells = [{"kind": 2, "document": cell["uri"]}]
+    for peer in peers:
+        notebook = {"uri": NOTEBOOK, "notebookType": "jupyter-notebook", "version": 1, "cells": cells}
+        opened = {"notebookDocument": notebook, "cellTextDocuments": [cell]}
+        peer.receive(method="notebookDocument/didOpen", params=opened)
+        array = {"start": 0, "deleteCount": 1, "cells": cells}
+        structure = {"array": array, "didOpen": [cell], "didClose": [{"uri": cell["uri"]}]}
+        change = {"notebookDocument": {"uri": NOTEBOOK, "version": 2}, "change": {"cells": {"structure": structure}}}
+        peer.receive(method="notebookDocument/didChange", params=change)
+        await turns()
+    assert [cell["uri"] in peer.server.workspace.text_documents for peer in peers] == [False, True]
 
 
 @pytest.mark.parametrize("end", ["\f", "\x1c", "\u2028"])

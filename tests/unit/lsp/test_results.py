@@ -120,8 +120,8 @@ def test_an_equal_result_is_kept_once_and_the_oldest_goes_first() -> None:
         results.keep(kept(f"{number}", f"return {number}"))
     assert dropped == ["a", "b"]
     assert (results.kept("b"), results.kept(None)) == (None, None)
-    assert len(results.of_file(FILE)) == MOST_KEPT
-    assert results.of_file(FOLDER / "other.py") == []
+    assert len(results.of(URI)) == MOST_KEPT
+    assert results.of(Uri((FOLDER / "other.py").as_uri())) == []
 
 
 class Written:

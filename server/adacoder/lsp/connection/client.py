@@ -49,6 +49,10 @@ _TITLES = {
     "writeDocstring": "Write Skeleton",
 }
 """The titles of the commands for a function that a message can call for."""
+_NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    [types.NotebookDocumentFilterWithCells([types.NotebookCellLanguage("python")])], save=True
+)
+"""Notebooks of all kinds, with only their Python cells."""
 _WATCH = "adacoder.settings"
 _numbers = itertools.count(1)
 _BESIDE_THE_TEXT = ("visual studio code", "code - oss", "vscodium", "code-server", "cursor", "windsurf", "positron")
@@ -109,7 +113,7 @@ class Client(LanguageServer):
     protocol: Protocol
 
     def __init__(self) -> None:
-        super().__init__("adacoder", __version__, protocol_cls=Protocol)
+        super().__init__("adacoder", __version__, protocol_cls=Protocol, notebook_document_sync=_NOTEBOOKS)
         self.habits = Habits()
         self.configuration = Configuration(self)
         self.documents = Documents(self)
@@ -271,7 +275,7 @@ class Configuration:
 
     async def settings_for(self, snapshot: Snapshot) -> Settings:
         """Return the settings for a document."""
-        return await self.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+        return await self.settings(snapshot.path.parent, snapshot.scope, top=snapshot.folder)
 
     async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
         """Return the settings for a file in `folder`. The project overrides the defaults, and the editor the project.

@@ -332,12 +332,26 @@ class Workspace(workspace.Workspace):
         )
 
     def remove_text_document(self, doc_uri: str) -> None:
-        """Close a document, and remember it for a moment."""
+        """Close a document, and remember it for a moment. A cell is not remembered, as it is never saved as a file."""
         from adacoder.lsp.snapshot import Uri
 
-        if (document := self.text_documents.get(Uri(doc_uri))) is not None:
+        uri = Uri(doc_uri)
+        if (document := self.text_documents.get(uri)) is not None and uri not in self._cell_in_notebook:
             self.closed = doc_uri, document.source, time.monotonic()
         super().remove_text_document(doc_uri)
+
+    def update_notebook_document(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        """Apply a change if the notebook is open. pygls fails for a closed one.
+
+        pygls opens cells before it closes cells, so it would lose a cell that a client closes and opens in one change.
+        """
+        if self.get_notebook_document(notebook_uri=params.notebook_document.uri) is None:
+            return
+        structure = None if params.change.cells is None else params.change.cells.structure
+        if structure is not None and structure.did_close:
+            opened = {each.uri for each in structure.did_open or ()}
+            structure.did_close = [each for each in structure.did_close if each.uri not in opened]
+        super().update_notebook_document(params)
 
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent

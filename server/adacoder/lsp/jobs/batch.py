@@ -195,7 +195,7 @@ class _FailingTest(Batch):
             label = report.label(suspect, self.snapshot.folder)
             self.reasons.append(f"{label} was tried, because it is {why}")
             snapshot = take(client.workspace, uri_at(client.workspace, suspect.module.path))
-            target = await asyncio.to_thread(_again, suspect, snapshot)
+            target = await asyncio.to_thread(snapshot.again, suspect)
             if target is None:
                 answer: dict[str, JSON] = _not_begun(f"'{suspect.name}' was edited meanwhile.")
             else:
@@ -325,21 +325,14 @@ class Batches:
 def _stubs(snapshot: Snapshot) -> Sequence[Target]:
     """Return the stubs of a text. A stub follows the stubs on which it depends."""
     from adacoder.source.dependence import by_dependence
-    from adacoder.source.locate import functions
 
-    found = functions(snapshot.text, snapshot.path, snapshot.folder)
+    found = snapshot.functions()
     return by_dependence([one.target for one in found if one.target.is_stub and one.unreadable is None])
 
 
 def _key(target: Target) -> tuple[str, str]:
     """Return a key that identifies a stub even after the text around the stub has changed."""
     return target.qualname, target.source
-
-
-def _again(target: Target, snapshot: Snapshot) -> Target | None:
-    from adacoder.source.locate import locate_again
-
-    return locate_again(target, snapshot.text, snapshot.folder)
 
 
 def _is_unsaved(snapshot: Snapshot) -> bool:

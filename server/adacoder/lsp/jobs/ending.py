@@ -32,7 +32,7 @@ class Ending:
 
     @property
     def is_good(self) -> bool:
-        """True if the message needs no warning: the Outcome is what the user asked for, and no edit failed."""
+        """True if the message needs no warning: the Outcome meets the request, and no edit failed."""
         is_done = self.outcome.status is Status.VERIFIED or self._is_of_examples
         return is_done and (self.obstacle is None or self.is_wanted)
 

@@ -372,10 +372,8 @@ class JobWork:
             raise NotInsertedError(str(error).removesuffix(".")) from error
 
     async def _found_again(self, outcome: Outcome, now: Snapshot) -> Outcome:
-        from adacoder.source.locate import locate_again
-
         name, module = outcome.target.name, replace(outcome.target.module, path=now.path)
-        target = await aside(locate_again, replace(outcome.target, module=module), now.text, now.folder)
+        target = await aside(Snapshot.again, replace(now, overlays={}), replace(outcome.target, module=module))
         if target is None:
             raise NotInsertedError(f"'{name}' was edited meanwhile")
         if outcome.candidate is None:  # the Outcome has suggested examples, and only their place has changed

@@ -28,6 +28,8 @@ from adacoder.lsp.jobs.job import Job, JobWork
 from adacoder.lsp.jobs.results import KeptResult, Results, edits_of, read_reply
 from adacoder.lsp.snapshot import Snapshot, path_of, renamed, take
 from adacoder.messages import joined
+from adacoder.source.notebook import moved
+from adacoder.source.text import apply_edits
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
@@ -66,12 +68,13 @@ class Jobs:
         """Let the jobs on functions in the file or folder `old` follow it to `new`."""
         for job in self._running.values():
             if (uri := renamed(job.snapshot.uri, old, new)) is not None:
-                job.snapshot = replace(job.snapshot, uri=uri, path=path_of(uri))
+                path = path_of(self._client.workspace, uri) or job.snapshot.path
+                job.snapshot = replace(job.snapshot, uri=uri, path=path)
 
-    def functions(self) -> list[tuple[Uri, str]]:
-        """Return the document and the text of each function with a running job or a kept result."""
-        running = [(job.snapshot.uri, job.target.source) for job in self._running.values()]
-        return [*running, *((each.uri, each.source) for each in self._results.latest())]
+    def functions(self) -> list[tuple[Uri, Path, str]]:
+        """Return the document, its path and the text of each function with a running job or a kept result."""
+        running = [(job.snapshot.uri, job.snapshot.path, job.target.source) for job in self._running.values()]
+        return [*running, *((each.uri, each.path, each.source) for each in self._results.latest())]
 
     def start(self, job: Job) -> Job:
         """Start a job in the background. The job waits until `job.begin` is called.
@@ -225,8 +228,9 @@ class Jobs:
             AdaCoderError: the function does not exist, or the result does not fit the function.
         """
         snapshot, target = await self._placed(result)
-        after = await aside(KeptResult.in_module, result, target)
-        diff = report.unified_diff(target.text, after, Path(target.module.path.name))
+        edits = await aside(KeptResult.edits_in, result, target)
+        after = apply_edits(snapshot.text, [moved(edit, -snapshot.start) for edit in edits])
+        diff = report.unified_diff(snapshot.text, after, Path(target.module.path.name))
         if shows:
             await self._client.documents.show("The difference", f"{snapshot.path.stem}.{result.name}.diff", diff)
         document: JSON = {"uri": snapshot.uri, "version": snapshot.version}

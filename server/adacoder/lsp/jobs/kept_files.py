@@ -22,7 +22,7 @@ from pygls.uris import to_fs_path
 
 from adacoder.domain import JSON, Candidate, Edit
 from adacoder.lsp.jobs.results import MOST_KEPT, KeptResult
-from adacoder.lsp.snapshot import Uri
+from adacoder.lsp.snapshot import Uri, is_file
 from adacoder.private_files import PrivateFolder
 from adacoder.project import home
 from adacoder.pytext import dedent, normalize, parsed
@@ -68,7 +68,12 @@ class KeptFiles:
         return found
 
     def save(self, result: KeptResult) -> None:
-        """Write a result, and remove the oldest results if there are too many."""
+        """Write a result, and remove the oldest results if there are too many.
+
+        A result for a document that is not a file stays in memory only. The document may not exist after a restart.
+        """
+        if not is_file(result.uri):
+            return
         data = json.dumps(_json(result)).encode()
         if len(data) > _MOST_BYTES:
             return
@@ -145,7 +150,7 @@ def _result(value: object, name: str) -> KeptResult:
     members = _of(value, dict)
     job_id, uri, qualname = (_text(members[key]) for key in ("jobId", "uri", "qualifiedName"))
     signature, source = _text(members["signature"]), _text(members["source"])
-    place = to_fs_path(uri) if uri.startswith("file:") else None
+    place = to_fs_path(uri) if is_file(uri) else None
     _require(members["version"] == _VERSION and _name(job_id) == name)
     _require(place is not None and Path(place).is_absolute() and "\0" not in place)
     _require(all(part.isidentifier() for part in qualname.split(".")))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Status, Target, TargetError
 from adacoder.journal import Evaluated
 from adacoder.lsp.from_proto import UNNAMED
-from adacoder.lsp.snapshot import path_of, renamed
+from adacoder.lsp.snapshot import renamed
 from adacoder.report.step_words import brief_score
 from adacoder.source.signature import same_parameters
 from adacoder.source.text import apply_edits
@@ -134,7 +134,8 @@ class Results:
 
     def candidates(self, target: Target) -> tuple[Candidate, ...]:
         """Return the latest candidates for `target` that have the same parameters. The latest candidate is the last."""
-        kept = [each for each in self.of_file(target.module.path) if each.qualname == target.qualname]
+        path, name = target.module.path, target.qualname
+        kept = [each for each in self.latest() if (each.path, each.qualname) == (path, name)]
         found = [(each.signature, each.candidate) for each in reversed(kept)]
         found += [(job.outcome.target.signature, job.candidate) for job in self._jobs() if _same(job, target)]
         fitting = [each for signature, each in found if each and same_parameters(signature, target.signature)]
@@ -169,7 +170,7 @@ class Results:
 
     def keep(self, result: KeptResult) -> None:
         """Keep a result, and drop an older result that would write the same text into the same function."""
-        same = [each.job_id for each in self.of_file(result.path) if each.equals(result)]
+        same = [each.job_id for each in self.of(result.uri) if each.equals(result)]
         for job_id in (*same, result.job_id):
             self.drop(job_id)
         self._kept[result.job_id] = result
@@ -194,19 +195,19 @@ class Results:
             raise AdaCoderError("No result of that job is kept: it was inserted or discarded, or is too old.")
         return result
 
-    def of_file(self, path: Path) -> Sequence[KeptResult]:
-        """Return the kept results for functions of a file, the latest first."""
-        return [each for each in self.latest() if each.path == path]
+    def of(self, uri: Uri) -> Sequence[KeptResult]:
+        """Return the kept results for functions of a document, the latest first."""
+        return [each for each in self.latest() if each.uri == uri]
 
     def latest(self) -> list[KeptResult]:
         """Return all kept results, the latest first."""
         return [*reversed(list(self._kept.values()))]
 
-    def moved(self, old: str, new: str) -> None:
-        """Let the kept results for the file or folder `old` follow it to `new`."""
+    def moved(self, old: str, new: str, path_of: Callable[[Uri], Path | None]) -> None:
+        """Let the kept results for the file or folder `old` follow it to `new`. `path_of` returns the new paths."""
         for result in self.latest():
             if (uri := renamed(result.uri, old, new)) is not None:
-                self._kept[result.job_id] = result = replace(result, uri=uri, path=path_of(uri))
+                self._kept[result.job_id] = result = replace(result, uri=uri, path=path_of(uri) or result.path)
                 if self._files is not None:
                     self._files.save(result)
 
@@ -313,13 +314,11 @@ class KeptResult:
             raise TargetError(f"'{self.name}' now has other parameters, or already has that body.")
         return target
 
-    def in_module(self, target: Target) -> str:
-        """Return the text of the function's module after the insertion of the result."""
+    def edits_in(self, target: Target) -> tuple[Edit, ...]:
+        """Return the edits that insert the result into the function `target`, without running it."""
         from adacoder.source.splice import splice
 
-        if self.candidate is None:
-            return target.text.replace(self.source, self.written, 1)
-        return apply_edits(target.text, splice(target, self.candidate).edits)
+        return self.additions_in(target) if self.candidate is None else splice(target, self.candidate).edits
 
     def additions_in(self, target: Target) -> tuple[Edit, ...]:
         """Return the edits that add the examples to the docstring of `target`."""

@@ -30,7 +30,8 @@ class LiveReply:
     def __init__(self, client: Client, job_id: str, snapshot: Snapshot, target: Target) -> None:
         """Call this in a thread, because it reads the whole text of the function's file."""
         lines = Lines(target.text)
-        first, last = lines.line_at(target.definition.start), lines.line_at(target.docstring_span.end)
+        ends = target.definition.start, target.docstring_span.end
+        first, last = (lines.line_at(offset) - target.module.first_line for offset in ends)
         place = {"uri": str(snapshot.uri), "version": snapshot.version, "first": first, "last": last}
         self._client = client
         self._place = {"jobId": job_id, **place}

@@ -21,6 +21,7 @@ from adacoder.lsp.showing.evidence import Evidence
 from adacoder.lsp.snapshot import Snapshot
 from adacoder.project import is_page, is_test_file
 from adacoder.report.differences import answers
+from adacoder.source.notebook import alone
 
 _LOOKED_THROUGH = 20_000
 """Maximum length of a text that is parsed at every movement of the cursor. Parsing such a text takes up to 10 ms."""
@@ -95,11 +96,39 @@ def code_actions(
         offers = [*_answers(target, asked, state), *_of_state(target, state), *_needed(snapshot, target, failed, state)]
         offers += [*_more(snapshot, target, state), *_journal(target, state)] if is_asked else []
     offers = [*_testing(snapshot, line), *offers]
+    return _chosen(offers, context, client, _argument(snapshot, line, target))
+
+
+def explained(
+    params: types.CodeActionParams, reason: str, client: types.ClientCapabilities
+) -> list[types.CodeAction | types.Command]:
+    """Return the actions for a document of which no snapshot can be taken.
+
+    The title of the only action is the reason. An editor that asks for a kind of actions also shows unavailable
+    actions, so there the actions are unavailable for this reason.
+    """
+    title = Offer(GENERATE_KIND, f"AdaCoder: {reason}", COMMAND + "generate")
+    is_shown = params.context.only and _shows_obstacles(client)
+    here: dict[str, JSON] = {"uri": params.text_document.uri, "position": {"line": params.range.start.line}}
+    return _chosen(_impossible(reason) if is_shown else [title], params.context, client, here)
+
+
+def _chosen(
+    offers: Sequence[Offer],
+    context: types.CodeActionContext,
+    client: types.ClientCapabilities,
+    here: Mapping[str, JSON],
+) -> list[types.CodeAction | types.Command]:
+    """Return the actions among `offers` that the client asks for. `here` are the arguments if an offer has none."""
+    is_asked = context.trigger_kind is not types.CodeActionTriggerKind.Automatic
     offers = [each for each in offers if _is_wanted(each.kind, context.only) and (is_asked or each.is_urgent)]
-    if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
+    if not (context.only and _shows_obstacles(client)):
         offers = [offer for offer in offers if offer.obstacle is None]
-    here = _argument(snapshot, line, target)
     return [_in_terms_of(client, offer, [offer.arguments or here]) for offer in offers]
+
+
+def _shows_obstacles(client: types.ClientCapabilities) -> bool:
+    return bool(get_capability(client, "text_document.code_action.disabled_support", False))
 
 
 def _of_page(snapshot: Snapshot, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
@@ -215,12 +244,14 @@ def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
     if not target.is_stub and target.examples:
         offers.append(Offer(GENERATE_KIND, f"AdaCoder: check the examples of '{target.name}'", COMMAND + "check"))
     if _needs_stubs(target):
-        offers.append(Offer(GENERATE_KIND, "AdaCoder: generate all stubs in this file", COMMAND + "generateAll"))
+        title = f"AdaCoder: generate all stubs in this {'cell' if target.module.cells else 'file'}"
+        offers.append(Offer(GENERATE_KIND, title, COMMAND + "generateAll"))
     return offers
 
 
 def _needs_stubs(target: Target) -> bool:
     """Return whether `target` is one of several stubs, or uses a stub. A long text is not parsed, and may have some."""
+    target = alone(target)
     if len(target.text) > _LOOKED_THROUGH:
         return target.is_stub
     from adacoder.source.dependence import stubs_used
@@ -233,7 +264,7 @@ def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
     """Return the action that writes a docstring skeleton, if the function has no docstring."""
     from adacoder.source.locate import undocumented
 
-    found = undocumented(snapshot.text, snapshot.path, line=line)
+    found = undocumented(snapshot.code, snapshot.path, line=line)
     if found is None:
         return []
     title = f"AdaCoder: '{found.name}' has no docstring: write the skeleton of one"

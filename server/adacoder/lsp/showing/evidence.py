@@ -78,7 +78,7 @@ class Evidence:
     first: int
     """First line of the function at the time of the run."""
     examples_from: int
-    """First line of the function in the text to which the line numbers of its examples refer."""
+    """First line of the function in the module's text, to which the line numbers of its examples refer."""
     header: int
     """Number of lines before the function's `def`, such as lines of decorators."""
     at: float
@@ -212,7 +212,7 @@ def evidence_of(
         text=hash(text),
         is_of_text=is_inserted or is_as_it_stands,
         job_id=job_id,
-        first=Lines(text).line_at(start),
+        first=Lines(text).line_at(start) - target.module.first_line,
         examples_from=before,
         header=lines.line_at(target.header.start) - before,
         at=time.time(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from adacoder.lsp.jobs.jobs import Jobs
     from adacoder.lsp.showing.shown import Shown
     from adacoder.lsp.snapshot import Uri
+    from adacoder.settings import Settings
     from adacoder.source.locate import Documented
 
 log = logging.getLogger(__name__)
@@ -37,11 +39,14 @@ class Saving:
         self._jobs = jobs
         self._running: dict[Uri, asyncio.Task[None]] = {}
 
-    def saved(self, uri: Uri) -> None:
-        """Check a document that was saved. If the previous check of the document is still running, cancel it."""
+    def saved(self, uri: Uri, cells: Sequence[Uri] | None = None) -> None:
+        """Check a document that was saved. If its previous check is still running, cancel it.
+
+        If the document is a notebook, its `cells` are checked in turn.
+        """
         if uri in self._running:
             self._running[uri].cancel()
-        task = asyncio.get_running_loop().create_task(self._check(uri))
+        task = asyncio.get_running_loop().create_task(self._check_all((uri,) if cells is None else cells))
         self._running[uri] = task
         task.add_done_callback(lambda ended: self._ended(uri, ended))
 
@@ -62,10 +67,13 @@ class Saving:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("The check of %s on save failed: %r", uri, error)
 
-    async def _check(self, uri: Uri) -> None:
-        settings = await self._shown.settings(uri)
-        if not (settings.check_on_save and settings.trusted):
-            return
+    async def _check_all(self, uris: Sequence[Uri]) -> None:
+        for uri in uris:
+            settings = await self._shown.settings(uri)
+            if settings.check_on_save and settings.trusted:
+                await self._check(uri, settings)
+
+    async def _check(self, uri: Uri, settings: Settings) -> None:
         try:
             snapshot = take(self._client.workspace, uri)
             found = await aside(_functions, snapshot)
@@ -92,11 +100,9 @@ class Saving:
 
 
 def _functions(snapshot: Snapshot) -> tuple[Documented, ...]:
-    from adacoder.source.locate import functions
-
     if is_page(snapshot.path):
         return tuple(snapshot.documented())
-    return functions(snapshot.text, snapshot.path, snapshot.folder)
+    return snapshot.functions()
 
 
 def _has_examples(function: Documented) -> bool:

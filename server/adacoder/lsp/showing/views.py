@@ -20,9 +20,9 @@ from adacoder.domain import JSON, PAGE, Target, TargetError
 from adacoder.lsp.features import COMMAND
 from adacoder.lsp.from_proto import ClearParams, Handler, JournalParams, reads
 from adacoder.lsp.language_server import MOMENT
-from adacoder.lsp.showing.actions import FileState, code_actions
+from adacoder.lsp.showing.actions import FileState, code_actions, explained
 from adacoder.lsp.showing.diagnostics import place_of
-from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, take
+from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, is_file, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
 from adacoder.messages import counted
 from adacoder.project import PAGES, is_page
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 """Maximum number of failed examples in a hover."""
-_SHORT = 24
-"""Maximum number of characters of an output in a lens."""
-_TITLE = 48
-"""Maximum number of characters of a name or a call in a lens, so that all lenses of a line fit into a narrow window."""
+_SHORT, _CALL, _TITLE = 20, 32, 44
+"""Maximum numbers of characters of an output, a call and a result's title in a lens.
+
+All lenses of a line then fit into 640 pixels, which is about 98 characters in VS Code.
+"""
 _LONGEST = 80
 """Maximum number of characters of an output in a hint. The tooltip shows the whole output."""
 
@@ -51,12 +52,15 @@ OnDocument: TypeAlias = "Callable[[AdaCoderServer, Any, Snapshot], Awaitable[Any
 
 
 def on_document(
-    *, restored: bool = False, wanted: Wanted | None = None
+    *,
+    restored: bool = False,
+    wanted: Wanted | None = None,
+    refused: Callable[[AdaCoderServer, Any, str], Any] = lambda ls, params, reason: None,
 ) -> Callable[[OnDocument], Handler[AdaCoderServer, Any]]:
     """Decorate the handler of a request about one document that editors send at each keystroke.
 
-    The answer is null for an unsaved text, and for a document that `wanted` rejects. No snapshot is taken of such a
-    document. With `restored`, the results of earlier servers are read first.
+    The answer is null for a document that `wanted` rejects. If no snapshot can be taken of a document, `refused`
+    receives the reason and returns the answer. With `restored`, the results of earlier servers are read first.
     """
 
     def decorate(handler: OnDocument) -> Handler[AdaCoderServer, Any]:
@@ -69,8 +73,8 @@ def on_document(
                 await ls.state.restored(MOMENT)
             try:
                 snapshot = take(ls.workspace, uri)
-            except TargetError:
-                return None
+            except TargetError as error:
+                return refused(ls, params, str(error))
             return await handler(ls, params, snapshot)
 
         return answer
@@ -80,7 +84,11 @@ def on_document(
 
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
     """`textDocument/didOpen`: show the evidence of the document again, if it still holds for the text."""
-    uri = Uri(params.text_document.uri)
+    _opened(ls, params.text_document.uri)
+
+
+def _opened(ls: AdaCoderServer, document_uri: str) -> None:
+    uri = Uri(document_uri)
     ls.state.restore()
     if (document := ls.state.shown.document(uri)) is not None:
         ls.state.shown.evidence.opened(uri, document.lines)
@@ -89,9 +97,13 @@ def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None
 
 def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> None:
     """`textDocument/didChange`: move evidence with its functions, or note that the evidence no longer holds."""
-    uri = Uri(params.text_document.uri)
+    _changed(ls, params.text_document.uri, params.content_changes)
+
+
+def _changed(ls: AdaCoderServer, document_uri: str, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
+    uri = Uri(document_uri)
     if (document := ls.state.shown.document(uri)) is not None:
-        ls.state.shown.evidence.changed(uri, params.content_changes, document.lines)
+        ls.state.shown.evidence.changed(uri, changes, document.lines)
 
 
 def on_close(ls: AdaCoderServer, params: types.DidCloseTextDocumentParams) -> None:
@@ -104,7 +116,55 @@ def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None
     ls.state.saving.saved(Uri(params.text_document.uri))
 
 
-@on_document(restored=True)
+def _explained(ls: AdaCoderServer, params: types.CodeActionParams, reason: str) -> Any:
+    return explained(params, reason, ls.client_capabilities) or None
+
+
+# Cells of notebooks
+
+
+def on_open_notebook(ls: AdaCoderServer, params: types.DidOpenNotebookDocumentParams) -> None:
+    """`notebookDocument/didOpen`: show the evidence of its cells again."""
+    for each in params.cell_text_documents:
+        _opened(ls, each.uri)
+
+
+def on_change_notebook(ls: AdaCoderServer, params: types.DidChangeNotebookDocumentParams) -> None:
+    """`notebookDocument/didChange`: cells appear and disappear as documents do, and change as they do.
+
+    If cells were split, joined or pasted, results follow their functions into other cells.
+    """
+    cells = params.change.cells
+    if cells is None:
+        return
+    if cells.structure is not None:
+        for closed in cells.structure.did_close or ():
+            ls.state.shown.closed(Uri(closed.uri))
+        for opened in cells.structure.did_open or ():
+            _opened(ls, opened.uri)
+    for each in cells.text_content or ():
+        _changed(ls, each.document.uri, each.changes)
+    notebook = ls.workspace.get_notebook_document(notebook_uri=params.notebook_document.uri)
+    for cell in notebook.cells if notebook is not None and cells.structure is not None else ():
+        if (document := ls.state.shown.document(Uri(cell.document))) is not None:
+            ls.state.opened(Uri(cell.document), document.source)
+
+
+def on_close_notebook(ls: AdaCoderServer, params: types.DidCloseNotebookDocumentParams) -> None:
+    """`notebookDocument/didClose`: stop showing evidence."""
+    for each in params.cell_text_documents:
+        ls.state.shown.closed(Uri(each.uri))
+
+
+def on_save_notebook(ls: AdaCoderServer, params: types.DidSaveNotebookDocumentParams) -> None:
+    """`notebookDocument/didSave`: check the cells if the settings ask for it."""
+    uri = Uri(params.notebook_document.uri)
+    if (notebook := ls.workspace.get_notebook_document(notebook_uri=uri)) is not None:
+        cells = [cell for cell in notebook.cells if cell.kind is types.NotebookCellKind.Code]
+        ls.state.saving.saved(uri, [Uri(cell.document) for cell in cells])
+
+
+@on_document(restored=True, refused=_explained)
 async def on_code_action(
     ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
 ) -> list[types.CodeAction | types.Command] | None:
@@ -112,7 +172,7 @@ async def on_code_action(
     line, results = min(params.range.start.line, params.range.end.line), ls.state.results
     state = FileState(
         running={job.target.qualname: job.id for job in ls.state.jobs.of(snapshot.uri)},
-        kept=results.of_file(snapshot.path),
+        kept=results.of(snapshot.uri),
         last_job=partial(results.last, snapshot.uri),
         failing=ls.state.shown.evidence.failing(snapshot.uri),
         asking=ls.state.shown.evidence.asking(snapshot.uri),
@@ -127,7 +187,7 @@ async def _has_lenses(ls: AdaCoderServer, uri: Uri) -> bool:
         return False
     if uri.endswith(tuple(PAGES)):
         return bool(ls.state.shown.evidence.of(uri) or ls.state.jobs.of(uri))
-    return uri.endswith(".py")
+    return uri.endswith(".py") or not is_file(uri)
 
 
 @on_document(restored=True, wanted=_has_lenses)
@@ -138,8 +198,8 @@ async def on_code_lens(
     document, uri = ls.state.shown.document(snapshot.uri), snapshot.uri
     if document is None:  # the document was closed meanwhile
         return None
-    functions = () if is_page(snapshot.path) else await ls.state.read(_skimmed, snapshot.text)
-    kept = await ls.state.read(_fitting, snapshot, ls.state.results.of_file(snapshot.path))
+    functions = () if is_page(snapshot.path) else await ls.state.read(_skimmed, snapshot)
+    kept = await ls.state.read(_fitting, snapshot, ls.state.results.of(snapshot.uri))
     evidence, jobs = ls.state.shown.evidence.of(uri), ls.state.jobs.of(uri)
     if is_page(snapshot.path):
         functions = _of_page(evidence)
@@ -163,10 +223,10 @@ def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]
     return found
 
 
-def _skimmed(text: str) -> tuple[Skimmed, ...]:
+def _skimmed(snapshot: Snapshot) -> tuple[Skimmed, ...]:
     from adacoder.source.skim import skim
 
-    return skim(text)
+    return skim(snapshot.code)
 
 
 async def _has_evidence(ls: AdaCoderServer, uri: Uri) -> bool:
@@ -183,7 +243,7 @@ async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snap
     else:
         target = await ls.state.read(_described_at, snapshot, line)
         placed = None if target is None else known.at(snapshot.uri, target.qualname)
-    return None if placed is None else hover(placed, snapshot.text, ls.client_capabilities)
+    return None if placed is None else hover(placed, snapshot.module_text, ls.client_capabilities)
 
 
 def _described_at(snapshot: Snapshot, line: int) -> Target | None:
@@ -192,8 +252,8 @@ def _described_at(snapshot: Snapshot, line: int) -> Target | None:
         target = snapshot.find(line=line)
     except TargetError:
         return None
-    lines = Lines(target.text)
-    return target if line <= lines.line_at(target.docstring_span.end) else None
+    last = Lines(target.text).line_at(target.docstring_span.end) - target.module.first_line
+    return target if line <= last else None
 
 
 def _has_example_at(placed: Placed, line: int) -> bool:
@@ -282,7 +342,7 @@ def _of_question(
     """Yield the lens that asks which output of a function is right, if there is an open question."""
     if placed is not None and (found := placed.evidence.question) is not None and function.line < len(lines):
         here, there = outputs(found, _SHORT)
-        title = f"{brief(found.call, longest=_TITLE)}: {here} or {there}?"
+        title = f"{brief(found.call, longest=_CALL)}: {here} or {there}?"
         place: dict[str, JSON] = {"uri": placed.evidence.uri, "qualifiedName": function.qualname, "call": found.call}
         yield _at(function, title, "answer", place, lines, encoding)
 
