@@ -34,7 +34,7 @@ function wordsOf(node: ts.Node): string {
   return ts.isTemplateExpression(node) ? [node.head, ...node.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join("value") : "";
 }
 
-/** The sentences of a source that are not translated, and the translations of what is not one plain text. */
+/** The sentences of a source that are not translated, and the calls of `l10n.t` whose text the export cannot read. */
 function untranslated(path: string, text: string): string[] {
   const found: string[] = [];
   const look = (node: ts.Node): void => {
@@ -63,7 +63,7 @@ test("the manifest has a key in place of each text that a person reads, and no k
   expect(readIn({ commands: [{ command: "a b c", title: "A Title", inputSchema: { description: "x" } }] })).toEqual(["A Title"]);
 });
 
-test("the source translates each sentence, and the English texts are those of the source", async () => {
+test("the source translates each sentence, and the file of English texts is up to date", async () => {
   const files = sources.filter((path) => !FOR_MODELS.includes(path));
   expect(files.flatMap((path) => untranslated(path, read(path)))).toEqual([]);
   expect(untranslated("a.ts", "tell(`Here ${x} is one.`); tell(l10n.t(`two`)); tell(l10n.t('Here is three.'), log.info('Here is four.'))")).toEqual([
