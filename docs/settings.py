@@ -1,8 +1,9 @@
-"""Write the settings, tools, strategies and measured figures into `client/package.json` and the pages with them."""
+"""Write the settings, tools, strategies and measured figures into the client's manifest and the pages with them."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,8 @@ Definitions: TypeAlias = Mapping[str, Setting]
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / "client" / "package.json"
+ENGLISH = ROOT / "client" / "package.nls.json"
+"""The English texts of the manifest, by the keys that the manifest has in place of them."""
 TABLE = ROOT / "docs" / "protocol.md"
 WORKFLOWS = ROOT / "docs" / "strategies.md"
 MEASURED = ROOT / "docs" / "measured.md"
@@ -90,14 +93,33 @@ def manifest(text: str, settings: Definitions) -> str:
     return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
 
 
+def english(text: str, settings: Definitions) -> str:
+    """Return the English texts of the client's manifest, including the texts about these settings."""
+    texts = {f"adacoder.group.{title.lower()}": title for title in _titles()}
+    for name, setting in settings.items():
+        texts[f"adacoder.{setting.key}.description"] = _about(name, setting)
+        texts |= {f"adacoder.{setting.key}.{value}": meaning for value, meaning in setting.values.words.items()}
+    for tool in TOOLS:
+        about = tool["description"]
+        texts[f"adacoder_{tool['name']}.title"] = tool["title"]
+        texts[f"adacoder_{tool['name']}.description"] = about[: about.index(". ") + 1]
+    known = {**json.loads(text), **texts}
+    used = re.findall(r'"%(.+)%"', manifest(MANIFEST.read_text(encoding="utf-8"), settings))
+    return f"{json.dumps({key: known[key] for key in used}, indent=2, ensure_ascii=False)}\n"
+
+
+def _titles() -> tuple[str, ...]:
+    return (*GROUPS, "Limits")
+
+
 def _grouped(properties: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the groups of VS Code's settings. A setting without a group comes into the last one."""
     named = {key for keys in GROUPS.values() for key in keys}
     others = tuple(key.removeprefix("adacoder.") for key in properties if key.removeprefix("adacoder.") not in named)
-    for order, (title, keys) in enumerate({**GROUPS, "Limits": others}.items()):
+    for order, (title, keys) in enumerate(zip(_titles(), (*GROUPS.values(), others), strict=True)):
         found = [f"adacoder.{key}" for key in keys]
         ordered = {key: {**properties[key], "order": place} for place, key in enumerate(found)}
-        yield {"title": title, "order": order, "properties": ordered}
+        yield {"title": f"%adacoder.group.{title.lower()}%", "order": order, "properties": ordered}
 
 
 def _property(name: str, setting: Setting) -> dict[str, Any]:
@@ -111,7 +133,10 @@ def _property(name: str, setting: Setting) -> dict[str, Any]:
     if values.is_list:
         described["additionalProperties" if values.type is dict else "items"] = {"type": "string"}
     if values.words:
-        described |= {"enum": [*values.words], "markdownEnumDescriptions": [*values.words.values()]}
+        described |= {
+            "enum": [*values.words],
+            "markdownEnumDescriptions": [f"%adacoder.{setting.key}.{word}%" for word in values.words],
+        }
     if values.bounds:
         described |= dict(zip(("minimum", "maximum"), values.bounds, strict=True))
     if values is LONG_TEXT:
@@ -119,22 +144,26 @@ def _property(name: str, setting: Setting) -> dict[str, Any]:
     scope = "resource" if setting.by_project else "machine"
     if name == "interpreter":
         scope = "machine-overridable"  # each workspace has its own interpreter, which runs inside isolation
-    about = _spelled(setting.about, "#adacoder.{}#")
+    words = f"%adacoder.{setting.key}.description%"
+    return {**described, "default": _json(default, setting), "scope": scope, "markdownDescription": words}
+
+
+def _about(name: str, setting: Setting) -> str:
+    """Return the description of a setting, in VS Code's Markdown."""
     unset = f" Empty: {setting.unset}." if setting.unset else ""
     picker = f" [Choose from a list](command:{_PICKERS[name]})." if name in _PICKERS else ""
-    words = about + unset + picker
-    return {**described, "default": _json(default, setting), "scope": scope, "markdownDescription": words}
+    return _spelled(setting.about, "#adacoder.{}#") + unset + picker
 
 
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool of `adacoder mcp` as a tool of VS Code's chats."""
-    name, about = tool["name"], tool["description"]
+    name = tool["name"]
     return {
         "name": f"adacoder_{name}",
         "toolReferenceName": "adacoder" + name.title().replace("_", ""),
-        "displayName": tool["title"],
-        "modelDescription": about,
-        "userDescription": about[: about.index(". ") + 1],
+        "displayName": f"%adacoder_{name}.title%",
+        "modelDescription": tool["description"],
+        "userDescription": f"%adacoder_{name}.description%",
         "icon": f"$({_ICONS[name]})",
         "canBeReferencedInPrompt": True,
         "when": "config.adacoder.agentTools && isWorkspaceTrusted",
@@ -201,6 +230,7 @@ def main() -> None:
     settings = definitions()
     for path, renewed, source in (
         (MANIFEST, manifest, settings),
+        (ENGLISH, english, settings),
         (TABLE, table, settings),
         (WORKFLOWS, workflows, [*rows(has_ablations=True)]),
         (MEASURED, measured, ROWS),

@@ -6,6 +6,7 @@ import {
   QuickPickItemKind,
   Uri,
   commands,
+  l10n,
   window,
   workspace,
   type QuickPickItem,
@@ -36,10 +37,10 @@ const TARGETS = {
 export async function selectModel(client: Client): Promise<void> {
   const answer = (await execute(client, "adacoder.server.models")) as Models;
   if (answer.models.length === 0 && answer.recommended.length === 0) {
-    await tellOfNoServer(answer.reason ?? "The model server has no models.");
+    await tellOfNoServer(answer.reason ?? l10n.t("The model server has no models."));
     return;
   }
-  const choice = await pick("Select Model", modelChoices(answer, current("model")));
+  const choice = await pick(l10n.t("Select Model"), modelChoices(answer, current("model")));
   if (choice?.first === "ask") await askForModel();
   else if (choice !== undefined && (choice.first === null || (await pull(client, choice.label)))) await set("model", choice.value);
 }
@@ -48,8 +49,8 @@ export async function selectModel(client: Client): Promise<void> {
 async function askForModel(): Promise<void> {
   const now = current("model");
   const name = await window.showInputBox({
-    title: "Other Model",
-    prompt: "NAME or ollama:NAME for a model of Ollama, or openai:NAME for a model of the server in adacoder.openai.baseUrl. Empty: automatic.",
+    title: l10n.t("Other Model"),
+    prompt: l10n.t("NAME or ollama:NAME for a model of Ollama, or openai:NAME for a model of the server in adacoder.openai.baseUrl. Empty: automatic."),
     value: typeof now === "string" ? now : "",
     placeHolder: "openai:qwen2.5-coder-32b",
   });
@@ -65,8 +66,8 @@ export async function pull(client: Client, model: string): Promise<boolean> {
       void commands.executeCommand("adacoder.refreshStatus");
       return true;
     }
-    const [again, log] = ["Try Again", "Show Log"];
-    const chosen = await window.showWarningMessage(answer.reason ?? `${model} was not downloaded.`, again, log);
+    const [again, log] = [l10n.t("Try Again"), l10n.t("Show Log")];
+    const chosen = await window.showWarningMessage(answer.reason ?? l10n.t("{0} was not downloaded.", model), again, log);
     if (chosen === log) await commands.executeCommand("adacoder.showLog");
     if (chosen !== again) return false;
   }
@@ -74,12 +75,12 @@ export async function pull(client: Client, model: string): Promise<boolean> {
 
 export async function selectStrategy(client: Client): Promise<void> {
   const answer = (await execute(client, "adacoder.server.strategies")) as Strategies;
-  const choice = await pick("Select Strategy", strategyChoices(answer, current("strategy")));
+  const choice = await pick(l10n.t("Select Strategy"), strategyChoices(answer, current("strategy")));
   if (choice !== undefined) await set("strategy", choice.value);
 }
 
 async function tellOfNoServer(message: string): Promise<void> {
-  const [ollama, other, settings] = [ollamaButton(), "Other Model…", "Open Settings"];
+  const [ollama, other, settings] = [ollamaButton(), l10n.t("Other Model…"), l10n.t("Open Settings")];
   const answer = await window.showWarningMessage(message, ...(ollama === undefined ? [] : [ollama.title]), other, settings);
   if (answer === ollama?.title) await ollama?.press();
   if (answer === other) await askForModel();
@@ -110,7 +111,7 @@ async function set(key: string, value: string | null): Promise<void> {
 /** The doctor's findings, as a read-only document. */
 export class DoctorDocument implements TextDocumentContentProvider {
   static readonly SCHEME = "adacoder-doctor";
-  private static readonly URI = Uri.from({ scheme: DoctorDocument.SCHEME, path: "/AdaCoder Doctor.md" });
+  private static readonly URI = Uri.from({ scheme: DoctorDocument.SCHEME, path: `/${l10n.t("AdaCoder Doctor")}.md` });
 
   private readonly changed = new EventEmitter<Uri>();
   readonly onDidChange = this.changed.event;

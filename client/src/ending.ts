@@ -1,4 +1,6 @@
-/** The end of a job, and the buttons of its message. Independent of VS Code. */
+/** The end of a job, and the buttons of its message. Only its words depend on VS Code. */
+
+import { l10n } from "vscode";
 
 /** The server's notification that a job started by a command has ended: {@link Ended}. */
 export const ENDED = "adacoder/ended";
@@ -44,25 +46,25 @@ export interface Button {
  * @param isOpen - whether the difference is already on the screen, with its own buttons
  * @param ollama - the title of the button that starts Ollama; null if this machine cannot start it
  */
-export function buttons({ jobId, message, isGood, kept, remedies }: Ended, isOpen: boolean, ollama: string | null = "Start Ollama"): Button[] {
+export function buttons({ jobId, message, isGood, kept, remedies }: Ended, isOpen: boolean, ollama: string | null = l10n.t("Start Ollama")): Button[] {
   const job = jobId ?? "";
   const found: Button[] = [];
-  const journal: Button = { title: "Show Journal", act: "journal", subject: job };
-  if (kept && !isOpen) found.push({ title: "Show Difference", act: "difference", subject: job });
+  const journal: Button = { title: l10n.t("Show Journal"), act: "journal", subject: job };
+  if (kept && !isOpen) found.push({ title: l10n.t("Show Difference"), act: "difference", subject: job });
   if (kept && isOpen && !isGood) found.push(journal);
   if (kept) {
-    found.push({ title: "Insert", act: "insert", subject: job }, { title: "Discard", act: "discard", subject: job });
+    found.push({ title: l10n.t("Insert"), act: "insert", subject: job }, { title: l10n.t("Discard"), act: "discard", subject: job });
   }
   if (isGood && (found.length > 0 || message.length <= ONE_LINE)) return found;
   for (const remedy of remedies) {
     if (remedy.kind === "command") found.push({ title: remedy.title, act: "command", subject: remedy.command, arguments: remedy.arguments });
-    if (remedy.kind === "trust") found.push({ title: "Manage Trust", act: "trust", subject: "" });
+    if (remedy.kind === "trust") found.push({ title: l10n.t("Manage Trust"), act: "trust", subject: "" });
     if (remedy.kind === "start" && ollama !== null) found.push({ title: ollama, act: "start", subject: "" });
-    if (remedy.kind === "pull") found.push({ title: "Pull Model", act: "pull", subject: remedy.model });
+    if (remedy.kind === "pull") found.push({ title: l10n.t("Pull Model"), act: "pull", subject: remedy.model });
   }
   const keys = remedies.flatMap((remedy) => (remedy.kind === "setting" ? [`@id:adacoder.${remedy.key}`] : []));
-  if (keys.length > 0) found.push({ title: "Open Settings", act: "settings", subject: keys.join(" ") });
+  if (keys.length > 0) found.push({ title: l10n.t("Open Settings"), act: "settings", subject: keys.join(" ") });
   if (job !== "" && !found.includes(journal)) found.push(journal);
-  else if (job === "" && found.length === 0 && message.length > ONE_LINE) found.push({ title: "Show Log", act: "log", subject: "" });
+  else if (job === "" && found.length === 0 && message.length > ONE_LINE) found.push({ title: l10n.t("Show Log"), act: "log", subject: "" });
   return found;
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import {
   commands,
   extensions,
+  l10n,
   window,
   workspace,
   type Disposable,
@@ -69,7 +70,7 @@ function beginWithPython(server: Server, context: ExtensionContext): void {
 
 /** A kept result, as an entry of the status menu. */
 function toEntry({ title, jobId }: Kept): Entry {
-  return { label: `$(diff) Show ${title}`, command: "adacoder.server.difference", arguments: [{ jobId }] };
+  return { label: `$(diff) ${l10n.t("Show {0}", title)}`, command: "adacoder.server.difference", arguments: [{ jobId }] };
 }
 
 function contributions(server: Server, output: LogOutputChannel, results: Results): Disposable[] {
@@ -130,7 +131,7 @@ async function unlessLost(answer: Promise<unknown>): Promise<void> {
 async function tellOfWindows(context: ExtensionContext): Promise<void> {
   if (context.globalState.get(TOLD_OF_WINDOWS) === true) return;
   await context.globalState.update(TOLD_OF_WINDOWS, true);
-  const reopen = extensions.getExtension(WSL) === undefined ? "Show WSL Extension" : "Reopen in WSL";
+  const reopen = extensions.getExtension(WSL) === undefined ? l10n.t("Show WSL Extension") : l10n.t("Reopen in WSL");
   if ((await window.showWarningMessage(NO_WINDOWS, reopen)) === reopen) await reopenInWsl();
 }
 

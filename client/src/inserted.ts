@@ -10,6 +10,7 @@ import {
   CancellationTokenSource,
   WorkspaceEdit,
   commands,
+  l10n,
   languages,
   window,
   workspace,
@@ -28,9 +29,9 @@ import type { Client, Server } from "./server";
 const SCHEME = "adacoder-before";
 const HAS_INSERTION = "adacoder.hasInsertion";
 const LENSES = {
-  "adacoder.keepInsertion": "Keep",
-  "adacoder.undoInsertion": "Undo",
-  "adacoder.showInsertion": "Show Changes",
+  "adacoder.keepInsertion": l10n.t("Keep"),
+  "adacoder.undoInsertion": l10n.t("Undo"),
+  "adacoder.showInsertion": l10n.t("Show Changes"),
 };
 
 /** The server cannot cancel its edit. */
@@ -174,7 +175,7 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
       return workspace.applyEdit(edit);
     });
     if (isUndone) this.put(this.shown.filter((each) => each.id !== id));
-    else void tell("Not undone: the editor refused the edit. Press Undo again.", { isGood: false });
+    else void tell(l10n.t("Not undone: the editor refused the edit. Press Undo again."), { isGood: false });
   }
 
   private put(insertions: readonly Insertion[]): void {
@@ -204,7 +205,7 @@ function documentOf(client: Client, { edit }: ApplyWorkspaceEditParams): TextDoc
 async function compare({ id, document }: Insertion): Promise<void> {
   const before = otherText(document.uri, SCHEME, String(id));
   const name = document.uri.path.split("/").at(-1) ?? "";
-  await commands.executeCommand("vscode.diff", before, document.uri, `${name}: Before AdaCoder ↔ Now`);
+  await commands.executeCommand("vscode.diff", before, document.uri, l10n.t("{0}: Before AdaCoder ↔ Now", name));
 }
 
 function rangeOf(document: TextDocument, { offset, length }: Hunk): Range {

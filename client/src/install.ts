@@ -1,6 +1,6 @@
 /** Installation of the server's private environment: the question, the progress, and the message on failure. */
 
-import { ProgressLocation, window, workspace, type ExtensionContext, type LogOutputChannel } from "vscode";
+import { ProgressLocation, l10n, window, workspace, type ExtensionContext, type LogOutputChannel } from "vscode";
 
 import { locate } from "./launch";
 import { openSettings } from "./open-settings";
@@ -9,8 +9,8 @@ import { join } from "node:path";
 
 /** The key of the user's stored answer. */
 const ANSWER = "adacoder.privateServer";
-const INSTALL = "Install";
-const NO_PYTHON = "AdaCoder needs Python 3.11 or newer, and none was found: install one, or set adacoder.path.";
+const INSTALL = l10n.t("Install");
+const NO_PYTHON = l10n.t("AdaCoder needs Python 3.11 or newer, and none was found: install one, or set adacoder.path.");
 
 /** The private environment of one extension. */
 export class PrivateServer {
@@ -45,7 +45,7 @@ export class PrivateServer {
     const answer = this.context.globalState.get<boolean>(ANSWER);
     if (answer === false && !isWanted) return false;
     if (this.wheel === undefined) {
-      return this.tell("AdaCoder is not installed: run `pip install .` in a checkout of it, or set adacoder.path.");
+      return this.tell(l10n.t("AdaCoder is not installed: run `pip install .` in a checkout of it, or set adacoder.path."));
     }
     const path = process.env["PATH"] ?? "";
     const uv = locate("uv", path, foreignFolders());
@@ -59,10 +59,13 @@ export class PrivateServer {
   }
 
   private async permitted({ path, version }: Python, uv: string | undefined): Promise<boolean> {
-    const [not, other] = ["Not Now", "Use Another…"];
-    const message =
-      `AdaCoder's server is not installed. Install it into a private environment, with Python ${version.join(".")} (${path})? ` +
-      `Its dependencies come from the package index that ${uv === undefined ? "pip" : "uv"} is configured for.`;
+    const [not, other] = [l10n.t("Not Now"), l10n.t("Use Another…")];
+    const message = l10n.t(
+      "AdaCoder's server is not installed. Install it into a private environment, with Python {0} ({1})? Its dependencies come from the package index that {2} is configured for.",
+      version.join("."),
+      path,
+      uv === undefined ? "pip" : "uv",
+    );
     const answer = await window.showInformationMessage(message, INSTALL, other, not);
     if (answer === other) await openSettings("@id:adacoder.path");
     await this.context.globalState.update(ANSWER, answer === INSTALL);
@@ -70,7 +73,7 @@ export class PrivateServer {
   }
 
   private async made(wheel: string, python: Python, uv: string | undefined): Promise<boolean> {
-    const options = { location: ProgressLocation.Notification, title: "AdaCoder: installing its server", cancellable: true };
+    const options = { location: ProgressLocation.Notification, title: l10n.t("AdaCoder: installing its server"), cancellable: true };
     const aborting = new AbortController();
     try {
       await window.withProgress(options, async (progress, cancellation) => {
@@ -92,14 +95,14 @@ export class PrivateServer {
   }
 
   private async failed(message: string, wheel: string, python: Python, uv: string | undefined): Promise<boolean> {
-    const [again, log] = ["Try Again", "Show Log"];
+    const [again, log] = [l10n.t("Try Again"), l10n.t("Show Log")];
     const answer = await window.showErrorMessage(message, again, log);
     if (answer === log) this.output.show();
     return answer === again && this.made(wheel, python, uv);
   }
 
   private async tell(message: string): Promise<boolean> {
-    const settings = "Open Settings";
+    const settings = l10n.t("Open Settings");
     if ((await window.showErrorMessage(message, settings)) === settings) {
       await openSettings("@id:adacoder.path");
     }

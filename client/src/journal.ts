@@ -1,11 +1,11 @@
 /** The journal of a job, as rendered Markdown. */
 
-import { EventEmitter, Uri, commands, workspace, type TextDocumentContentProvider } from "vscode";
+import { EventEmitter, Uri, commands, l10n, workspace, type TextDocumentContentProvider } from "vscode";
 
 import { tell } from "./messages";
 
 const SCHEME = "adacoder-journal";
-const JOURNAL = Uri.from({ scheme: SCHEME, path: "/AdaCoder Journal.md" });
+const JOURNAL = Uri.from({ scheme: SCHEME, path: `/${l10n.t("AdaCoder Journal")}.md` });
 
 export class JournalDocument implements TextDocumentContentProvider {
   private readonly changed = new EventEmitter<Uri>();
@@ -25,8 +25,8 @@ export class JournalDocument implements TextDocumentContentProvider {
   async show(journal: unknown, jobId: string | undefined): Promise<void> {
     const { markdown } = (journal ?? {}) as { markdown?: string };
     if (markdown === undefined) {
-      const none = "No journal yet: generate, fix or check a function first.";
-      void tell(jobId === undefined ? none : "That journal is gone: only the latest are kept.", { isGood: true });
+      const none = l10n.t("No journal yet: generate, fix or check a function first.");
+      void tell(jobId === undefined ? none : l10n.t("That journal is gone: only the latest are kept."), { isGood: true });
       return;
     }
     this.text = markdown;

@@ -1,11 +1,14 @@
 /**
- * Choice of the program that runs the AdaCoder server, and the message if it does not start. Independent of VS Code.
+ * Choice of the program that runs the AdaCoder server, and the message if it does not start. Only its words depend on VS
+ * Code.
  */
 
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join, relative, sep } from "node:path";
+
+import { l10n } from "vscode";
 
 /** Places to look for a server. */
 export interface Sources {
@@ -143,6 +146,6 @@ export function hasAdaCoder(interpreter: string): Promise<boolean> {
 /** One sentence for a user whose server did not start, with what to do. */
 export function whyNotStarted({ path }: Sources, error: unknown): string {
   const cannotRun = /\b(?:ENOENT|EACCES)\b/.test(String(error));
-  if (cannotRun && path !== "") return `${path} cannot be run: correct or clear the setting adacoder.path.`;
-  return "AdaCoder's server stopped while starting: see its log.";
+  if (cannotRun && path !== "") return l10n.t("{0} cannot be run: correct or clear the setting adacoder.path.", path);
+  return l10n.t("AdaCoder's server stopped while starting: see its log.");
 }

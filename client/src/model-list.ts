@@ -1,4 +1,6 @@
-/** Models and strategies to choose from, as reported by the server. Independent of VS Code. */
+/** Models and strategies to choose from, as reported by the server. Only its words depend on VS Code. */
+
+import { l10n } from "vscode";
 
 /** Answer of `adacoder.server.models`. */
 export interface Models {
@@ -51,8 +53,8 @@ export function modelChoices({ models, recommended }: Models, current: unknown):
   const installed = models.filter(({ chats }) => chats !== false);
   return [
     {
-      label: "Automatic",
-      description: "the best for code that Ollama has",
+      label: l10n.t("Automatic"),
+      description: l10n.t("the best for code that Ollama has"),
       value: null,
       group: "",
       first: null,
@@ -62,7 +64,7 @@ export function modelChoices({ models, recommended }: Models, current: unknown):
       label: model.name,
       description: aboutModel(model),
       value: `ollama:${model.name}`,
-      group: "Installed",
+      group: l10n.t("Installed"),
       first: null,
       chosen: isNow(model.name),
     })),
@@ -72,15 +74,15 @@ export function modelChoices({ models, recommended }: Models, current: unknown):
         label: name,
         description: [gigabytes(bytes), ...room(fits)].join(" · "),
         value: `ollama:${name}`,
-        group: "To download",
+        group: l10n.t("To download"),
         first: "download" as const,
         chosen: false,
       })),
     {
-      label: "Other Model…",
-      description: "by its name, such as openai:NAME",
+      label: l10n.t("Other Model…"),
+      description: l10n.t("by its name, such as openai:NAME"),
       value: null,
-      group: "Other",
+      group: l10n.t("Other"),
       first: "ask",
       chosen: false,
     },
@@ -92,13 +94,13 @@ function aboutModel({ billions, cloud, bytes, fits, quantization, loaded }: Mode
     ...(billions > 0 ? [`${String(Number(billions.toPrecision(3)))}B`] : []),
     ...(quantization === null ? [] : [quantization]),
     ...(bytes === null ? [] : [gigabytes(bytes)]),
-    ...(cloud ? ["in Ollama's cloud"] : room(fits)),
-    ...(loaded ? ["loaded"] : []),
+    ...(cloud ? [l10n.t("in Ollama's cloud")] : room(fits)),
+    ...(loaded ? [l10n.t("loaded")] : []),
   ].join(" · ");
 }
 
 function room(fits: boolean | null): string[] {
-  return fits === null ? [] : [fits ? "fits into memory" : "too large for memory"];
+  return fits === null ? [] : [fits ? l10n.t("fits into memory") : l10n.t("too large for memory")];
 }
 
 function gigabytes(bytes: number): string {
@@ -109,7 +111,7 @@ function gigabytes(bytes: number): string {
 export function strategyChoices({ strategies }: Strategies, current: unknown): Choice[] {
   return strategies.map(({ name, calls, summary }) => ({
     label: name,
-    description: calls === "1" ? "1 model call" : `${calls} model calls`,
+    description: calls === "1" ? l10n.t("1 model call") : l10n.t("{0} model calls", calls),
     detail: summary,
     value: name,
     group: "",

@@ -1,6 +1,6 @@
 /** Starts Ollama on this machine in a visible terminal, or opens its download page. */
 
-import { Uri, commands, env, window, workspace } from "vscode";
+import { Uri, commands, env, l10n, window, workspace } from "vscode";
 
 import { locate } from "./launch";
 
@@ -11,7 +11,7 @@ const PAUSE_MS = 500;
 
 /** A button that leads to a running Ollama. */
 export interface OllamaButton {
-  readonly title: "Start Ollama" | "Install Ollama";
+  readonly title: string;
   press(): Promise<void>;
 }
 
@@ -23,8 +23,8 @@ export function ollamaButton(): OllamaButton | undefined {
   if (!HERE.test(host === "" ? (process.env["OLLAMA_HOST"] ?? "") : host)) return undefined;
   const program = workspace.isTrusted ? locate("ollama", process.env["PATH"] ?? "", []) : undefined;
   return program === undefined
-    ? { title: "Install Ollama", press: install }
-    : { title: "Start Ollama", press: () => start(program, host) };
+    ? { title: l10n.t("Install Ollama"), press: install }
+    : { title: l10n.t("Start Ollama"), press: () => start(program, host) };
 }
 
 async function install(): Promise<void> {

@@ -5,6 +5,7 @@ import {
   TabInputTextDiff,
   Uri,
   commands,
+  l10n,
   window,
   workspace,
   type Disposable,
@@ -106,7 +107,7 @@ export class Previews implements TextDocumentContentProvider {
   /** The change that a result would make; a string says why it cannot be shown. */
   private async difference(jobId: string): Promise<Difference | string> {
     const client = this.server.current;
-    if (client === undefined) return "AdaCoder's server is not running: restart it to see this result.";
+    if (client === undefined) return l10n.t("AdaCoder's server is not running: restart it to see this result.");
     const answer = await execute(client, "adacoder.server.difference", { jobId, show: false });
     const found = answer as Difference | { readonly reason: string };
     return "newText" in found ? found : found.reason;

@@ -1,6 +1,6 @@
 /**
- * The server's private environment, made from the extension's wheel in the extension's own storage. Independent of VS
- * Code.
+ * The server's private environment, made from the extension's wheel in the extension's own storage. Only its words
+ * depend on VS Code.
  */
 
 import { execFile, spawn } from "node:child_process";
@@ -9,6 +9,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
+
+import { l10n } from "vscode";
 
 import { environment, locate } from "./launch";
 
@@ -199,24 +201,24 @@ export function tidy(wheel: string, storage: string, now = Date.now()): void {
 }
 
 const REASONS: readonly [RegExp, (python: string) => string][] = [
-  [/No space left on device|ENOSPC/, () => "The disk is full: make room for AdaCoder's environment, and try again."],
+  [/No space left on device|ENOSPC/, () => l10n.t("The disk is full: make room for AdaCoder's environment, and try again.")],
   [
     /ensurepip|No module named '?(?:venv|pip)\b/,
     (python) =>
-      `${python} cannot make environments: install its venv module (Debian and Ubuntu: \`sudo apt install python3-venv\`) or uv.`,
+      l10n.t("{0} cannot make environments: install its venv module (Debian and Ubuntu: `sudo apt install python3-venv`) or uv.", python),
   ],
   [
     /CERTIFICATE_VERIFY_FAILED|invalid peer certificate/,
-    () => "The certificate of your package index is not trusted: set SSL_CERT_FILE to your certificates, and try again.",
+    () => l10n.t("The certificate of your package index is not trusted: set SSL_CERT_FILE to your certificates, and try again."),
   ],
   [
     /Failed to establish a new connection|NewConnectionError|ConnectTimeout|Connection refused|name resolution|dns error|error sending request|[Cc]onnection (?:error|aborted|reset)|ProxyError|Could not connect/,
     () =>
-      "Your package index does not answer: go online, or configure another index for pip (or uv), and try again.",
+      l10n.t("Your package index does not answer: go online, or configure another index for pip (or uv), and try again."),
   ],
   [
     /\b(?:401|403)\b[^\n]*(?:Client Error|Unauthorized|Forbidden)|(?:Unauthorized|Forbidden)/,
-    () => "Your package index denies access: configure your credentials for pip (or uv), and try again.",
+    () => l10n.t("Your package index denies access: configure your credentials for pip (or uv), and try again."),
   ],
 ];
 
@@ -226,5 +228,5 @@ export function whyNotMade(error: unknown, python: string): string {
   const reason = REASONS.find(([pattern]) => pattern.test(printed));
   if (reason !== undefined) return reason[1](python);
   const lines = printed.split(/[\r\n]+/).filter((line) => line.trim() !== "" && !/^\s*(?:hint|note):/i.test(line));
-  return `AdaCoder's environment could not be made: ${(lines.at(-1) ?? "no output").trim()}`;
+  return l10n.t("AdaCoder's environment could not be made: {0}", (lines.at(-1) ?? l10n.t("no output")).trim());
 }

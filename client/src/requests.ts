@@ -1,6 +1,6 @@
 /** Requests of the commands to the server. */
 
-import { window, type TestItem, type TextDocument } from "vscode";
+import { l10n, window, type TestItem, type TextDocument } from "vscode";
 import { ExecuteCommandRequest, LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 
 import type { Ended } from "./ending";
@@ -10,11 +10,11 @@ import type { Client } from "./server";
 import type { Finding } from "./situation";
 
 const TITLES: Readonly<Record<Mode, string>> = {
-  generate: "Generating function",
-  fix: "Fixing function",
-  check: "Checking examples",
-  another: "Writing another candidate",
-  suggestExamples: "Suggesting examples",
+  generate: l10n.t("Generating function"),
+  fix: l10n.t("Fixing function"),
+  check: l10n.t("Checking examples"),
+  another: l10n.t("Writing another candidate"),
+  suggestExamples: l10n.t("Suggesting examples"),
 };
 /** The server's limit. */
 const LONGEST_WISH = 500;
@@ -28,10 +28,10 @@ const SEPARATOR = "::";
 /** Asks for a wish; undefined if the user gives up. */
 export async function askForWish(): Promise<string | undefined> {
   return window.showInputBox({
-    title: "Generate with a Wish",
-    prompt: "How should the function work? Nothing checks that it does, so read it.",
-    placeHolder: "use bisect, no recursion",
-    validateInput: (text) => (text.length > LONGEST_WISH ? `Use at most ${String(LONGEST_WISH)} characters.` : undefined),
+    title: l10n.t("Generate with a Wish"),
+    prompt: l10n.t("How should the function work? Nothing checks that it does, so read it."),
+    placeHolder: l10n.t("use bisect, no recursion"),
+    validateInput: (text) => (text.length > LONGEST_WISH ? l10n.t("Use at most {0} characters.", LONGEST_WISH) : undefined),
   });
 }
 
@@ -57,7 +57,7 @@ export async function runOnFunction(client: Client, mode: Mode, wish?: string): 
     return toEnded(result, asked);
   } catch (error) {
     if (!isCancelled(error)) throw error;
-    window.setStatusBarMessage("AdaCoder: cancelled.", STATUS_BAR_MS);
+    window.setStatusBarMessage(l10n.t("AdaCoder: cancelled."), STATUS_BAR_MS);
     return undefined;
   }
 }
@@ -81,7 +81,7 @@ export async function fixTest(client: Client, item: TestItem): Promise<void> {
   const start = isOurs ? -1 : item.id.indexOf(SEPARATOR);
   const position = item.range && client.code2ProtocolConverter.asPosition(item.range.start);
   if (start === -1 && position === undefined) {
-    void tell("This is not a single test: choose a test below it.", { isGood: false });
+    void tell(l10n.t("This is not a single test: choose a test below it."), { isGood: false });
     return;
   }
   const asked = start === -1 ? { position } : { test: item.id.slice(start + SEPARATOR.length) };
@@ -104,7 +104,7 @@ export async function examine(client: Client, about: TextDocument | undefined, p
 function editorIn(languages: readonly string[]): typeof window.activeTextEditor {
   const editor = window.activeTextEditor;
   if (editor !== undefined && languages.includes(editor.document.languageId) && isServed(editor.document)) return editor;
-  void tell("Put the cursor in a function of a Python file, of an untitled text in Python, or of a notebook.", { isGood: false });
+  void tell(l10n.t("Put the cursor in a function of a Python file, of an untitled text in Python, or of a notebook."), { isGood: false });
   return undefined;
 }
 

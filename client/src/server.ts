@@ -1,6 +1,6 @@
 /** The connection to the AdaCoder server: find, start, restart and stop it. One for all folders of a window. */
 
-import { EventEmitter, Uri, window, workspace, type LogOutputChannel } from "vscode";
+import { EventEmitter, Uri, l10n, window, workspace, type LogOutputChannel } from "vscode";
 import {
   CloseAction,
   LanguageClient,
@@ -23,7 +23,7 @@ import { toServerSettings } from "./protocol";
 import type { Condition } from "./situation";
 
 const SECTION = "adacoder";
-const NOT_INSTALLED = "AdaCoder's server is not installed.";
+const NOT_INSTALLED = l10n.t("AdaCoder's server is not installed.");
 
 /** The one server of a window. */
 export class Server {
@@ -126,7 +126,7 @@ export class Server {
         if (newState === State.Running) this.tellOf({ kind: "running" });
       });
       client.onDidCrash((crash) => {
-        this.tellOf(crash.isGivenUp ? { kind: "stopped", why: "It crashed too often." } : { kind: "starting" });
+        this.tellOf(crash.isGivenUp ? { kind: "stopped", why: l10n.t("It crashed too often.") } : { kind: "starting" });
         this.crashed.fire(crash);
       });
       client.onDidWork(() => {
@@ -173,7 +173,7 @@ export class Server {
   }
 
   private async tell(message: string, isPathSet: boolean): Promise<void> {
-    const [settings, log] = ["Open Settings", "Show Log"];
+    const [settings, log] = [l10n.t("Open Settings"), l10n.t("Show Log")];
     const answer = await window.showErrorMessage(message, ...(isPathSet ? [settings, log] : [log]));
     if (answer === log) this.output.show();
     if (answer === settings) await openSettings("@id:adacoder.path");

@@ -1,4 +1,6 @@
-/** Contents of the status and its menu, from the server's reports. Independent of VS Code. */
+/** Contents of the status and its menu, from the server's reports. Only its words depend on VS Code. */
+
+import { l10n } from "vscode";
 
 /** A finding of the server's doctor. */
 export interface Finding {
@@ -55,28 +57,29 @@ export interface Entry {
 }
 
 export const NO_WINDOWS =
-  "AdaCoder cannot run examples on Windows itself, so it verifies nothing: reopen the folder in WSL. Models and journals work.";
-const IDLE = "The server starts with the first Python file that you open, or with the first command.";
-const UNPROVEN_MAC = "On macOS, AdaCoder's isolation is experimental and untested.";
+  l10n.t("AdaCoder cannot run examples on Windows itself, so it verifies nothing: reopen the folder in WSL. Models and journals work.");
+const IDLE = l10n.t("The server starts with the first Python file that you open, or with the first command.");
+const UNPROVEN_MAC = l10n.t("On macOS, AdaCoder's isolation is experimental and untested.");
 
 const EXTENSION = "adacoder.adacoder";
 const WALKTHROUGH = `${EXTENSION}#firstSteps`;
 
-const DOING: Readonly<Record<string, string>> = {
-  generate: "generating",
-  fix: "fixing",
-  repair: "repairing",
-  check: "checking",
-  another: "writing another candidate for",
-  suggestExamples: "suggesting examples for",
-  insert: "inserting the result for",
-  generateAll: "generating the stubs of",
-  fixTest: "fixing what fails in",
+const DOING: Readonly<Record<string, (name: string) => string>> = {
+  generate: (name) => l10n.t("generating '{0}'", name),
+  fix: (name) => l10n.t("fixing '{0}'", name),
+  repair: (name) => l10n.t("repairing '{0}'", name),
+  check: (name) => l10n.t("checking '{0}'", name),
+  another: (name) => l10n.t("writing another candidate for '{0}'", name),
+  suggestExamples: (name) => l10n.t("suggesting examples for '{0}'", name),
+  insert: (name) => l10n.t("inserting the result for '{0}'", name),
+  generateAll: (name) => l10n.t("generating the stubs of '{0}'", name),
+  fixTest: (name) => l10n.t("fixing what fails in '{0}'", name),
 };
 
 /** A job's activity, as part of a sentence. */
 export function doing({ mode, qualifiedName, target }: Job): string {
-  return `${DOING[mode] ?? "working on"} '${qualifiedName ?? target}'`;
+  const name = qualifiedName ?? target;
+  return DOING[mode]?.(name) ?? l10n.t("working on '{0}'", name);
 }
 
 /** Builds the displayed status. */
@@ -85,18 +88,18 @@ export function shown({ condition, findings, jobs, platform }: Situation): Shown
     return { text: "AdaCoder", details: [IDLE, ...aboutPlatform(platform)], severity: "information", busy: false };
   }
   if (condition.kind === "starting") {
-    return { text: "AdaCoder: starting", details: [], severity: "information", busy: true };
+    return { text: l10n.t("AdaCoder: starting"), details: [], severity: "information", busy: true };
   }
   if (condition.kind === "absent" || condition.kind === "stopped") {
-    const text = condition.kind === "absent" ? "AdaCoder: not installed" : "AdaCoder: stopped";
+    const text = condition.kind === "absent" ? l10n.t("AdaCoder: not installed") : l10n.t("AdaCoder: stopped");
     return { text, details: [condition.why], severity: "error", busy: false };
   }
   const missing = findings.filter(({ ok }) => ok === false);
   const details = [
     ...jobs.map((job) => `${capital(doing(job))}: ${job.message}`),
-    `Model: ${modelOf(findings) ?? "none"}`,
-    `Isolation: ${isolationOf(findings) ?? "unknown"}`,
-    ...missing.map(({ name, text, advice }) => `Missing: ${name}: ${text}. ${advice}`.trim()),
+    l10n.t("Model: {0}", modelOf(findings) ?? l10n.t("none")),
+    l10n.t("Isolation: {0}", isolationOf(findings) ?? l10n.t("unknown")),
+    ...missing.map(({ name, text, advice }) => l10n.t("Missing: {0}: {1}. {2}", name, text, advice).trim()),
     ...aboutPlatform(platform),
   ];
   return {
@@ -115,8 +118,8 @@ function inBrief(jobs: readonly Job[], missing: readonly Finding[], findings: re
   const [job, ...others] = jobs;
   if (job !== undefined) return others.length > 0 ? `${doing(job)} (+${String(others.length)})` : doing(job);
   const [lack] = missing;
-  if (lack !== undefined) return lack.name === "Ollama" ? "no model server" : `${lack.name.toLowerCase()} missing`;
-  return modelOf(findings) ?? "ready";
+  if (lack !== undefined) return lack.name === "Ollama" ? l10n.t("no model server") : l10n.t("{0} missing", lack.name.toLowerCase());
+  return modelOf(findings) ?? l10n.t("ready");
 }
 
 /** The models of the ladder, the first by name. */
@@ -129,40 +132,40 @@ export function modelOf(findings: readonly Finding[]): string | undefined {
 /** The level of isolation, such as `full`. */
 function isolationOf(findings: readonly Finding[]): string | undefined {
   const found = findings.find(({ name }) => name === "Isolation");
-  return found?.ok === false ? "none, so nothing runs" : /^[\w-]+/.exec(found?.text ?? "")?.[0];
+  return found?.ok === false ? l10n.t("none, so nothing runs") : /^[\w-]+/.exec(found?.text ?? "")?.[0];
 }
 
 /** The entries of the status menu. */
 export function menu({ condition, jobs, platform, hasFile }: Situation, others: readonly Entry[] = []): Entry[] {
   const cancel = jobs.map((job) => ({
-    label: `$(circle-slash) Cancel ${doing(job)}`,
+    label: `$(circle-slash) ${l10n.t("Cancel {0}", doing(job))}`,
     description: job.message,
     command: "adacoder.server.cancel",
     arguments: [{ jobId: job.jobId }],
   }));
   const ask = [
-    { label: "$(server) Select Model…", command: "adacoder.selectModel" },
-    { label: "$(list-tree) Select Strategy…", command: "adacoder.selectStrategy" },
-    { label: "$(pulse) Doctor", description: "what works here", command: "adacoder.doctor" },
-    { label: "$(notebook) Show Journal", command: "adacoder.showJournal" },
+    { label: `$(server) ${l10n.t("Select Model…")}`, command: "adacoder.selectModel" },
+    { label: `$(list-tree) ${l10n.t("Select Strategy…")}`, command: "adacoder.selectStrategy" },
+    { label: `$(pulse) ${l10n.t("Doctor")}`, description: l10n.t("what works here"), command: "adacoder.doctor" },
+    { label: `$(notebook) ${l10n.t("Show Journal")}`, command: "adacoder.showJournal" },
   ];
   const onFile = [
-    { label: "$(sparkle) Generate All Stubs in File", command: "adacoder.generateAll" },
-    { label: "$(beaker) Run Tests in File", command: "testing.runCurrentFile" },
+    { label: `$(sparkle) ${l10n.t("Generate All Stubs in File")}`, command: "adacoder.generateAll" },
+    { label: `$(beaker) ${l10n.t("Run Tests in File")}`, command: "testing.runCurrentFile" },
   ];
   return [
     ...(condition.kind === "absent"
-      ? [{ label: "$(cloud-download) Install the Server…", command: "adacoder.installServer" }]
+      ? [{ label: `$(cloud-download) ${l10n.t("Install the Server…")}`, command: "adacoder.installServer" }]
       : []),
     ...(condition.kind === "running" ? [...cancel, ...others] : []),
     ...(hasFile && condition.kind !== "absent" ? onFile : []),
     ...(condition.kind === "running" || condition.kind === "idle" ? ask : []),
-    ...(platform === "win32" ? [{ label: "$(remote) Reopen in WSL", command: "adacoder.reopenInWsl" }] : []),
-    { label: "$(gear) Settings", command: "adacoder.openSettings" },
-    { label: "$(mortar-board) Walkthrough", command: "workbench.action.openWalkthrough", arguments: [WALKTHROUGH] },
-    { label: "$(book) Documentation", command: "extension.open", arguments: [EXTENSION] },
-    { label: "$(output) Show Log", command: "adacoder.showLog" },
-    { label: "$(debug-restart) Restart Server", command: "adacoder.restart" },
+    ...(platform === "win32" ? [{ label: `$(remote) ${l10n.t("Reopen in WSL")}`, command: "adacoder.reopenInWsl" }] : []),
+    { label: `$(gear) ${l10n.t("Settings")}`, command: "adacoder.openSettings" },
+    { label: `$(mortar-board) ${l10n.t("Walkthrough")}`, command: "workbench.action.openWalkthrough", arguments: [WALKTHROUGH] },
+    { label: `$(book) ${l10n.t("Documentation")}`, command: "extension.open", arguments: [EXTENSION] },
+    { label: `$(output) ${l10n.t("Show Log")}`, command: "adacoder.showLog" },
+    { label: `$(debug-restart) ${l10n.t("Restart Server")}`, command: "adacoder.restart" },
   ];
 }
 
@@ -171,7 +174,7 @@ export function again({ mode, uri, qualifiedName }: Job): Entry | undefined {
   // The result to insert is still kept, and offered above its function. A job does not name its test by itself.
   if (mode === "insert" || mode === "fixTest") return undefined;
   return {
-    label: "Run Again",
+    label: l10n.t("Run Again"),
     command: `adacoder.server.${mode}`,
     arguments: [qualifiedName === null ? { uri } : { uri, qualifiedName }],
   };
@@ -179,9 +182,10 @@ export function again({ mode, uri, qualifiedName }: Job): Entry | undefined {
 
 /** The message after a crash of the server, if any. */
 export function afterCrash(lost: readonly Job[], isGivenUp: boolean): string | undefined {
-  const work = lost.length > 0 ? ` while ${lost.map(doing).join(" and ")}` : "";
-  if (isGivenUp) return `AdaCoder's server crashed for the fifth time${work}. It stays down until you restart it.`;
-  return lost.length > 0 ? `AdaCoder's server crashed${work}. It has restarted.` : undefined;
+  if (lost.length === 0) return isGivenUp ? l10n.t("AdaCoder's server crashed for the fifth time. It stays down until you restart it.") : undefined;
+  const work = lost.map(doing).reduce((one, other) => l10n.t("{0} and {1}", one, other));
+  if (isGivenUp) return l10n.t("AdaCoder's server crashed for the fifth time while {0}. It stays down until you restart it.", work);
+  return l10n.t("AdaCoder's server crashed while {0}. It has restarted.", work);
 }
 
 const MARKDOWN = /[\\`*_{}[\]<>#|~!&$]/g;
@@ -194,7 +198,7 @@ export function doctorDocument(findings: readonly Finding[]): string {
     const about = `- ${mark(ok)} **${escaped(name)}**: ${escaped(text)}`;
     return advice === "" ? about : `${about}  \n  *${escaped(advice)}*`;
   });
-  return ["# What works here", ...lines].join("\n\n") + "\n";
+  return [`# ${l10n.t("What works here")}`, ...lines].join("\n\n") + "\n";
 }
 
 function capital(text: string): string {

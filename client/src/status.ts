@@ -5,6 +5,7 @@ import {
   StatusBarAlignment,
   ThemeColor,
   commands,
+  l10n,
   languages,
   window,
   workspace,
@@ -48,7 +49,7 @@ export class Status {
     private readonly showLog: () => void,
   ) {
     this.language.name = this.bar.name = NAME;
-    this.language.command = { command: MENU, title: "Menu", tooltip: "AdaCoder's status and commands" };
+    this.language.command = { command: MENU, title: l10n.t("Menu"), tooltip: l10n.t("AdaCoder's status and commands") };
     this.bar.command = MENU;
     this.disposables = [
       this.language,
@@ -163,7 +164,7 @@ export class Status {
     this.jobs = [];
     this.draw();
     if (!isGivenUp) return; // lost jobs are reported once the server runs again
-    const [restart, log] = ["Restart Server", "Show Log"];
+    const [restart, log] = [l10n.t("Restart Server"), l10n.t("Show Log")];
     const answer = await window.showErrorMessage(afterCrash(this.lost, true) ?? "", restart, log);
     if (answer === restart) await this.server.restart();
     if (answer === log) this.showLog();
@@ -171,7 +172,7 @@ export class Status {
 
   private async offerAgain(lost: readonly Job[]): Promise<void> {
     const repeats = lost.map(again).filter((entry) => entry !== undefined);
-    const [repeat, log] = ["Run Again", "Show Log"];
+    const [repeat, log] = [l10n.t("Run Again"), l10n.t("Show Log")];
     const buttons = repeats.length > 0 ? [repeat, log] : [log];
     const answer = await window.showWarningMessage(afterCrash(lost, false) ?? "", ...buttons);
     if (answer === log) this.showLog();

@@ -1,4 +1,9 @@
-/** Questions before the tools for agents run, and their answer to unsaved text. Independent of VS Code. */
+/**
+ * Questions before the tools for agents run, and their answer to unsaved text, which is English because a model reads it.
+ * Only the words of the questions depend on VS Code.
+ */
+
+import { l10n } from "vscode";
 
 /** The input of an agent, which may not fit the schema. */
 export interface ToolInput {
@@ -10,19 +15,28 @@ export interface ToolInput {
 type Ask = (what: string) => string;
 
 const LONGEST = 120;
-const VERDICT = "the verdict and the failing examples with their expected and actual output";
+const VERDICT = l10n.t("the verdict and the failing examples with their expected and actual output");
 
-/** The question for each tool, and the data that the chat's model then sees. */
+/** The name of each tool, its question, and the data that the chat's model then sees. */
 const TOOL_TEXTS = {
-  check_examples: [(what) => `Run the examples of ${what}?`, VERDICT],
-  verify_candidate: [(what) => `Run the examples of ${what} on the agent's version?`, VERDICT],
-  behaviour_diff: [(what) => `Run two versions of ${what}, and compare their outputs?`, "the calls whose outputs differ"],
-  generate: [
-    (what) => `Have AdaCoder's model write ${what}?`,
-    `the code and ${VERDICT}. If no model answers, it sees the docstring and the code around the function`,
+  check_examples: [l10n.t("check examples"), (what) => l10n.t("Run the examples of {0}?", what), VERDICT],
+  verify_candidate: [l10n.t("verify candidate"), (what) => l10n.t("Run the examples of {0} on the agent's version?", what), VERDICT],
+  behaviour_diff: [
+    l10n.t("behaviour diff"),
+    (what) => l10n.t("Run two versions of {0}, and compare their outputs?", what),
+    l10n.t("the calls whose outputs differ"),
   ],
-  insert_verified: [(what) => `Run the examples of ${what} on a new version, and write that into the file if all pass?`, VERDICT],
-} as const satisfies Record<string, readonly [ask: Ask, seen: string]>;
+  generate: [
+    l10n.t("generate"),
+    (what) => l10n.t("Have AdaCoder's model write {0}?", what),
+    l10n.t("the code and {0}. If no model answers, it sees the docstring and the code around the function", VERDICT),
+  ],
+  insert_verified: [
+    l10n.t("insert verified"),
+    (what) => l10n.t("Run the examples of {0} on a new version, and write that into the file if all pass?", what),
+    VERDICT,
+  ],
+} as const satisfies Record<string, readonly [label: string, ask: Ask, seen: string]>;
 
 export type Tool = keyof typeof TOOL_TEXTS;
 
@@ -32,12 +46,12 @@ export const TOOLS = Object.keys(TOOL_TEXTS) as readonly Tool[];
 /** The question to the user before a tool runs. */
 export function confirmationOf(tool: Tool, input: ToolInput): { title: string; message: string; doing: string } {
   const [path, name, base] = [visible(input.path), visible(input.name), visible(input.base)];
-  const [ask, seen] = TOOL_TEXTS[tool];
-  const title = ["AdaCoder:", tool.replace("_", " "), ...(name === "" ? [] : [`'${name}'`])].join(" ");
-  const place = path === "" ? "the workspace folder" : path;
-  const part = name === "" ? place : `'${name}' in ${place}`;
-  const what = tool === "check_examples" && base !== "" ? `what changed in ${part} since ${base}` : part;
-  return { title, message: `${ask(what)} The chat's model, which may be remote, then sees ${seen}.`, doing: title };
+  const [label, ask, seen] = TOOL_TEXTS[tool];
+  const title = ["AdaCoder:", label, ...(name === "" ? [] : [`'${name}'`])].join(" ");
+  const place = path === "" ? l10n.t("the workspace folder") : path;
+  const part = name === "" ? place : l10n.t("'{0}' in {1}", name, place);
+  const what = tool === "check_examples" && base !== "" ? l10n.t("what changed in {0} since {1}", part, base) : part;
+  return { title, message: l10n.t("{0} The chat's model, which may be remote, then sees {1}.", ask(what), seen), doing: title };
 }
 
 /** A text of the input. Null and values of other types count as missing. */

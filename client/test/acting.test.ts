@@ -17,7 +17,6 @@ import { TOOLS } from "../src/tool-texts";
 import { registerTools } from "../src/tools";
 import { CancellationTokenSource, EventEmitter, Uri, commands, configured, env, folders, fronted, offered, settings, window, workspace, type LanguageModelToolResult } from "./fake/vscode";
 
-vi.mock("vscode", () => import("./fake/vscode"));
 vi.mock("vscode-languageclient/node", () => import("vscode-languageserver-protocol/node"));
 
 const PATIENCE_MS = 20_000;

@@ -8,7 +8,6 @@ import { registerTests } from "../src/tests/explorer";
 import type { DocstringResult, ExampleResult } from "../src/tests/results";
 import { CancellationTokenSource, Uri, commands, controllers, debug, files, installed, changed, closed, deleted, edited, folders, refoldered, saved, window, workspace, type Request, type TestController, type TestItem } from "./fake/vscode";
 
-vi.mock("vscode", () => import("./fake/vscode"));
 vi.mock("vscode-languageclient/node", () => import("vscode-languageserver-protocol/node"));
 
 const RUN = 0;

@@ -54,6 +54,7 @@ vi.mock("vscode", () => {
     },
     ThemeColor: vi.fn(),
     OverviewRulerLane: {},
+    l10n: { t: (text: string) => text },
     commands: {
       executeCommand: ignored,
       registerCommand: (name: string, act: (id?: number) => unknown) => (editor.commands.set(name, act), nothing),

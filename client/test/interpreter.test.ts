@@ -6,8 +6,6 @@ import type { LogOutputChannel } from "vscode";
 import { kernelInterpreter } from "../src/interpreter";
 import { Uri, apis } from "./fake/vscode";
 
-vi.mock("vscode", () => import("./fake/vscode"));
-
 const NOTEBOOK = Uri.file("/project/prices.ipynb") as unknown as Parameters<typeof kernelInterpreter>[0];
 const SELECTED = { id: "/env", path: "/env" };
 const warn = vi.fn();

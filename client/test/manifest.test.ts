@@ -1,8 +1,7 @@
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { TOOLS } from "../src/tool-texts";
+import { manifestWith, read, sources } from "./texts";
 
 interface Property {
   readonly type?: unknown;
@@ -39,14 +38,10 @@ interface Tool {
   };
 }
 
-const ROOT = join(import.meta.dirname, "..");
-const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
+const manifest = manifestWith("package.nls.json") as Manifest;
 const { commands, menus, submenus, languageModelTools, configuration } = manifest.contributes;
 const settings = Object.fromEntries(configuration.flatMap(({ properties }) => Object.entries(properties)));
-const source = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".ts"))
-  .map((name) => readFileSync(join(ROOT, "src", name), "utf8"))
-  .join("\n");
+const source = sources.map(read).join("\n");
 
 test("every setting has a type, a scope and a description, and describes each value", () => {
   for (const [name, property] of Object.entries(settings)) {

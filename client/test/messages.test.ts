@@ -6,7 +6,6 @@ import { ONE_LINE } from "../src/ending";
 import { tell } from "../src/messages";
 import { commands, window } from "./fake/vscode";
 
-vi.mock("vscode", () => import("./fake/vscode"));
 
 beforeEach(() => {
   vi.clearAllMocks();

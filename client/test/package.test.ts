@@ -1,10 +1,12 @@
 /** The package agrees with the rest of the repository. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { PackageManager, listFiles } from "@vscode/vsce";
 import { expect, test } from "vitest";
+
+import { ENGLISH, LANGUAGES, ROOT as client, manifestWith, read } from "./texts";
 
 interface Manifest {
   readonly version: string;
@@ -22,9 +24,7 @@ interface Manifest {
   };
 }
 
-const client = join(import.meta.dirname, "..");
-const read = (path: string): string => readFileSync(join(client, path), "utf8");
-const manifest = JSON.parse(read("package.json")) as Manifest;
+const manifest = manifestWith("package.nls.json") as Manifest;
 const steps = manifest.contributes.walkthroughs.flatMap((each) => each.steps);
 
 test("the versions of client, server and changelog agree", () => {
@@ -39,10 +39,10 @@ test("the package contains neither a download address nor a proposed API", () =>
   expect(manifest.enabledApiProposals).toBeUndefined();
 });
 
-test("the package contains no client of another editor", async () => {
+test("the package contains the texts in each language, but no client of another editor", async () => {
   expect(existsSync(join(client, "emacs/adacoder.el"))).toBe(true);
   const files = await listFiles({ cwd: client, packageManager: PackageManager.None });
-  expect(files).toContain("package.json");
+  expect(files).toEqual(expect.arrayContaining([...ENGLISH, ...LANGUAGES.flatMap((each) => each.files)]));
   expect(files.filter((file) => file.startsWith("emacs"))).toEqual([]);
 });
 
@@ -56,8 +56,10 @@ test("the walkthrough has five steps, each with a picture, words for it, and a b
 });
 
 test("every command has a unique name, and every button has a command", () => {
-  const titles = manifest.contributes.commands.map(({ title }) => title);
-  expect(new Set(titles).size).toBe(titles.length);
+  for (const [texts] of [ENGLISH, ...LANGUAGES.map(({ files }) => files)]) {
+    const titles = (manifestWith(texts) as Manifest).contributes.commands.map(({ title }) => title);
+    expect(new Set(titles).size, texts).toBe(titles.length);
+  }
   const source = ["src/extension.ts", "src/walkthrough.ts", "src/status.ts"].map(read).join("\n");
   for (const { description } of steps) {
     const [, command] = /\(command:([\w.]+)\)/.exec(description) ?? [];

@@ -7,7 +7,6 @@ import type { PrivateServer } from "../src/install";
 import { Server } from "../src/server";
 import { Uri, commands, settings, window } from "./fake/vscode";
 
-vi.mock("vscode", () => import("./fake/vscode"));
 vi.mock("vscode-languageclient/node", async () => ({
   ...(await import("vscode-languageserver-protocol/node")),
   LanguageClient: vi.fn(),

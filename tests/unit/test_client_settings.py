@@ -39,13 +39,20 @@ PROPERTIES = {
 }
 
 
-@pytest.mark.parametrize("which", ["manifest", "table"])
-def test_what_is_made_of_the_definition_is_up_to_date(which: str) -> None:
-    path = {"manifest": RENEWING.MANIFEST, "table": RENEWING.TABLE}[which]
+ABOUT: dict[str, Any] = {"about": "Something else."}
+KEY: dict[str, Any] = {"key": "hurry"}
+PLACE: dict[str, Any] = {"by_project": False}
+
+
+@pytest.mark.parametrize(
+    ("which", "changes"), [("manifest", [KEY, PLACE]), ("english", [ABOUT, KEY]), ("table", [ABOUT, KEY, PLACE])]
+)
+def test_what_is_made_of_the_definition_is_up_to_date(which: str, changes: list[dict[str, Any]]) -> None:
+    path = {"manifest": RENEWING.MANIFEST, "english": RENEWING.ENGLISH, "table": RENEWING.TABLE}[which]
     text = path.read_text(encoding="utf-8")
     renew = getattr(RENEWING, which)
     assert renew(text, RENEWING.definitions()) == text, "run `nox -s settings`"
-    for change in ({"about": "Something else."}, {"key": "hurry"}, {"by_project": False}):
+    for change in changes:
         changed = {**SETTINGS, "max_iterations": replace(SETTINGS["max_iterations"], **change)}
         assert renew(text, RENEWING.definitions(changed)) != text
     families = {name: STRATEGIES[name] for name in FAMILIES}

@@ -1,6 +1,6 @@
 /** Debugging the examples of one docstring, without isolation. */
 
-import { commands, debug, extensions, window, workspace, type DebugConfiguration, type Uri } from "vscode";
+import { commands, debug, extensions, l10n, window, workspace, type DebugConfiguration, type Uri } from "vscode";
 
 import { tell } from "../messages";
 import type { Client } from "../server";
@@ -32,7 +32,7 @@ interface Debuggee {
  */
 export async function debugExamples(client: Client, id: string, uri: Uri, program: string): Promise<void> {
   if (!workspace.isTrusted) {
-    void tell("AdaCoder debugs examples only in a trusted workspace: trust it first.", { isGood: false });
+    void tell(l10n.t("AdaCoder debugs examples only in a trusted workspace: trust it first."), { isGood: false });
     return;
   }
   if (extensions.getExtension(DEBUGGER) === undefined) {
@@ -42,22 +42,23 @@ export async function debugExamples(client: Client, id: string, uri: Uri, progra
   const answer = await client.sendRequest<Debuggee | { readonly reason: string }>(DEBUG, { id });
   if (!("path" in answer)) void tell(answer.reason, { isGood: false });
   else if (answer.interpreter.includes("${"))
-    void tell("The interpreter's path contains `${`, which VS Code would replace: move it.", { isGood: false });
+    void tell(l10n.t("The interpreter's path contains `${`, which VS Code would replace: move it."), { isGood: false });
   else if (await isConfirmed(answer)) await debug.startDebugging(workspace.getWorkspaceFolder(uri), launch(answer, program));
 }
 
 async function proposeDebugger(): Promise<void> {
-  const show = "Show Extension";
-  const message = `AdaCoder debugs examples with the extension Python Debugger: install ${DEBUGGER}.`;
+  const show = l10n.t("Show Extension");
+  const message = l10n.t("AdaCoder debugs examples with the extension Python Debugger: install {0}.", DEBUGGER);
   if ((await window.showWarningMessage(message, show)) === show) await commands.executeCommand("workbench.extensions.search", DEBUGGER);
 }
 
 async function isConfirmed({ path, interpreter }: Debuggee): Promise<boolean> {
-  const agree = "Debug without Isolation";
-  const detail =
-    `The examples and the code that they call run without isolation, under ${visible(interpreter)}. ` +
-    "They can read and change all your files and use the network. Continue only if you trust this code.";
-  return (await window.showWarningMessage(`Debug examples of ${visible(path)}?`, { modal: true, detail }, agree)) === agree;
+  const agree = l10n.t("Debug without Isolation");
+  const detail = l10n.t(
+    "The examples and the code that they call run without isolation, under {0}. They can read and change all your files and use the network. Continue only if you trust this code.",
+    visible(interpreter),
+  );
+  return (await window.showWarningMessage(l10n.t("Debug examples of {0}?", visible(path)), { modal: true, detail }, agree)) === agree;
 }
 
 /** A path without characters that could make the dialog's text look different. */
@@ -73,7 +74,7 @@ function launch({ interpreter, folder, root, path, module, qualifiedName, setup,
   return {
     type: "debugpy",
     request: "launch",
-    name: "AdaCoder: examples",
+    name: l10n.t("AdaCoder: examples"),
     python: [interpreter],
     program,
     args: [folder, root, path, module ?? "", qualifiedName, setup, env.join("\0"), ...options].map(encodeURIComponent),

@@ -13,6 +13,7 @@ import {
   TestRunRequest,
   Uri,
   commands,
+  l10n,
   tests,
   window,
   workspace,
@@ -56,7 +57,6 @@ const MOST_FILES = 5000;
 /** Files that are read at a time. */
 const AT_A_TIME = 64;
 const PAUSE_MS = 500;
-const UNWRITTEN = "not written yet";
 const PROMPT = Buffer.from(">>> ");
 const PARTS = new ProgressType<CheckAnswer>();
 
@@ -70,7 +70,7 @@ export function registerTests(server: Server, debugged: string): { dispose(): un
 }
 
 class Explorer {
-  private readonly controller: TestController = tests.createTestController("adacoder", "AdaCoder Examples");
+  private readonly controller: TestController = tests.createTestController("adacoder", l10n.t("AdaCoder Examples"));
   /** The tests of files, by URI. Those of folders have no URI. */
   private readonly files = new Map<string, TestItem>();
   private readonly nodes = new WeakMap<TestItem, Node>();
@@ -90,16 +90,16 @@ class Explorer {
   ) {
     this.controller.resolveHandler = (item) => (item === undefined ? this.discover() : this.look(item));
     this.controller.refreshHandler = () => this.discover();
-    this.controller.createRunProfile("Run", TestRunProfileKind.Run, this.handler(false), true, undefined, true);
+    this.controller.createRunProfile(l10n.t("Run"), TestRunProfileKind.Run, this.handler(false), true, undefined, true);
     const coverage = this.controller.createRunProfile(
-      "Run with Coverage",
+      l10n.t("Run with Coverage"),
       TestRunProfileKind.Coverage,
       this.handler(true),
       true,
       undefined,
       true,
     );
-    this.controller.createRunProfile("Debug", TestRunProfileKind.Debug, (request) => this.debug(request));
+    this.controller.createRunProfile(l10n.t("Debug"), TestRunProfileKind.Debug, (request) => this.debug(request));
     coverage.loadDetailedCoverage = (_run, file) => Promise.resolve(this.details.get(file) ?? []);
     const watcher = workspace.createFileSystemWatcher("**/*.{py,md,rst}");
     // When a folder is deleted, VS Code reports only the folder.
@@ -289,7 +289,7 @@ class Explorer {
     const items = nodes.map((node) => {
       const item = parent.children.get(node.id) ?? this.controller.createTestItem(node.id, node.label, parent.uri);
       item.label = node.label;
-      item.description = node.isStub ? UNWRITTEN : "";
+      item.description = node.isStub ? l10n.t("not written yet") : "";
       item.range = this.server.current?.protocol2CodeConverter.asRange(node.range);
       item.sortText = String(node.range.start.line).padStart(8, "0");
       this.nodes.set(item, node);
@@ -381,7 +381,7 @@ class Explorer {
     const found = new Map([...wanted.values()].map((item) => [this.nodes.get(item)?.runs, item.uri]));
     const [[id, uri] = []] = found;
     if (found.size === 1 && id !== undefined && uri !== undefined) await debugExamples(client, id, uri, this.debugged);
-    else void tell("A debugger runs the examples of one docstring: choose one.", { isGood: false });
+    else void tell(l10n.t("A debugger runs the examples of one docstring: choose one."), { isGood: false });
   }
 
   /** Asks the server for the examples of the files of some tests. */
@@ -436,7 +436,7 @@ class Explorer {
     for (const [file, coverages] of files) {
       const uri = Uri.parse(file);
       if (versionOf(uri) !== versions.get(uri.toString())) {
-        run.appendOutput(`${workspace.asRelativePath(uri)} changed during the run: run it again for its coverage.\r\n`);
+        run.appendOutput(`${l10n.t("{0} changed during the run: run it again for its coverage.", workspace.asRelativePath(uri))}\r\n`);
         continue;
       }
       const details = lines(coverages).map(({ line, reached, branches }) => {
@@ -452,8 +452,8 @@ class Explorer {
 }
 
 async function tellOfFailure(error: unknown): Promise<void> {
-  const log = "Show Log";
-  const chosen = await window.showErrorMessage(`AdaCoder could not run the examples: ${String(error)}`, log);
+  const log = l10n.t("Show Log");
+  const chosen = await window.showErrorMessage(l10n.t("AdaCoder could not run the examples: {0}", String(error)), log);
   if (chosen === log) await commands.executeCommand("adacoder.showLog");
 }
 

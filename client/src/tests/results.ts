@@ -1,4 +1,6 @@
-/** Results of a run of examples, in the terms of a test explorer. Independent of VS Code. */
+/** Results of a run of examples, in the terms of a test explorer. Only its words depend on VS Code. */
+
+import { l10n } from "vscode";
 
 /** The request. With a token its answer is empty, and its results arrive as separate {@link CheckAnswer}s. */
 export const CHECK = "adacoder/check";
@@ -60,7 +62,7 @@ export interface Failed {
 /** The report of one test: an example, or a whole docstring that could not run. */
 export type Told = { readonly id: string; readonly state: "passed" | "skipped"; readonly got?: string } | Failed;
 
-const DIFFERS = "Its output differs from the docstring.";
+const DIFFERS = l10n.t("Its output differs from the docstring.");
 
 /**
  * Reports of a docstring's tests. An example that isolation denied is errored, not failed. Examples that did not run
@@ -68,7 +70,7 @@ const DIFFERS = "Its output differs from the docstring.";
  */
 export function told({ id, status, reason, failure, results }: DocstringResult): Told[] {
   if (status === "error" || results.length === 0) {
-    return [{ id, state: "errored", message: reason ?? "It could not run." }];
+    return [{ id, state: "errored", message: reason ?? l10n.t("It could not run.") }];
   }
   const obstacle = results.some(({ state }) => state === "failed") ? undefined : failure?.message;
   return results.map((each) => {

@@ -1,5 +1,6 @@
-/** The tree of a file's examples, from the server's list. Independent of VS Code. */
+/** The tree of a file's examples, from the server's list. Only its words depend on VS Code. */
 
+import { l10n } from "vscode";
 import type { Range } from "vscode-languageclient/node";
 
 /** The request; its answer is {@link ExamplesAnswer}. */
@@ -30,6 +31,13 @@ export interface ExamplesAnswer {
   /** The reason why the file, or a part of it, cannot be run. */
   readonly reason?: string | null;
 }
+
+/** The labels of docstrings that have no name of their own. */
+const LABELS = {
+  class: l10n.t("docstring of the class"),
+  module: l10n.t("docstring of the module"),
+  page: l10n.t("docstring of the page"),
+};
 
 /** A node of the tree: a class, a function, a docstring or an example. */
 export interface Node {
@@ -62,7 +70,7 @@ export function tree(uri: string, items: readonly Documented[]): Node[] {
 }
 
 function docstring(item: Documented, id: string): Node {
-  const label = item.kind === "function" ? (item.qualifiedName.split(".").at(-1) ?? "") : `docstring of the ${item.kind}`;
+  const label = item.kind === "function" ? (item.qualifiedName.split(".").at(-1) ?? "") : LABELS[item.kind];
   const isStub = item.isStub === true;
   const children = item.examples.map(({ id, range, source, want }) => ({
     id,

@@ -312,6 +312,13 @@ const silent = new EventEmitter<never>().event;
 export const folders = ["/project", "/second"].map((path) => ({ uri: Uri.file(path) }));
 const inside = (uri: Uri): (typeof folders)[0] | undefined => folders.find((each) => uri.path.startsWith(`${each.uri.path}/`));
 
+/** Translates texts by `bundle`, and puts the values in place of `{0}` and so on, as VS Code does. */
+export const l10n = {
+  bundle: undefined as Readonly<Record<string, string>> | undefined,
+  t: (text: string, ...values: (string | number | boolean)[]): string =>
+    (l10n.bundle?.[text] ?? text).replace(/\{(\d+)\}/g, (place, index: number) => String(values[index] ?? place)),
+};
+
 /** The installed extensions. */
 export const installed = new Set<string>();
 /** The interfaces of extensions, by the names of the extensions. */

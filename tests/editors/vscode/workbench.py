@@ -250,10 +250,22 @@ class Workbench:
 
 @contextmanager
 def window(
-    browser: Browser, server: CodeServer, place: Path, pictures: Path, *, name: str, trusted: bool = True
+    browser: Browser,
+    server: CodeServer,
+    place: Path,
+    pictures: Path,
+    *,
+    name: str,
+    trusted: bool = True,
+    language: str = "",
 ) -> Iterator[Workbench]:
-    """Open a window on a folder, or on a `.code-workspace` file, for a new user."""
+    """Open a window on a folder, or on a `.code-workspace` file, for a new user.
+
+    With a language, extensions speak that language. VS Code itself stays English, because it has no language pack.
+    """
     context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
+    if language:
+        context.add_init_script(f"globalThis._VSCODE_NLS_LANGUAGE = {json.dumps(language)}")
     page = context.new_page()
     page.set_default_timeout(PATIENCE * 1000)
     kind = "folder" if place.is_dir() else "workspace"
