@@ -531,6 +531,18 @@ test.each(["edited", "opened", "closed"])("a file that was %s during the run has
   expect(run?.told.at(-1)).toBe("shapes.py changed during the run: run it again for its coverage.");
 });
 
+test("a file that was only opened during the run has its coverage", async () => {
+  const coverage = { reached: [99], unreached: [], branches: [] };
+  workspace.textDocuments = [];
+  const { controller } = explorer((_ids, tell) => {
+    tell(result("area", ["passed", "passed"], { coverage }));
+    workspace.textDocuments = [{ uri: Uri.file(PATH), languageId: "python", version: 1 }];
+    return Promise.resolve({ results: [] });
+  });
+  await runs(controller, COVERAGE);
+  expect(controller.runs[0]?.covered).toHaveLength(1);
+});
+
 test("pages with examples are listed, with their examples directly below, and run", async () => {
   files.set("/project/README.md", ">>> 1").set("/project/docs/a.rst", ">>> 1").set("/project/NEWS.md", "None.");
   const { server, controller } = explorer((ids, tell) => {

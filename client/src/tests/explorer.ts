@@ -435,7 +435,9 @@ class Explorer {
     }
     for (const [file, coverages] of files) {
       const uri = Uri.parse(file);
-      if (versionOf(uri) !== versions.get(uri.toString())) {
+      const [before, now] = [versions.get(uri.toString()), versionOf(uri)];
+      const isOpened = before === undefined && now === 1; // its text is still that of the file
+      if (now !== before && !isOpened) {
         run.appendOutput(`${l10n.t("{0} changed during the run: run it again for its coverage.", workspace.asRelativePath(uri))}\r\n`);
         continue;
       }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -13,8 +12,6 @@ SHOWN = {
     "light-bulb": "client/media/light-bulb.png",
     "verified": "client/media/verified.png",
     **{f"walkthrough-{step}": f"client/media/walkthrough-{step}.png" for step in range(1, 6)},
-    "preview": "docs/preview.png",
-    "test-failure": "docs/test-explorer.png",
     "coverage": "docs/coverage.png",
 }
 """The flows' names of pictures, and the files that show them."""
@@ -27,13 +24,18 @@ FRAMES = {"tour-1": 3.0, "tour-2": 3.0, "tour-3": 4.0, "tour-4": 5.0, "tour-5": 
 
 def main(taken: Path) -> None:
     for name, place in SHOWN.items():
-        size = (taken / f"{name}.png").stat().st_size
+        _reduced(taken / f"{name}.png").save(ROOT / place, optimize=True)
+        size = (ROOT / place).stat().st_size
         if size > MOST:
-            sys.exit(f"{name}.png has {size} bytes, more than {MOST}.")
-        shutil.copy(taken / f"{name}.png", ROOT / place)
-    frames = [Image.open(taken / f"{name}.png").convert("P", palette=Image.Palette.ADAPTIVE) for name in FRAMES]
+            sys.exit(f"{place} has {size} bytes, more than {MOST}.")
+    frames = [_reduced(taken / f"{name}.png") for name in FRAMES]
     times = [int(1000 * seconds) for seconds in FRAMES.values()]
     frames[0].save(ROOT / TOUR, save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=True)
+
+
+def _reduced(picture: Path) -> Image.Image:
+    """Return a picture with at most 256 colours."""
+    return Image.open(picture).convert("P", palette=Image.Palette.ADAPTIVE)
 
 
 if __name__ == "__main__":
