@@ -74,7 +74,7 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
         this.follow(event);
       }),
       workspace.onDidCloseTextDocument((document) => {
-        this.put(this.shown.filter((each) => each.document !== document));
+        if (this.of(document).length > 0) this.put(this.shown.filter((each) => each.document !== document));
       }),
       window.onDidChangeVisibleTextEditors(() => {
         this.draw();
@@ -97,9 +97,10 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
   }
 
   provideCodeLenses(document: TextDocument): CodeLens[] {
-    if (workspace.getConfiguration("adacoder", document.uri).get("codeLens") === false) return [];
+    const insertions = this.of(document);
+    if (insertions.length === 0 || workspace.getConfiguration("adacoder", document.uri).get("codeLens") === false) return [];
     const lines = document.getText().split(/\r?\n/);
-    return this.of(document).flatMap(({ id, hunks }) => {
+    return insertions.flatMap(({ id, hunks }) => {
       const ranges = hunks.map((hunk) => linesOf(document, hunk));
       const line = headerOf(lines, ranges.map(({ start, end }) => ({ first: start.line, last: end.line })));
       return Object.entries(LENSES).map(

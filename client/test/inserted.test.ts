@@ -127,13 +127,13 @@ test("Undo takes back the insertion, and typing keeps it", async () => {
   }
 });
 
-test("a refused edit is no insertion, whatever is typed meanwhile", async () => {
+test("a refused edit is not shown, even if the user types meanwhile", async () => {
   const { text, handle, type, lenses } = opened();
   await handle(EDIT, () => Promise.resolve((type({ ...BODY, text: "mine()" }), { applied: false })));
   expect([text(), lenses()]).toEqual(["def f():\n    mine()\n", 0]);
 });
 
-test("an insertion that was refused to be undone keeps its lenses, and a message says so", async () => {
+test("an insertion that was refused to be undone keeps its lenses and causes a message", async () => {
   const { text, handle, type, lenses } = opened();
   await handle(EDIT, () => Promise.resolve((type(BODY), { applied: true })));
   editor.accepts = false;

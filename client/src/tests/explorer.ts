@@ -436,7 +436,7 @@ class Explorer {
     for (const [file, coverages] of files) {
       const uri = Uri.parse(file);
       const [before, now] = [versions.get(uri.toString()), versionOf(uri)];
-      const isOpened = before === undefined && now === 1; // its text is still that of the file
+      const isOpened = before === undefined && now === 1; // the text is the same as on disk
       if (now !== before && !isOpened) {
         run.appendOutput(`${l10n.t("{0} changed during the run: run it again for its coverage.", workspace.asRelativePath(uri))}\r\n`);
         continue;

@@ -155,9 +155,11 @@ on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_
 
 
 def _seen(ls: AdaCoderServer, place: P) -> P:
-    """Return `place` with the version of the text, so that its line is not used in a later text."""
+    """Return `place` with the version of the text if only a line names the function. A later text has other lines."""
     document = ls.workspace.text_documents.get(place.uri)
-    return replace(place, version=document.version) if place.version is None and document is not None else place
+    if document is None or place.version is not None or place.qualname is not None:
+        return place
+    return replace(place, version=document.version)
 
 
 async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: Any) -> Job:

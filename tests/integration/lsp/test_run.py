@@ -215,3 +215,25 @@ async def test_a_workspace_that_is_not_trusted_can_be_trusted(editor: Client) ->
     await editor.write("names.py", STUB + BODY)
     ran = await editor.run("names.py", "initials", mode="check", apply=False)
     assert (ran["status"], ran["remedies"]) == ("error", [{"kind": "trust"}])
+
+
+async def test_a_name_counts_more_than_a_line_without_a_version(editor: Client) -> None:
+    """The line may be that of an older text."""
+    other = "def other(x):\n    return x\n\n\n"
+    await editor.write("names.py", other + STUB + BODY)
+    for name, status in (("initials", "verified"), ("other", "error")):
+        ran = await editor.run("names.py", name, mode="check", apply=False, position={"line": 4, "character": 0})
+        assert ran["status"] == status
+
+
+async def test_a_skeleton_is_not_written_into_another_function(editor: Client) -> None:
+    """The button of a message acts on the function of the message, or on none."""
+    bare = "def first(x):\n    return x\n\n\ndef second(x):\n    return x\n"
+    uri = await editor.write("names.py", bare)
+    document, place = {"uri": uri}, {"line": 4, "character": 0}
+    run = {"textDocument": document, "position": place, "mode": "generate", "apply": True}
+    (remedy,) = (await editor.request("adacoder/run", run))["remedies"]
+    await editor.change(uri, "def first", "# 1\n# 2\n# 3\n# 4\ndef first")
+    moved = editor.text(uri)
+    assert not (await editor.take({"command": remedy}))["accepted"]
+    assert editor.text(uri) == moved
