@@ -1,6 +1,8 @@
 """Run many evaluations, every tenth of them hostile, and print as JSON what has grown.
 
-soak.py FOLDER LEVEL EVALUATIONS
+soak.py FOLDER LEVEL EVALUATIONS LEAKED
+
+With LEAKED bytes lost on purpose in each evaluation, the measure itself is tried.
 """
 
 from __future__ import annotations
@@ -41,25 +43,27 @@ HOSTILE = [
     "while True: pass",
 ]
 WARM_UP = 300
+PARTS = 5
+"""A leak shows in each of them. A table that is enlarged once, or memory that is used anew in pieces, shows in one."""
 SETTLING_SECONDS = 1.0
 """Wait until the last killed process is gone."""
 
 
-async def main(folder: Path, best: Level, evaluations: int) -> None:
+async def main(folder: Path, best: Level, evaluations: int, leaked: int) -> None:
     temporary, project = folder / "tmp", folder / "project"
     temporary.mkdir()
     project.mkdir()
     tempfile.tempdir = str(temporary)
+    lost: list[bytes] = []
     async with workspace(project, best=best) as ws:
-        for number in range(WARM_UP):
-            await one(ws, number)
-        await asyncio.sleep(SETTLING_SECONDS)
-        before = state(project, temporary)
-        for number in range(evaluations):
-            await one(ws, number)
-        await asyncio.sleep(SETTLING_SECONDS)
-        after = state(project, temporary)
-    print(json.dumps({"before": before, "after": after, "left": state(project, temporary)}))
+        states = []
+        for count in (WARM_UP, *[evaluations // PARTS] * PARTS):
+            for number in range(count):
+                await one(ws, number)
+                lost.append(os.urandom(leaked))
+            await asyncio.sleep(SETTLING_SECONDS)
+            states.append(state(project, temporary))
+    print(json.dumps({"states": states, "left": state(project, temporary)}))
 
 
 async def one(ws: Workspace, number: int) -> None:
@@ -84,4 +88,4 @@ def state(project: Path, temporary: Path) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Level(sys.argv[2]), int(sys.argv[3])))
+    asyncio.run(main(Path(sys.argv[1]), Level(sys.argv[2]), *map(int, sys.argv[3:])))
