@@ -53,6 +53,7 @@ async def accept(editor: Client, uri: str, item: dict[str, Any]) -> None:
 
 
 STUBS = {
+    "the docstring's end": ("", '"""'),
     "nothing": ("", '"""\n'),
     "a line": ("    \n", '"""\n    '),
     "an empty line": ("\n", '"""\n'),
