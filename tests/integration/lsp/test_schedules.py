@@ -450,3 +450,39 @@ async def test_what_is_broken_shows(tmp_path: Path, broken: str, monkeypatch: py
             monkeypatch.setattr(Results, "keep", lambda self, result: None)
     with pytest.raises((ViolationError, IndexError, ValueError)):
         await all_of(range(300), tmp_path)
+
+
+class Calm(random.Random):
+    """Not random: every result is verified, and the editor makes every edit."""
+
+    def random(self) -> float:
+        return 0.5
+
+    def choice(self, seq: Any) -> Any:
+        return seq[0]
+
+
+@pytest.mark.parametrize(("seconds", "is_inserted"), [(0.2, False), (60.0, True)])
+async def test_a_result_does_not_wait_for_ever_for_a_pause_in_typing(
+    tmp_path: Path, seconds: float, is_inserted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is kept when the time is over. A person who pauses in that time gets it."""
+    monkeypatch.setattr(job, "_TYPING", seconds)
+    session = Session(Calm(), tmp_path, "utf-16", 'def f0(x):\n    """Doc."""\n')
+    await session.begin()
+    job_id = (await session.command("generate", uri=session.uri, qualifiedName="f0"))["jobId"]
+    for _ in range(60):  # a key each 20 ms, for longer than the time that a pause needs
+        for gate in session.service.gates:
+            gate.set()
+        session.text, session.version = session.text + "#", session.version + 1
+        session.changed(session.uri, {"text": session.text})
+        await asyncio.sleep(0.02)
+    async with asyncio.timeout(PATIENCE):
+        while (await session.command("status"))["jobs"]:
+            session.let_edits_be_made()
+            await asyncio.sleep(0.01)
+    (kept,) = (await session.ask("adacoder/kept", {}))["items"] or [None]
+    journal = await session.command("journal", jobId=job_id)
+    await session.server.close()
+    assert (session.landed != "", kept is None) == (is_inserted, is_inserted)
+    assert is_inserted or "the text changes faster than the examples run" in journal["summary"]
