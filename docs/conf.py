@@ -36,6 +36,8 @@ html_theme = "furo"
 html_title = f"AdaCoder {release}"
 html_static_path = ["theme"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_use_index = False
 html_copy_source = False
 html_show_copyright = False
 html_show_sphinx = False
@@ -51,7 +53,7 @@ _FIRST_PAGE = """<!doctype html>
 
 
 def _values(parameter: inspect.Parameter, kind: Any) -> list[object]:
-    """Return values for a parameter of an error: all values of a closed set, else one that names the parameter."""
+    """Return values for a parameter of an error: all values of a closed set, else its name."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         return [*kind]
     if kind is errors.Kind:
