@@ -33,7 +33,10 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")),
 ]
-FOREIGN = frozenset({"cd", "dask", "ln", "mkdir", "npm", "nvim", "ollama", "pytest"})
+FOREIGN = frozenset(
+    {"dask", "git", "llama-server", "npm", "nvim", "ollama", "pytest", "python3"}
+    | {".", "cat", "cd", "cp", "echo", "grep", "ln", "mkdir", "sed"}
+)
 """Programs of others. Their arguments are not checked."""
 WITHOUT_MODEL = frozenset({"check", "compare", "strategies"})
 """Commands that are run."""
@@ -94,9 +97,9 @@ class Block:
 
     @property
     def commands(self) -> Iterator[list[str]]:
-        """The words of each command, without comments and assignments of variables."""
-        for command in re.split(r"\n| && ", self.text):
-            words = shlex.split(command, comments=True)
+        """The words of each command, without comments, redirections and assignments of variables."""
+        for command in re.split(r"\n| && | \|\| ", self.text):
+            words = shlex.split(re.sub(r" [<>|] .*", "", command), comments=True)
             while words and re.match(r"\w+=", words[0]):
                 words = words[1:]
             if words:
@@ -144,6 +147,13 @@ def _shell(block: Block) -> None:
                 assert arguments == ["--install-extension", f"adacoder-{__version__}.vsix"]
             case _:
                 assert program in FOREIGN
+
+
+def _console(block: Block) -> None:
+    """Check the commands after the prompts. A test of the page that has them checks their outputs."""
+    typed = [line.removeprefix("$ ") for line in block.text.splitlines() if line.startswith("$ ")]
+    assert typed
+    _shell(Block(block.place, "sh", "\n".join(typed)))
 
 
 def _settings(values: object, above: str = "") -> None:
@@ -207,6 +217,7 @@ def _file(name: str, text: str) -> str:
 
 RULES: Mapping[str, Callable[[Block], object]] = {
     "sh": _shell,
+    "console": _console,
     "text": _output,
     "json": lambda block: _settings(json.loads(block.text)),
     "toml": lambda block: _settings(tomllib.loads(block.text)),
@@ -233,6 +244,8 @@ def test_a_block_is_right(block: Block, tmp_path: Path, monkeypatch: pytest.Monk
         ("sh", "nox -s surely_not"),
         ("sh", "pip install 'adacoder[surely_not]'"),
         ("sh", "surely-not"),
+        ("console", "$ adacoder check --surely-not"),
+        ("console", "adacoder check"),
         ("text", "No code says these words."),
         ("json", "{"),
         ("json", '{"settings": {"adacoder": {"surelyNot": 1}}}'),
