@@ -140,6 +140,8 @@ def _workbench(session: nox.Session) -> tuple[str, str]:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the site of the docs in `build/docs`, and check it in Debian's chromium. `.ci/run` runs this."""
+    if shutil.which("chromium") is None:
+        session.error("chromium is not installed; the checks of the site need it")
     axe = _npm_packages(session, "adacoder-docs", "tests/integration/docs/package.json")
     session.install("-e", ".[test,docs]")
     builds = [str(Path(folder).resolve()) for folder in ("build/docs", f"{session.create_tmp()}/docs")]

@@ -23,7 +23,7 @@ release = version = __version__
 root_doc = "docs/index"
 include_patterns = [
     *("docs/*.md", "docs/howto/*.md", "docs/skills/*/*.md"),
-    *(f"{name}.md" for name in ("SECURITY", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")),
+    *(f"{name}.md" for name in ("README", "SECURITY", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")),
 ]
 exclude_patterns = [".*", "**/node_modules", "build", "client", "fixtures", "server", "tests"]
 extensions = ["myst_parser", "sphinx_click"]
@@ -86,7 +86,10 @@ def _kinds() -> Iterator[str]:
         yield f"| `{kind}` | {' '.join(documented['FailureKind', kind.name]).strip()} |\n"
 
 
-def _write_messages(_: Sphinx, docname: str, content: list[str]) -> None:
+def _complete(_: Sphinx, docname: str, content: list[str]) -> None:
+    """Add texts that are made from code. Leave the README, whose links are checked, out of the tree and the search."""
+    if docname == "README":
+        content[0] = f"---\norphan: true\nnosearch: true\n---\n{content[0]}"
     if docname == "docs/messages":
         for place, lines in (("messages of model servers", _of_models()), ("kinds of failures", _kinds())):
             content[0] = content[0].replace(f"<!-- {place} -->\n", "".join(lines))
@@ -97,6 +100,6 @@ def _write_first_page(app: Sphinx, _: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Add the texts that are made from code, and the page at the root of the site."""
-    app.connect("source-read", _write_messages)
+    """Complete the pages, and add the one at the root of the site."""
+    app.connect("source-read", _complete)
     app.connect("build-finished", _write_first_page)

@@ -156,6 +156,13 @@ def _console(block: Block) -> None:
     _shell(Block(block.place, "sh", "\n".join(typed)))
 
 
+def _yaml(block: Block) -> None:
+    """Check the file, and in it the version of AdaCoder and the steps of a workflow that run it."""
+    yaml.safe_load(block.text)
+    assert set(re.findall(r"(?:adacoder-|rev: v)(\d[\d.]*\d)", block.text)) <= {__version__}
+    _shell(Block(block.place, "sh", "\n".join(re.findall(r"- run: (adacoder .*)", block.text))))
+
+
 def _settings(values: object, above: str = "") -> None:
     """Assert that AdaCoder accepts its settings in the configuration of a project or an editor."""
     if not isinstance(values, Mapping):
@@ -221,7 +228,7 @@ RULES: Mapping[str, Callable[[Block], object]] = {
     "text": _output,
     "json": lambda block: _settings(json.loads(block.text)),
     "toml": lambda block: _settings(tomllib.loads(block.text)),
-    "yaml": lambda block: yaml.safe_load(block.text),
+    "yaml": _yaml,
     "python": lambda block: ast.parse(block.text),
     "diff": _diff,
     "lua": _lua,
@@ -251,6 +258,8 @@ def test_a_block_is_right(block: Block, tmp_path: Path, monkeypatch: pytest.Monk
         ("json", '{"settings": {"adacoder": {"surelyNot": 1}}}'),
         ("toml", "[tool.adacoder]\nstrategy = 1\n"),
         ("yaml", "{"),
+        ("yaml", "- run: adacoder check --surely-not"),
+        ("yaml", "rev: v0.0.1"),
         ("python", "def"),
         ("diff", " SURELY_NOT = 1\n"),
         ("lua", "surely not"),
