@@ -21,10 +21,7 @@ project = "AdaCoder"
 author = "The AdaCoder developers"
 release = version = __version__
 root_doc = "docs/index"
-include_patterns = [
-    *("docs/*.md", "docs/howto/*.md", "docs/skills/*/*.md"),
-    *(f"{name}.md" for name in ("README", "SECURITY", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")),
-]
+include_patterns = ["*.md", "docs/*.md", "docs/howto/*.md", "docs/skills/*/*.md"]
 exclude_patterns = [".*", "**/node_modules", "build", "client", "fixtures", "server", "tests"]
 extensions = ["myst_parser", "sphinx_click"]
 myst_heading_anchors = 3

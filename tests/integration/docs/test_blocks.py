@@ -29,10 +29,10 @@ from support.commandline import Desk
 from support.paths import ROOT
 from support.repository import commit, git
 
-PAGES = [
-    *sorted((ROOT / "docs").rglob("*.md")),
-    *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")),
-]
+PAGES = sorted(
+    page for pattern in ("docs/*.md", "docs/howto/*.md", "docs/skills/*/*.md", "*.md") for page in ROOT.glob(pattern)
+)
+"""The pages of the site."""
 FOREIGN = frozenset(
     {"dask", "git", "llama-server", "npm", "nvim", "ollama", "pytest", "python3"}
     | {".", "cat", "cd", "cp", "echo", "grep", "ln", "mkdir", "sed"}
