@@ -138,6 +138,24 @@ def _workbench(session: nox.Session) -> tuple[str, str]:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site of the docs in `build/docs`, and check it in Debian's chromium. `.ci/run` runs this."""
+    if shutil.which("chromium") is None:
+        session.error("chromium is not installed; the checks of the site need it")
+    axe = _npm_packages(session, "adacoder-docs", "tests/integration/docs/package.json")
+    session.install("-e", ".[test,docs]")
+    builds = [str(Path(folder).resolve()) for folder in ("build/docs", f"{session.create_tmp()}/docs")]
+    for folder in builds:
+        shutil.rmtree(folder, ignore_errors=True)
+        cache = ("-d", tempfile.mkdtemp(dir=session.create_tmp()))
+        session.run("sphinx-build", "-q", "-n", "-W", "--keep-going", *cache, "-c", "docs", ".", folder)
+    driver = str(session.run("python", "tests/editors/vscode/tools.py", "driver", silent=True)).split()[-1]
+    env = {"ADACODER_SITE": os.pathsep.join(builds), "ADACODER_AXE": axe}
+    tests = ("--all", "tests/integration/docs", *session.posargs)
+    session.run("pytest", "-q", "-o", f"pythonpath=tests {driver}", *tests, env=env)
+
+
+@nox.session
 def pictures(session: nox.Session) -> None:
     """Renew the screenshots in the README, the docs and the walkthrough, by running the tests of `vscode`."""
     with tempfile.TemporaryDirectory() as folder:

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / "client" / "package.json"
 ENGLISH = ROOT / "client" / "package.nls.json"
 """The English texts of the manifest, by the keys that the manifest has in place of them."""
-TABLE = ROOT / "docs" / "protocol.md"
+TABLE = ROOT / "docs" / "settings.md"
 WORKFLOWS = ROOT / "docs" / "strategies.md"
 MEASURED = ROOT / "docs" / "measured.md"
 ROWS = ROOT / "docs" / "rows"
@@ -183,7 +183,7 @@ def _json(default: object, setting: Setting) -> object:
 
 
 def table(text: str, settings: Definitions) -> str:
-    """Return the page on the protocol with these settings in its table."""
+    """Return the page on settings with these settings in its table."""
     before, _, rest = text.partition(_HEAD)
     return before + _HEAD + "".join(map(_row, settings, settings.values())) + rest[rest.index("\n\n") + 1 :]
 

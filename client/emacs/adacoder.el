@@ -62,7 +62,7 @@ the best code model that Ollama has."
   :type '(choice (const :tag "Not set" nil) string (repeat string)))
 
 (defcustom adacoder-settings nil
-  "Further settings, as a property list with the names in docs/protocol.md.
+  "Further settings, as a property list with the names in docs/settings.md.
 For example: (:crossCheck t :ollama (:host \"http://gpu:11434\")).
 False is `:json-false'."
   :type 'plist)

@@ -39,6 +39,8 @@ WORST = re.compile(
 )
 """Turns that no message may contain."""
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]+")
+LONGEST_SENTENCE = 35
+"""Largest number of words in a sentence of a page."""
 LEAST_MESSAGE = 4
 """Smallest number of words in a message."""
 THERE_IS_NONE = re.compile(r"\b[Tt]here (?:is|are) no\b")
@@ -82,6 +84,14 @@ def messages_of_python(text: str) -> Iterator[str]:
             yield THERE_IS_NONE.sub("No", " ".join(message.split()))
 
 
+def sentences_of_markdown(text: str) -> Iterator[str]:
+    """Return the sentences of paragraphs, items and cells, with one word for each piece of code."""
+    text = re.sub(r"^(`{3,}).*?^\1$|^ *```.*?^ *```$|^ {4}.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"(`+).+?\1|\]\([^)]*\)", " code ", text, flags=re.DOTALL)
+    for block in re.split(r"\n\s*\n|\n(?= *(?:[*#]|\d+\.) )|\|", text):
+        yield from re.split(r"(?<=[.!?:;])[\s*_)\"]+", " ".join(block.split()))
+
+
 def prose_of_markdown(text: str) -> Iterator[str]:
     """Return the paragraphs, headings and tables, without code blocks."""
     text = re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
@@ -110,7 +120,7 @@ def by_room(texts_of: Callable[[str], Iterator[str]]) -> dict[str, list[str]]:
 
 def prose() -> dict[str, list[str]]:
     """Return the prose by room. The benchmarks are one room, and so are the pages."""
-    pages = [*PAGES, *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [*PAGES, *sorted((ROOT / "docs").rglob("*.md"))]
     return by_room(prose_of_python) | {
         "benchmarks": [
             each for path in (ROOT / "benchmarks").glob("*.py") for each in prose_of_python(path.read_text("utf-8"))
@@ -136,6 +146,15 @@ def test_every_room_speaks_plain_english_without_the_worst_turns() -> None:
     assert len(texts) > FEW_ROOMS
     assert stiff_rooms(texts) == {}
     assert [text for found in texts.values() for text in found if WORST.search(text)] == []
+
+
+def test_no_sentence_of_a_page_is_long() -> None:
+    pages = {page: page.read_text("utf-8") for page in (*PAGES, *(ROOT / "docs").rglob("*.md"))}
+    sentences = [(page.name, each) for page, text in pages.items() for each in sentences_of_markdown(text)]
+    assert len(sentences) > LEAST_WORDS
+    assert [each for each in sentences if len(WORD.findall(each[1])) > LONGEST_SENTENCE] == []
+    (long,) = sentences_of_markdown("The `code` of " + "one word " * LONGEST_SENTENCE)
+    assert len(WORD.findall(long)) > LONGEST_SENTENCE
 
 
 def test_a_stiff_room_is_found() -> None:

@@ -56,7 +56,8 @@ def test_what_is_made_of_the_definition_is_up_to_date(which: str, changes: list[
         changed = {**SETTINGS, "max_iterations": replace(SETTINGS["max_iterations"], **change)}
         assert renew(text, RENEWING.definitions(changed)) != text
     families = {name: STRATEGIES[name] for name in FAMILIES}
-    assert "other" in renew(text, RENEWING.definitions(families={**families, "other": STRATEGIES["direct"]}))
+    if which != "table":  # it links to the page on strategies
+        assert "other" in renew(text, RENEWING.definitions(families={**families, "other": STRATEGIES["direct"]}))
 
 
 def test_the_page_on_strategies_is_up_to_date() -> None:

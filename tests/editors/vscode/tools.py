@@ -1,10 +1,10 @@
 """Install what the tests of the workbench need besides the project: code-server, and the driver of Chromium.
 
-    python tests/editors/vscode/tools.py
+    python tests/editors/vscode/tools.py [driver]
 
 installs them once into a folder of the user's cache. The last lines that it prints are that folder, and the one of the
 driver's Python modules. Without something that only the system can bring it says so, in one sentence. The variable
-ADACODER_CODE_SERVER names one of EDITIONS; else it is the first.
+ADACODER_CODE_SERVER names one of EDITIONS; else it is the first. With `driver`, it installs and prints only the driver.
 """
 
 from __future__ import annotations
@@ -100,14 +100,15 @@ def what_is_missing() -> str | None:
     return None
 
 
-def install(root: Path) -> None:
+def install(root: Path, *, only_driver: bool = False) -> None:
     """Install what is missing. If two processes do it at once, one waits for the other."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if edition().is_own_node:
+        if edition().is_own_node and not only_driver:
             _once(_own_node(root), _install_node)
-        _once(_code_server(root), _install_code_server)
+        if not only_driver:
+            _once(_code_server(root), _install_code_server)
         _once(driver(root), _install_playwright)
 
 
@@ -191,8 +192,11 @@ def _output(*command: str) -> str:
 
 
 if __name__ == "__main__":
-    if missing := what_is_missing():
+    if sys.argv[1:] == ["driver"]:
+        install(folder(), only_driver=True)
+    elif missing := what_is_missing():
         print(missing)
         sys.exit(1)
-    install(folder())
+    else:
+        install(folder())
     print(folder(), driver(folder()), sep="\n")

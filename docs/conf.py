@@ -1,0 +1,102 @@
+"""Configure the site of these pages. `nox -s docs` builds it from the root of the repository, so all links work."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sphinx.pycode import ModuleAnalyzer
+
+from adacoder import __version__, domain
+from adacoder.models import errors
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+project = "AdaCoder"
+author = "The AdaCoder developers"
+release = version = __version__
+root_doc = "docs/index"
+include_patterns = ["*.md", "docs/*.md", "docs/howto/*.md", "docs/skills/*/*.md"]
+exclude_patterns = [".*", "**/node_modules", "build", "client", "fixtures", "server", "tests"]
+extensions = ["myst_parser", "sphinx_click"]
+myst_heading_anchors = 3
+highlight_language = "text"
+nitpicky = True
+smartquotes = False
+
+html_theme = "furo"
+html_title = f"AdaCoder {release}"
+html_static_path = ["theme"]
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_use_index = False
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0f6b57", "color-brand-content": "#0b6350"},
+    "dark_css_variables": {"color-brand-primary": "#5fd0b3", "color-brand-content": "#6fd8bd"},
+}
+_FIRST_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>AdaCoder</title>
+<meta http-equiv="refresh" content="0; url=docs/index.html"><p><a href="docs/index.html">AdaCoder</a></p></html>
+"""
+"""The page at the root of the site. It leads to `docs/index.html`."""
+
+
+def _values(parameter: inspect.Parameter, kind: Any) -> list[object]:
+    """Return values for a parameter of an error: all values of a closed set, else its name."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [*kind]
+    if kind is errors.Kind:
+        return [errors.OLLAMA, errors.OPENAI]
+    if kind in (str, int):
+        return ["http://HOST:PORT" if parameter.name == "url" else parameter.name.upper()]
+    return [60 if parameter.default is parameter.empty else parameter.default]
+
+
+def _messages(error: type[errors.ModelError]) -> Iterator[str]:
+    """Yield an error's messages, each with other values of its parameters."""
+    hints = typing.get_type_hints(error.__init__)
+    parameters = [each for each in inspect.signature(error).parameters.values() if each.kind is not each.KEYWORD_ONLY]
+    values = [_values(each, hints[each.name]) for each in parameters]
+    for number in range(max(map(len, values), default=1)):
+        yield str(error(*(options[min(number, len(options) - 1)] for options in values)))
+
+
+def _of_models() -> Iterator[str]:
+    yield "| message | reason |\n|---|---|\n"
+    for error in vars(errors).values():
+        if inspect.isclass(error) and issubclass(error, errors.ModelError) and error is not errors.ModelError:
+            yield f"| {'<br>'.join(dict.fromkeys(_messages(error)))} | {inspect.getdoc(error)} |\n"
+
+
+def _kinds() -> Iterator[str]:
+    yield "| kind | meaning |\n|---|---|\n"
+    documented = ModuleAnalyzer.for_module(domain.__name__).find_attr_docs()
+    for kind in domain.FailureKind:
+        yield f"| `{kind}` | {' '.join(documented['FailureKind', kind.name]).strip()} |\n"
+
+
+def _complete(_: Sphinx, docname: str, content: list[str]) -> None:
+    """Add texts that are made from code. Leave the README, whose links are checked, out of the tree and the search."""
+    if docname == "README":
+        content[0] = f"---\norphan: true\nnosearch: true\n---\n{content[0]}"
+    if docname == "docs/messages":
+        for place, lines in (("messages of model servers", _of_models()), ("kinds of failures", _kinds())):
+            content[0] = content[0].replace(f"<!-- {place} -->\n", "".join(lines))
+
+
+def _write_first_page(app: Sphinx, _: Exception | None) -> None:
+    Path(app.outdir, "index.html").write_text(_FIRST_PAGE, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    """Complete the pages, and add the one at the root of the site."""
+    app.connect("source-read", _complete)
+    app.connect("build-finished", _write_first_page)
