@@ -82,9 +82,10 @@ def record(session: nox.Session) -> None:
 
 @nox.session
 def settings(session: nox.Session) -> None:
-    """Renew the VS Code client's settings and the tables in the docs."""
+    """Renew the VS Code client's settings, the tables in the docs, and the list of all public names."""
     session.install("-e", ".")
     session.run("python", "docs/settings.py")
+    session.run("python", "docs/public.py")
 
 
 @nox.session(venv_backend="none")
