@@ -207,7 +207,7 @@ def _members(name: str) -> Iterator[str]:
 
 
 def _keys(node: ast.AST, place: str) -> Iterator[str]:
-    """Yield the keys of the dictionaries in a function, each below those that contain it."""
+    """Yield the keys of the dictionaries in a function, nested keys with a dotted path."""
     match node:
         case ast.Dict(keys, values):
             for key, value in zip(keys, values, strict=True):
