@@ -24,10 +24,13 @@ PYTHON_FILES = ("server", "client/python", "tests", "benchmarks", "fixtures/reco
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Run ruff's lint and format check."""
-    session.install("ruff>=0.14,<1")
+    """Run ruff's lint and format check, and check GitHub's issue forms and workflows."""
+    session.install("ruff>=0.14,<1", "check-jsonschema>=0.39")
     session.run("ruff", "check", *PYTHON_FILES)
     session.run("ruff", "format", "--check", *PYTHON_FILES)
+    for schema, folder in (("github-issue-forms", "ISSUE_TEMPLATE"), ("github-workflows", "workflows")):
+        files = map(str, Path(".github", folder).glob("*.yml"))
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
 
 @nox.session

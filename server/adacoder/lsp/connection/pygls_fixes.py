@@ -270,8 +270,8 @@ class Protocol(LanguageServerProtocol):
         """Send a request to the client and return its answer.
 
         An answer that comes too late is dropped. In pygls, such an answer finds a cancelled Future and opens a message
-        box (pygls#621). With `at_once`, the request is sent before any other task can run. A request that applies only to the
-        current text needs this.
+        box (pygls#621). With `at_once`, the request is sent before any other task can run. A request that applies only
+        to the current text needs this.
 
         Raises:
             TimeoutError: no answer came in `seconds`.
