@@ -127,7 +127,8 @@ def _command_line(command: click.Command, name: str) -> Iterator[str]:
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             spelled = "/".join([*parameter.opts, *parameter.secondary_opts])
-            default = f" [{parameter.default}]" if isinstance(parameter.default, str | int | float | Path) else ""
+            given = parameter.default  # None, False or a sentinel, by the version of click, if there is no default
+            default = f" [{given}]" if given and isinstance(given, str | int | float | Path) else ""
             form = "" if parameter.is_flag else f" {_kind(parameter)}"
         else:
             spelled, form, default = parameter.make_metavar(click.Context(command)), "", ""

@@ -45,7 +45,7 @@ THERE_IS_NONE = re.compile(r"\b[Tt]here (?:is|are) no\b")
 """Good English in a message."""
 IS_PATTERN = re.compile(r"\\[bsdwAZ.(]|\(\?|\[\^|\]\*|\|\w+\|")
 """Turns in regular expressions that are not messages."""
-PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "upstream").glob("*.md")]
 
 
 def prose_of_python(text: str) -> Iterator[str]:
@@ -110,12 +110,11 @@ def by_room(texts_of: Callable[[str], Iterator[str]]) -> dict[str, list[str]]:
 
 def prose() -> dict[str, list[str]]:
     """Return the prose by room. The benchmarks are one room, and so are the pages."""
-    pages = [*PAGES, *sorted((ROOT / "docs").glob("*.md"))]
     return by_room(prose_of_python) | {
         "benchmarks": [
             each for path in (ROOT / "benchmarks").glob("*.py") for each in prose_of_python(path.read_text("utf-8"))
         ],
-        "pages": [each for path in pages for each in prose_of_markdown(path.read_text("utf-8"))],
+        "pages": [each for path in PAGES for each in prose_of_markdown(path.read_text("utf-8"))],
     }
 
 
