@@ -109,9 +109,17 @@ test("Open Settings opens the remote machine's settings in a remote window", asy
   ]);
 });
 
+function temporary(): string {
+  const folder = mkdtempSync(join(tmpdir(), "adacoder-"));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
 /** The environment of a user whose `PATH` is a folder with or without Ollama's program. */
 async function withoutServer({ has, host, trusted = true }: { has: boolean; host?: string; trusted?: boolean }): Promise<string[]> {
-  const folder = mkdtempSync(join(tmpdir(), "adacoder-path-"));
+  const folder = temporary();
   if (has) writeFileSync(join(folder, "ollama"), "", { mode: 0o755 });
   vi.stubEnv("PATH", folder);
   vi.stubEnv("OLLAMA_HOST", undefined);
@@ -212,7 +220,7 @@ async function setTools(isOn: boolean): Promise<void> {
 /** The tools of a stand-in for `adacoder mcp`, with two more workspace folders on the disk. */
 async function tooled(): Promise<{ standIn: StandIn; first: string; second: string; has: (path: string, languageId?: string) => void }> {
   const standIn = new StandIn();
-  const [first = "", second = ""] = [1, 2].map(() => mkdtempSync(join(tmpdir(), "adacoder-folder-")));
+  const [first, second] = [temporary(), temporary()];
   folders.unshift({ uri: Uri.file(first) }, { uri: Uri.file(second) });
   const registered = registerTools(standIn.server, { info: vi.fn() } as unknown as LogOutputChannel);
   onTestFinished(() => {

@@ -1,6 +1,6 @@
 /** The client of `adacoder mcp`, with a stand-in server. */
 
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -58,6 +58,9 @@ test("a cancelled call ends at once, and the server gets a notification", async 
 
 test("a server that never answers can be left, and is killed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "adacoder-mute-"));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true });
+  });
   const one = new AgentProcess({ command: "/bin/sh", args: ["-c", "echo $$ > pid; exec sleep 600"], env: {}, settings: {} }, folder, log);
   const source = new CancellationTokenSource();
   const waiting = call(one, "check_examples", source.token);

@@ -33,6 +33,7 @@ FEATURES = {
     types.TEXT_DOCUMENT_CODE_LENS: "showing.views:on_code_lens",
     types.TEXT_DOCUMENT_HOVER: "showing.views:on_hover",
     types.TEXT_DOCUMENT_INLAY_HINT: "showing.views:on_inlay_hint",
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: "showing.views:on_inline_completion",
 }
 REQUESTS = {
     "run": "handlers:on_run",

@@ -42,6 +42,7 @@ _SAVING_AS = 1.0
 _FILES = types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")
 _OPTIONS: dict[str, Any] = {
     types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS),
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: types.InlineCompletionOptions(),  # otherwise pygls does not announce it
     types.WORKSPACE_DID_RENAME_FILES: types.FileOperationRegistrationOptions([_FILES]),
 }
 

@@ -255,6 +255,29 @@ def test_what_the_model_writes_is_shown_beside_the_function(bench: Workbench, mo
         bench.save(path, ROUNDED)
 
 
+def test_a_result_to_review_is_offered_at_the_cursor(bench: Workbench, model: Model) -> None:
+    """With `preview`, the body is shown at the end of the stub. Tab inserts it, and the examples run again."""
+    ghost = file(bench.folder, "ghost")
+    model.says("ghost", reply("ghost", ROUNDED))
+    bench.server.set(adacoder__preview=True)
+    bench.open(ghost)
+    bench.lens("Generate").click()
+    expect(bench.title_button("Insert")).to_be_visible()
+    bench.open(ghost)
+    bench.line('"""').click()  # the header ends before the body
+    bench.page.keyboard.press("Control+End")
+    bench.page.keyboard.type("    ")
+    expect(bench.editor.locator(".ghost-text").first).to_be_visible()
+    bench.picture("inline-completion")
+    assert ghost.read_text(encoding="utf-8") == function("ghost", "")
+    bench.page.keyboard.press("Tab")
+    expect(bench.line(WRITTEN)).to_be_visible()
+    expect(bench.notification("Checked 'ghost'. 3/3 examples passed.")).to_be_visible()
+    expect(bench.lens("✓ 3/3 examples")).to_be_visible()
+    bench.server.set(adacoder__preview=None)
+    bench.save(ghost, ROUNDED.rstrip())
+
+
 def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
     """The first body fails an example. A plan follows, and the second body passes."""
     planned, goes_on = file(bench.folder, "planned"), Event()

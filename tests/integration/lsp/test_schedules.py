@@ -1,6 +1,7 @@
-"""Try random schedules of edits, jobs, and answers to the server's questions.
+"""Try random schedules of edits, jobs, wishes, accepted inline completions, and answers to the server's questions.
 
-No text of the user and no result may be lost.
+No text of the user and no result may be lost. In three of ten schedules, the text is a cell of a notebook, and the cell
+above it changes too. In most of the schedules, the editor shows what the model writes.
 
 The server runs in this process, behind its protocol. A stand-in for the Service ends requests when the schedule says
 so, and returns the verdicts that the schedule chooses. `--all` tries 2,100 schedules.
@@ -54,7 +55,11 @@ class Slow:
     async def perform(self, mode: Mode, task: Task) -> Outcome:
         gate = asyncio.Event()
         self.gates.append(gate)
-        await gate.wait()
+        with task.journal.step("Programmer", "write", "writing") as step:
+            for end in range(4):
+                step.moved("def"[:end])
+            await gate.wait()
+            step.moved("def f")
         body = f'return "BODY {task.target.name} {self._rng.randrange(10**9)}"'
         candidate = Candidate(f"def {task.target.name}(x):\n    {body}")
         outcome = self._judged(task, candidate, self._rng.choice(["verified", "verified", "unverified", "partial"]))
@@ -94,12 +99,20 @@ class Session:
     text: str
     version: int = 1
     uri: str = ""
+    notebook: str = ""
+    """The URI of the notebook of the text; empty if the text is a file."""
+    above: str = "import os\n"
+    """The text of the notebook's cell above."""
+    written: int = 0
+    """Number of messages that show what the model writes."""
     sent: list[dict[str, Any]] = field(default_factory=list)
     """Requests of the server that are not answered yet."""
     answers: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
     landed: str = ""
     """All texts that the server's edits inserted."""
+    accepted: int = 0
+    """Number of inline completions that the person accepted."""
     asked: bool = False
     """True once the person has chosen a kept result, and so has seen the text that it replaces."""
 
@@ -116,12 +129,22 @@ class Session:
             "general": {"positionEncodings": [self.encoding]},
             "window": {"workDoneProgress": self.rng.random() < 0.5, "showMessage": {}},
             "workspace": {"applyEdit": True, "configuration": False, "workspaceEdit": edit},
+            "experimental": {"adacoder": {"writing": self.rng.random() < 0.7}},
         }
         root = {"rootUri": self.folder.as_uri(), "clientInfo": {"name": name}, "capabilities": capabilities}
-        await self.ask("initialize", {"processId": None, **root})
+        options = {"preview": self.rng.random() < 0.3}
+        await self.ask("initialize", {"processId": None, "initializationOptions": options, **root})
         self.uri = (self.folder / "a.py").as_uri()
         item = {"uri": self.uri, "languageId": "python", "version": 1, "text": self.text}
-        self.tell("textDocument/didOpen", {"textDocument": item})
+        if self.rng.random() < 0.7:
+            self.tell("textDocument/didOpen", {"textDocument": item})
+            return
+        self.notebook = (self.folder / "a.ipynb").as_uri()
+        above, self.uri = (f"vscode-notebook-cell:{self.notebook.partition(':')[2]}#W{number}" for number in (0, 1))
+        items = [{**item, "uri": above, "text": self.above}, {**item, "uri": self.uri}]
+        cells = [{"kind": 2, "document": each["uri"]} for each in items]
+        about = {"uri": self.notebook, "notebookType": "jupyter-notebook", "version": 1, "cells": cells}
+        self.tell("notebookDocument/didOpen", {"notebookDocument": about, "cellTextDocuments": items})
 
     # Messages
 
@@ -132,6 +155,8 @@ class Session:
             self.answers.pop(message["id"]).set_result(message.get("result", message.get("error")))
         elif "id" in message:
             self.sent.append(message)
+        else:
+            self.written += message["method"] == "adacoder/writing"
 
     def close(self) -> None:
         """Do nothing. pygls closes its writers."""
@@ -156,7 +181,9 @@ class Session:
 
     async def step(self) -> None:
         """Do one random thing."""
-        do = self.rng.choice([self.type, self.type, self.generate, self.end_one, self.answer, self.answer, self.choose])
+        often = [self.type, self.answer]
+        rarely = [self.type_above, self.choose]
+        do = self.rng.choice([*often, *often, *rarely, self.generate, self.end_one, self.accept, self.accept])
         await do()
         await asyncio.sleep(self.rng.choice([0, 0, 0.001, 0.004]))
 
@@ -174,17 +201,49 @@ class Session:
             at = {"start": at["end"], "end": at["start"]}
         self.text = self.text[:start] + new + self.text[end:]
         self.version += 1
-        document = {"uri": self.uri, "version": self.version}
-        change = {"range": at, "text": new} if self.rng.random() < 0.95 else {"text": self.text}
-        self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+        self.changed(self.uri, {"range": at, "text": new} if self.rng.random() < 0.95 else {"text": self.text})
         self.compare()
+
+    async def type_above(self) -> None:
+        """Write a line into the cell above, if there is one. The text moves in its module."""
+        if self.notebook:
+            if not self.has_versions:
+                self.let_edits_be_made()
+            self.above += self.rng.choice(["y = 1\n", "# 𝔐\n", "%time\n"])
+            self.changed(self.uri.replace("#W1", "#W0"), {"text": self.above})
+
+    def changed(self, uri: str, *changes: dict[str, Any]) -> None:
+        """Report changes of a text, as a file's or as a cell's."""
+        document = {"uri": uri, "version": self.version}
+        if not self.notebook:
+            self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+            return
+        change = {"cells": {"textContent": [{"document": document, "changes": changes}]}}
+        about = {"uri": self.notebook, "version": self.version}
+        self.tell("notebookDocument/didChange", {"notebookDocument": about, "change": change})
+
+    async def accept(self) -> None:
+        """Accept the first inline completion at the end of a docstring, if the text is still the one it is for."""
+        for match in re.finditer('é𝔐."""', self.text):
+            version, place = self.version, self.position(match.end())
+            params = {"textDocument": {"uri": self.uri}, "position": place, "context": {"triggerKind": 2}}
+            items = await self.ask("textDocument/inlineCompletion", params)
+            if version != self.version:
+                return
+            if items:
+                self.accepted += 1
+                self.insert([{"range": items[0]["range"], "newText": items[0]["insertText"]}])
+                command = items[0]["command"]
+                await self.command(command["command"].rpartition(".")[2], **command["arguments"][0])
+                return
 
     async def generate(self) -> None:
         """Generate a stub. If it has a body, the person who asks for the job replaces it, so it is not lost."""
         name = self.rng.choice(NAMES)
         if not is_stub(self.text, name):
             return
-        answer = await self.command("generate", uri=self.uri, qualifiedName=name)
+        wish = self.rng.choice([{}, {"wish": "use bisect"}, {"wish": ""}])
+        answer = await self.command("generate", uri=self.uri, qualifiedName=name, **wish)
         if answer["accepted"]:
             self.jobs[answer["jobId"]] = ""
 
@@ -238,6 +297,11 @@ class Session:
             made = change["edits"]
         else:
             (made,) = edit["changes"].values()
+        self.insert(made)
+        return True
+
+    def insert(self, made: list[dict[str, Any]]) -> None:
+        """Make edits of the text, check their positions, and report the new text."""
         before = self.text
         ends = [(each["range"]["start"], each["range"]["end"], each["newText"]) for each in made]
         spans = [(self.offset(start), self.offset(end), new) for start, end, new in ends]
@@ -254,9 +318,7 @@ class Session:
                 raise ViolationError(f"{body} stands in the wrong place: {self.text!r}")
         self.landed += "".join(new for _, _, new in spans)
         self.version += 1
-        document = {"uri": self.uri, "version": self.version}
-        self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": self.text}]})
-        return True
+        self.changed(self.uri, {"text": self.text})
 
     async def finish(self) -> None:
         """Let everything end, and check that nothing is lost."""
@@ -388,3 +450,39 @@ async def test_what_is_broken_shows(tmp_path: Path, broken: str, monkeypatch: py
             monkeypatch.setattr(Results, "keep", lambda self, result: None)
     with pytest.raises((ViolationError, IndexError, ValueError)):
         await all_of(range(300), tmp_path)
+
+
+class Calm(random.Random):
+    """Not random: every result is verified, and the editor makes every edit."""
+
+    def random(self) -> float:
+        return 0.5
+
+    def choice(self, seq: Any) -> Any:
+        return seq[0]
+
+
+@pytest.mark.parametrize(("seconds", "is_inserted"), [(0.2, False), (60.0, True)])
+async def test_a_result_does_not_wait_for_ever_for_a_pause_in_typing(
+    tmp_path: Path, seconds: float, is_inserted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is kept when the time is over. A person who pauses in that time gets it."""
+    monkeypatch.setattr(job, "_TYPING", seconds)
+    session = Session(Calm(), tmp_path, "utf-16", 'def f0(x):\n    """Doc."""\n')
+    await session.begin()
+    job_id = (await session.command("generate", uri=session.uri, qualifiedName="f0"))["jobId"]
+    for _ in range(60):  # a key each 20 ms, for longer than the time that a pause needs
+        for gate in session.service.gates:
+            gate.set()
+        session.text, session.version = session.text + "#", session.version + 1
+        session.changed(session.uri, {"text": session.text})
+        await asyncio.sleep(0.02)
+    async with asyncio.timeout(PATIENCE):
+        while (await session.command("status"))["jobs"]:
+            session.let_edits_be_made()
+            await asyncio.sleep(0.01)
+    (kept,) = (await session.ask("adacoder/kept", {}))["items"] or [None]
+    journal = await session.command("journal", jobId=job_id)
+    await session.server.close()
+    assert (session.landed != "", kept is None) == (is_inserted, is_inserted)
+    assert is_inserted or "the text changes faster than the examples run" in journal["summary"]

@@ -32,6 +32,8 @@ MOST_KEPT = 32
 _MOST_ENDED = 64
 """Maximum number of ended jobs."""
 _MOST_WISHES = 200
+_VERIFIED = 2
+"""The rank of a verified result; see `reach_of`."""
 _CANDIDATES = 4
 """Maximum number of earlier candidates from which another candidate must differ."""
 
@@ -300,6 +302,11 @@ class KeptResult:
         """Description of the result and its evidence."""
         return f"{self.what} ({self.score})"
 
+    @property
+    def is_verified(self) -> bool:
+        """True if the result was verified when the user saw it."""
+        return self.candidate is not None and self.reach == (_VERIFIED,)
+
     def fits(self, target: Target) -> bool:
         """Return whether the result can be inserted into `target`. A result that is already there does not fit."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
@@ -308,14 +315,16 @@ class KeptResult:
             return target.source == self.source
         return same_parameters(self.signature, target.signature)
 
-    def function_in(self, snapshot: Snapshot) -> Target:
+    def function_in(self, snapshot: Snapshot, *, may_stand: bool = False) -> Target:
         """Return the function of this result in the text of a snapshot.
+
+        With `may_stand`, the result may be in the text already, because the user accepted an inline completion.
 
         Raises:
             AdaCoderError: the function does not exist, or the result does not fit the function.
         """
         target = snapshot.find(qualname=self.qualname)
-        if not self.fits(target):
+        if not self.fits(target) and not (may_stand and target.source == self.written):
             raise TargetError(f"'{self.name}' now has other parameters, or already has that body.")
         return target
 
@@ -379,4 +388,4 @@ def reach_of(outcome: Outcome) -> tuple[int, ...]:
     """
     if outcome.status is Status.PARTIAL:
         return (0, outcome.passed)
-    return (2 if outcome.status is Status.VERIFIED else 1,)
+    return (_VERIFIED if outcome.status is Status.VERIFIED else 1,)

@@ -21,6 +21,7 @@ from adacoder.lsp.features import COMMAND
 from adacoder.lsp.from_proto import ClearParams, Handler, JournalParams, reads
 from adacoder.lsp.language_server import MOMENT
 from adacoder.lsp.showing.actions import FileState, code_actions, explained
+from adacoder.lsp.showing.completions import completions
 from adacoder.lsp.showing.diagnostics import place_of
 from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, is_file, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
@@ -227,6 +228,19 @@ def _skimmed(snapshot: Snapshot) -> tuple[Skimmed, ...]:
     from adacoder.source.skim import skim
 
     return skim(snapshot.code)
+
+
+async def _has_kept(ls: AdaCoderServer, uri: Uri) -> bool:
+    return bool(ls.state.results.of(uri))
+
+
+@on_document(restored=True, wanted=_has_kept)
+async def on_inline_completion(
+    ls: AdaCoderServer, params: types.InlineCompletionParams, snapshot: Snapshot
+) -> list[types.InlineCompletionItem] | None:
+    """`textDocument/inlineCompletion`: return the verified results that are kept for the function at the cursor."""
+    kept, encoding = ls.state.results.of(snapshot.uri), encoding_of(ls.workspace)
+    return await ls.state.read(completions, snapshot, params.position, kept, encoding) or None
 
 
 async def _has_evidence(ls: AdaCoderServer, uri: Uri) -> bool:
