@@ -108,6 +108,7 @@ def listing() -> list[str]:
         *(f"vscode setting {name}" for group in manifest["configuration"] for name in group["properties"]),
         *(f"strategy {name}" for name in STRATEGIES),
         *(f"code-action {kind}" for kind in features.KINDS),
+        *(f"lsp {method}" for method in (*features.NOTIFICATIONS, *features.FEATURES)),
         *(f"capability experimental.adacoder.{name}" for name in _DECLARED.findall(inspect.getsource(client))),
         *_command_line(commands.adacoder, "adacoder"),
         *_settings(),
