@@ -24,10 +24,13 @@ PYTHON_FILES = ("server", "client/python", "tests", "benchmarks", "fixtures/reco
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Run ruff's lint and format check."""
-    session.install("ruff>=0.14,<1")
+    """Run ruff's lint and format check, and check GitHub's issue forms and workflows."""
+    session.install("ruff>=0.14,<1", "check-jsonschema>=0.39")
     session.run("ruff", "check", *PYTHON_FILES)
     session.run("ruff", "format", "--check", *PYTHON_FILES)
+    for schema, folder in (("github-issue-forms", "ISSUE_TEMPLATE"), ("github-workflows", "workflows")):
+        files = map(str, Path(".github", folder).glob("*.yml"))
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
 
 @nox.session
@@ -82,9 +85,10 @@ def record(session: nox.Session) -> None:
 
 @nox.session
 def settings(session: nox.Session) -> None:
-    """Renew the VS Code client's settings and the tables in the docs."""
+    """Renew the VS Code client's settings, the tables in the docs, and the list of all public names."""
     session.install("-e", ".")
     session.run("python", "docs/settings.py")
+    session.run("python", "docs/public.py")
 
 
 @nox.session(venv_backend="none")

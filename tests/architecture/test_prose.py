@@ -47,7 +47,7 @@ THERE_IS_NONE = re.compile(r"\b[Tt]here (?:is|are) no\b")
 """Good English in a message."""
 IS_PATTERN = re.compile(r"\\[bsdwAZ.(]|\(\?|\[\^|\]\*|\|\w+\|")
 """Turns in regular expressions that are not messages."""
-PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 
 def prose_of_python(text: str) -> Iterator[str]:
@@ -120,12 +120,11 @@ def by_room(texts_of: Callable[[str], Iterator[str]]) -> dict[str, list[str]]:
 
 def prose() -> dict[str, list[str]]:
     """Return the prose by room. The benchmarks are one room, and so are the pages."""
-    pages = [*PAGES, *sorted((ROOT / "docs").rglob("*.md"))]
     return by_room(prose_of_python) | {
         "benchmarks": [
             each for path in (ROOT / "benchmarks").glob("*.py") for each in prose_of_python(path.read_text("utf-8"))
         ],
-        "pages": [each for path in pages for each in prose_of_markdown(path.read_text("utf-8"))],
+        "pages": [each for path in PAGES for each in prose_of_markdown(path.read_text("utf-8"))],
     }
 
 
@@ -149,7 +148,7 @@ def test_every_room_speaks_plain_english_without_the_worst_turns() -> None:
 
 
 def test_no_sentence_of_a_page_is_long() -> None:
-    pages = {page: page.read_text("utf-8") for page in (*PAGES, *(ROOT / "docs").rglob("*.md"))}
+    pages = {page: page.read_text("utf-8") for page in PAGES}
     sentences = [(page.name, each) for page, text in pages.items() for each in sentences_of_markdown(text)]
     assert len(sentences) > LEAST_WORDS
     assert [each for each in sentences if len(WORD.findall(each[1])) > LONGEST_SENTENCE] == []

@@ -208,7 +208,7 @@ class PullParams:
     model: ModelName
 
 
-_MEMBERS = {
+MEMBERS = {
     "line": "position",
     "qualname": "qualifiedName",
     "job_id": "jobId",
@@ -260,7 +260,7 @@ def _sentence(error: ClassValidationError) -> str:
     if not of_members:
         return str(of_all[0])
     problem, note = of_members[0]
-    member = _MEMBERS.get(note.name, note.name)
+    member = MEMBERS.get(note.name, note.name)
     if not isinstance(problem, KeyError):
         return f"'{member}' must {problem}."
     return "'uri' is missing: name the document." if member == "uri" else f"'{member}' is missing."
@@ -347,9 +347,9 @@ def _converter() -> Converter:
 
 
 def _members(converter: Converter, kind: Any) -> Any:
-    """Return the hook that reads a class of parameters, with the JSON names from `_MEMBERS`."""
+    """Return the hook that reads a class of parameters, with the JSON names from `MEMBERS`."""
     renamed: dict[str, Any] = {}
-    renamed |= {each.name: override(rename=_MEMBERS[each.name]) for each in fields(kind) if each.name in _MEMBERS}
+    renamed |= {each.name: override(rename=MEMBERS[each.name]) for each in fields(kind) if each.name in MEMBERS}
     return make_dict_structure_fn(kind, converter, **renamed)
 
 

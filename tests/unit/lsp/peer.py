@@ -18,14 +18,10 @@ class Peer:
         self.server = server
         self.sent: list[dict[str, Any]] = []
         self.boxes: list[Any] = []
-        self.ends: list[str] = []
         server.protocol.set_writer(self)
 
         async def wait(*_: Any) -> None:
-            try:
-                await asyncio.Event().wait()
-            finally:
-                self.ends.append("handler")
+            await asyncio.Event().wait()
 
         server.command("test.wait")(wait)
 

@@ -2,7 +2,7 @@
 
 Each docstring describes the fault of pygls that the code below it fixes, with the number of the issue if there is one.
 `tests/unit/lsp/test_pygls_fixes.py` shows each fault in plain pygls. When a release of pygls corrects a fault, the test
-fails, and the fix can be removed.
+fails, and the fix can be removed. `docs/upstream` has a report on each.
 
 Only this file and `snapshot.Document`, which fixes line ends, use private parts of pygls. So `pyproject.toml` pins the
 version of pygls.
@@ -270,8 +270,8 @@ class Protocol(LanguageServerProtocol):
         """Send a request to the client and return its answer.
 
         An answer that comes too late is dropped. In pygls, such an answer finds a cancelled Future and opens a message
-        box. With `at_once`, the request is sent before any other task can run. A request that applies only to the
-        current text needs this.
+        box (pygls#621). With `at_once`, the request is sent before any other task can run. A request that applies only
+        to the current text needs this.
 
         Raises:
             TimeoutError: no answer came in `seconds`.
