@@ -12,19 +12,14 @@ from support.standins.ollama import StandIn
 
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
 
-ABOVE = "é𝔐 = 1\n\n\n"
-BELOW = "\n\nX = 1\n"
-IMPORTING = f'```python\nimport re\n\n{STUB}    return "".join(re.findall(r"\\b\\w", name)).upper()\n```'
 
-
-async def kept(editor: Client, reply: str, name: str, text: str) -> tuple[str, str]:
-    """Let the server keep a result for a function. Return the document and the id of the job."""
+async def kept(editor: Client, reply: str, name: str, text: str) -> str:
+    """Let the server keep a result for a function. Return the document."""
     async with StandIn([reply]) as standin:
         editor.settings = told_of(standin, preview=True, maxIterations=0)
         uri = await editor.write("names.py", text)
-        answer = await editor.run("names.py", name)
-    assert answer["kept"]
-    return uri, answer["jobId"]
+        assert (await editor.run("names.py", name))["kept"]
+    return uri
 
 
 async def offered(editor: Client, uri: str, offset: int) -> list[dict[str, Any]]:
@@ -37,77 +32,98 @@ async def offered(editor: Client, uri: str, offset: int) -> list[dict[str, Any]]
     return await editor.request("textDocument/inlineCompletion", params) or []
 
 
-def lines_of(editor: Client, uri: str, item: dict[str, Any]) -> tuple[int, int]:
-    return item["range"]["start"]["line"], item["range"]["end"]["line"]
-
-
 async def accept(editor: Client, uri: str, item: dict[str, Any]) -> None:
-    """Insert a completion, and execute its command as an editor does."""
+    """Insert a completion, execute its command as an editor does, and go on typing at once."""
     text = editor.text(uri)
     start, end = (editor.offset(text, item["range"][each]) for each in ("start", "end"))
     await editor.change(uri, text, text[:start] + item["insertText"] + text[end:])
     editor.received.clear()
-    assert (await editor.execute(item["command"]["command"].rpartition(".")[2], *item["command"]["arguments"]))[
-        "accepted"
-    ]
+    command = {"command": item["command"]["command"], "arguments": item["command"]["arguments"]}
+    _, answer = await editor.begin("workspace/executeCommand", command)
+    await editor.change(uri, "# above", "# typed since")
+    assert (await answer)["accepted"]
 
 
+ABOVE = "# above\né𝔐 = 1\n\n\n"
 STUBS = {
-    "the docstring's end": ("", '"""'),
-    "nothing": ("", '"""\n'),
-    "a line": ("    \n", '"""\n    '),
-    "an empty line": ("\n", '"""\n'),
-    "an ellipsis": ("    ...\n", "..."),
-    "pass": ("    pass\n", "    pass"),
+    "the docstring's end": ("", '"""', BODY),
+    "an indented line": ("    \n", '"""\n    ', BODY),
+    "an empty line": ("\n", '"""\n', f"{BODY}\n"),
+    "an ellipsis": ("    ...\n", "...", BODY),
+    "the beginning of pass": ("    pass\n", "  pass", BODY),
 }
+"""What the stub has below its docstring, the end of the text before the cursor, and the text instead of it."""
 
 
 @pytest.mark.parametrize("stub", STUBS)
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
-async def test_a_verified_body_is_offered_at_the_cursor_and_verified_again(editor: Client, stub: str, end: str) -> None:
-    tail, marker = STUBS[stub]
-    text, marker = (each.replace("\n", end) for each in (f"{ABOVE}{STUB}{tail}{BELOW}", marker))
-    uri, _ = await kept(editor, GOOD, "initials", text)
+async def test_a_verified_body_is_offered_and_run_again_when_it_is_accepted(
+    editor: Client, stub: str, end: str
+) -> None:
+    tail, marker, body = STUBS[stub]
+    text, marker = (each.replace("\n", end) for each in (f"{ABOVE}{STUB}{tail}\n\nX = 1\n", marker))
+    uri = await kept(editor, GOOD, "initials", text)
     (item,) = await offered(editor, uri, text.rindex(marker) + len(marker))
     await accept(editor, uri, item)
     assert await editor.told() == (3, "Checked 'initials'. 2/2 examples passed.")
-    assert editor.text(uri).split() == f"{ABOVE}{STUB}{BODY}{BELOW}".split()
-    assert not (await editor.request("adacoder/kept", {}))["items"]
+    expected = f"{ABOVE}{STUB}{body}\n\nX = 1\n".replace("\n", end).replace("# above", "# typed since")
+    assert editor.text(uri) == expected
+    assert not await offered(editor, uri, text.rindex(marker) + len(marker))
+    await editor.change(uri, expected, text)
+    assert await offered(editor, uri, text.rindex(marker) + len(marker)), "undone"
 
 
 async def test_each_offer_has_one_line_that_has_the_cursor_and_inserts_the_same_body(editor: Client) -> None:
-    text = f"{ABOVE}{STUB}    \n{BELOW}"
-    uri, _ = await kept(editor, GOOD, "initials", text)
+    text = f"{ABOVE}{STUB}    \n\n\nX = 1\n"
+    uri = await kept(editor, GOOD, "initials", text)
     assert editor.capabilities["inlineCompletionProvider"] is not None
     places = {}
     for offset in range(len(text) + 1):
         for item in await offered(editor, uri, offset):
-            first, last = lines_of(editor, uri, item)
+            first, last = (item["range"][each]["line"] for each in ("start", "end"))
             start, stop = (editor.offset(text, item["range"][each]) for each in ("start", "end"))
             assert first == last
             assert start <= offset <= stop
-            places[offset] = (text[:start] + item["insertText"] + text[stop:]).split()
+            places[offset] = text[:start] + item["insertText"] + text[stop:]
     end = text.rindex('"""') + 3
-    assert [*places] == [*range(text.rindex('    """'), end + 1), *range(end + 1, end + 6)]
-    assert all(each == f"{ABOVE}{STUB}{BODY}{BELOW}".split() for each in places.values())
+    at_the_docstring, below = range(text.rindex('    """'), end + 1), range(end + 1, end + 6)
+    inserted, replaced = f"{ABOVE}{STUB}{BODY}    \n\n\nX = 1\n", f"{ABOVE}{STUB}{BODY}\n\nX = 1\n"
+    assert places == dict.fromkeys(at_the_docstring, inserted) | dict.fromkeys(below, replaced)
+
+
+IMPORTING = f'```python\nimport re\n\n{STUB}    return "".join(re.findall(r"\\b\\w", name)).upper()\n```'
+HIDDEN = f'```python\n{STUB}    unused = "\u202e"\n{BODY}```'
+NOTHING = ("\n", "\n")
 
 
 @pytest.mark.parametrize(
     ("reply", "name", "stub", "change", "count"),
     [
-        (GOOD, "initials", STUB, None, 1),
+        (GOOD, "initials", STUB, NOTHING, 1),
+        (GOOD, "initials", f"F = 1\n\n\n{STUB}", ("F = 1\n", "F = 1\n\n"), 1),
+        (GOOD, "initials", f"F = 1\n\n\n{STUB}", ("F = 1", "F = 2"), 0),
         (GOOD, "initials", STUB, ("in capitals", "in large letters"), 0),
-        (IMPORTING, "initials", STUB, None, 0),
-        (SHOUT, "shout", NO_EXAMPLES, None, 0),
+        (IMPORTING, "initials", STUB, NOTHING, 0),
+        (HIDDEN, "initials", STUB, NOTHING, 0),
+        (SHOUT, "shout", NO_EXAMPLES, NOTHING, 0),
     ],
-    ids=["the control", "another text", "with an import", "unverified"],
+    ids=[
+        *("the control", "a blank line", "another module", "another function"),
+        *("with an import", "with invisible characters", "unverified"),
+    ],
 )
 async def test_what_is_not_offered(
-    editor: Client, reply: str, name: str, stub: str, change: tuple[str, str] | None, count: int
+    editor: Client, reply: str, name: str, stub: str, change: tuple[str, str], count: int
 ) -> None:
-    uri, _ = await kept(editor, reply, name, stub)
-    if change is not None:
-        await editor.change(uri, *change)
+    uri = await kept(editor, reply, name, stub)
+    await editor.change(uri, *change)
     text = editor.text(uri)
     assert len(await offered(editor, uri, text.rindex('"""') + 3)) == count
     assert not await offered(editor, uri, 0)
+
+
+async def test_text_beside_the_docstring_is_not_left_above_a_body(editor: Client) -> None:
+    text = STUB.replace('"""\n', '"""; ...\n') if STUB.count('"""\n') == 1 else ""
+    uri = await kept(editor, GOOD, "initials", f"{text}\n\nX = 1\n")
+    assert not await offered(editor, uri, len(text))
+    assert len(await offered(editor, uri, len(text) - 1)) == 1

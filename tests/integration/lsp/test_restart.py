@@ -61,6 +61,9 @@ async def test_a_kept_result_outlives_a_crash_and_is_evaluated_again_where_it_go
         assert [each["command"]["title"] for each in lenses][1:3] == ["Insert", "Discard"]
         evidence = await editor.request("adacoder/evidence", {"textDocument": {"uri": uri}})
         assert evidence["items"] == [], "what is read from disk proves nothing"
+        place = {"position": {"line": STUB.count("\n") - 1, "character": 7}, "context": {"triggerKind": 2}}
+        found_inline = await editor.request("textDocument/inlineCompletion", {"textDocument": {"uri": uri}, **place})
+        assert found_inline is None, "it has not run yet"
         answer = await editor.execute("insert", {"jobId": item["jobId"], "candidate": 1})
         assert answer["reason"] == "Only the result of that job is kept: insert it without 'candidate'."
         editor.received.clear()

@@ -220,7 +220,7 @@ class Jobs:
                 discarded.
         """
         text = None if number is None else result.nth(number)
-        snapshot, target = await self._placed(result, may_stand=True)
+        snapshot, target = await self._placed(result)
         self._results.demanded(result.job_id)  # it may have been discarded meanwhile
         if text is not None:
             candidate = await aside(read_reply, text, target)
@@ -245,10 +245,10 @@ class Jobs:
         document: JSON = {"uri": snapshot.uri, "version": snapshot.version}
         return {"difference": diff, "newText": after, "textDocument": document, **result.json()}
 
-    async def _placed(self, result: KeptResult, *, may_stand: bool = False) -> tuple[Snapshot, Target]:
+    async def _placed(self, result: KeptResult) -> tuple[Snapshot, Target]:
         """Return a snapshot of the current text, and the function for which the result was written."""
         snapshot = take(self._client.workspace, result.uri)
-        return snapshot, await asyncio.to_thread(result.function_in, snapshot, may_stand=may_stand)
+        return snapshot, await asyncio.to_thread(result.function_in, snapshot)
 
 
 def _same_function(one: Job, other: Job) -> bool:

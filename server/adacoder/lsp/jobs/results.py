@@ -250,6 +250,8 @@ class KeptResult:
     """The rank of the result when the user saw it; see `reach_of`."""
     evaluated: tuple[str, ...] = ()
     """The texts of all candidates that the job evaluated, in order. A repeated candidate appears again."""
+    module: int | None = None
+    """The hash of the module's text when the result was found. None for the result of an earlier server."""
 
     @classmethod
     def of(cls, outcome: Outcome, job_id: str, uri: Uri) -> KeptResult | None:
@@ -276,6 +278,7 @@ class KeptResult:
             score_of(outcome),
             reach_of(outcome),
             tuple(step.details.code for step in outcome.steps if isinstance(step.details, Evaluated)),
+            _without_blank_lines(target.text),
         )
 
     @property
@@ -302,10 +305,9 @@ class KeptResult:
         """Description of the result and its evidence."""
         return f"{self.what} ({self.score})"
 
-    @property
-    def is_verified(self) -> bool:
-        """True if the result was verified when the user saw it."""
-        return self.candidate is not None and self.reach == (_VERIFIED,)
+    def is_verified_in(self, text: str) -> bool:
+        """Return whether this server has verified the result in a module with this text, blank lines aside."""
+        return self.candidate is not None and self.reach == (_VERIFIED,) and self.module == _without_blank_lines(text)
 
     def fits(self, target: Target) -> bool:
         """Return whether the result can be inserted into `target`. A result that is already there does not fit."""
@@ -315,16 +317,14 @@ class KeptResult:
             return target.source == self.source
         return same_parameters(self.signature, target.signature)
 
-    def function_in(self, snapshot: Snapshot, *, may_stand: bool = False) -> Target:
+    def function_in(self, snapshot: Snapshot) -> Target:
         """Return the function of this result in the text of a snapshot.
-
-        With `may_stand`, the result may be in the text already, because the user accepted an inline completion.
 
         Raises:
             AdaCoderError: the function does not exist, or the result does not fit the function.
         """
         target = snapshot.find(qualname=self.qualname)
-        if not self.fits(target) and not (may_stand and target.source == self.written):
+        if not self.fits(target):
             raise TargetError(f"'{self.name}' now has other parameters, or already has that body.")
         return target
 
@@ -356,6 +356,11 @@ class KeptResult:
         """Return whether both results would write the same text into the same function."""
         mine, theirs = ((each.qualname, each.candidate, each.written) for each in (self, other))
         return mine == theirs
+
+
+def _without_blank_lines(text: str) -> int:
+    """Return the hash of the lines of a text that are not blank."""
+    return hash(tuple(filter(str.strip, text.splitlines())))
 
 
 def edits_of(outcome: Outcome) -> tuple[Edit, ...]:

@@ -7,7 +7,7 @@ offered by actions and lenses alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 
@@ -18,6 +18,7 @@ from adacoder.lsp.snapshot import Snapshot
 from adacoder.pytext import Lines
 from adacoder.source.notebook import moved
 from adacoder.source.text import PositionEncoding, offset_at, range_of
+from adacoder.visible import visible
 
 
 def completions(
@@ -25,40 +26,51 @@ def completions(
 ) -> list[types.InlineCompletionItem]:
     """Return the inline completions at the cursor, the latest result first.
 
-    Only a verified result is offered, and only while its function has the text for which it was verified. When the user
-    accepts a completion, its command runs the examples on the new text.
+    Only a result that this server verified for the module's current text is offered. When the user accepts it, its
+    command runs the examples on the new text. The command changes nothing, because the user may have typed since.
     """
     lines = Lines(snapshot.text)
     cursor = offset_at(lines, at.line, at.character, encoding)
-    items = []
+    found = []
     for result in kept:
-        edit = _whole(result, snapshot) if result.is_verified else None
-        edit = None if edit is None else _at_cursor(edit, cursor, lines)
-        if edit is not None:
-            start, end = (types.Position(*each) for each in range_of(edit, snapshot.text, encoding))
-            command = types.Command("Verify it here", COMMAND + "insert", arguments=[{"jobId": result.job_id}])
-            items.append(types.InlineCompletionItem(edit.text, range=types.Range(start, end), command=command))
-    return items
+        if _is_near(result, cursor, lines) and result.is_verified_in(snapshot.module_text):
+            for edit in _at_cursor(result, snapshot, cursor, lines):
+                place = types.Range(*(types.Position(*each) for each in range_of(edit, snapshot.text, encoding)))
+                function = {"uri": snapshot.uri, "qualifiedName": result.qualname}
+                check = types.Command("Run the examples", COMMAND + "check", arguments=[function])
+                found.append(types.InlineCompletionItem(edit.text, range=place, command=check))
+    return found
 
 
-def _whole(result: KeptResult, snapshot: Snapshot) -> Edit | None:
-    """Return the only edit that inserts a result, with offsets in the document; None if there are several."""
+def _is_near(result: KeptResult, cursor: int, lines: Lines) -> bool:
+    """Return whether the cursor can be in the function of a result, or on the line below it. No text is parsed."""
+    start = lines.text.rfind(result.source, 0, cursor + len(result.source))
+    return start >= 0 and lines.line_at(cursor) <= lines.line_at(start + len(result.source)) + 1
+
+
+def _at_cursor(result: KeptResult, snapshot: Snapshot, cursor: int, lines: Lines) -> Iterator[Edit]:
+    """Yield the edit that inserts a result, if an edit around the cursor in its line does the same.
+
+    A body with invisible characters is left to the lens, whose preview shows them.
+    """
     try:
         target = result.function_in(snapshot)
     except TargetError:
-        return None
-    edits = result.edits_in(target)
-    return moved(edits[0], -snapshot.start) if len(edits) == 1 and target.source == result.source else None
-
-
-def _at_cursor(edit: Edit, cursor: int, lines: Lines) -> Edit | None:
-    """Return an edit of the cursor's line, around the cursor, that does the same; None if there is none."""
+        return
     text, line = lines.text, lines.line_at(cursor)
+    edits = result.edits_in(target)
+    if len(edits) != 1 or target.source != result.source:
+        return
+    edit = moved(edits[0], -snapshot.start)
+    if visible(edit.text.replace("\r", "")) != edit.text.replace("\r", ""):
+        return
     first, last = lines.line_at(edit.start), lines.line_at(edit.end)
     if first == last == line:
         start, end = min(edit.start, cursor), max(edit.end, cursor)
-        return Edit(start, end, text[start : edit.start] + edit.text + text[edit.end : end])
-    start, end = lines.starts[line], lines.end(line)
-    is_below = first == last == line - 1 and not text[edit.end : start].strip() and not text[start:end].strip()
-    body = edit.text.lstrip("\r\n")
-    return Edit(start, end, body) if is_below and body != edit.text else None
+        yield Edit(start, end, text[start : edit.start] + edit.text + text[edit.end : end])
+    elif edit.start == edit.end and first == line - 1:
+        start, end = lines.starts[line], lines.end(line)
+        terminator, body = text[edit.end : start], edit.text.lstrip("\r\n")
+        if body != edit.text and not (terminator + text[start:end]).strip():
+            # An empty line was there before the user came, and stays. An indented line is the beginning of the body.
+            yield Edit(start, end, body if start < end else body + terminator)

@@ -234,7 +234,7 @@ async def _has_kept(ls: AdaCoderServer, uri: Uri) -> bool:
     return bool(ls.state.results.of(uri))
 
 
-@on_document(restored=True, wanted=_has_kept)
+@on_document(wanted=_has_kept)
 async def on_inline_completion(
     ls: AdaCoderServer, params: types.InlineCompletionParams, snapshot: Snapshot
 ) -> list[types.InlineCompletionItem] | None:
