@@ -1,7 +1,7 @@
 """Run a page as its reader does: type its commands, make its changes, and compare the output.
 
 * A fence ```` ```console ```` has commands after `$`, and their outputs. A command that ends in a backslash goes on.
-* A fence after the words "to the end of `PATH`:" is added to that file.
+* Another fence below a line that ends in "`PATH`:" is added to the end of that file.
 * A fence ```` ```sh ```` has commands that need the network. They do not run.
 
 Durations, numbers of tokens and the level of isolation may differ.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FENCE = re.compile(r"(?P<before>[^\n]*)\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
-_ADDED = re.compile(r"to the end of `(?P<path>[^`]+)`:$")
+_ADDED = re.compile(r"`(?P<path>[^`]+)`:$")
 _COMMAND = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 _VARIES = ((r"\d+\.\d+ ?s\b", "0.0 s"), (r"\d+ tokens", "0 tokens"), (r"isolation \w+", "isolation full"))
 _PERSON = {f"GIT_{role}_{key}": "you@example.com" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
