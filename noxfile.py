@@ -19,7 +19,16 @@ WORKERS = ("-n", "4", "--dist", "worksteal")
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 """Lets Python store compiled modules. Otherwise each of the hundreds of processes of the tests compiles the package."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-PYTHON_FILES = ("server", "client/python", "tests", "benchmarks", "fixtures/record.py", "docs", "noxfile.py")
+PYTHON_FILES = (
+    "server",
+    "client/python",
+    "tests",
+    "benchmarks",
+    "fixtures/record.py",
+    "docs",
+    "examples",
+    "noxfile.py",
+)
 
 
 @nox.session

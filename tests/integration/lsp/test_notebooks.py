@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from integration.lsp.client import FULL, PATIENCE, Client, Notebook
 from integration.lsp.test_edits import begin, settled
 from integration.lsp.texts import BODY, GOOD, NEEDS_HELPER, SCALED, STUB, thinking, told_of
+from support.paths import FIXTURES, ROOT
 from support.standins.ollama import StandIn
 
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
@@ -337,3 +340,15 @@ async def test_the_settings_are_those_of_the_notebook(editor: Client) -> None:
     notebook: Notebook = await editor.open_notebook("scope.ipynb", f"{STUB}{BODY}")
     await editor.run(notebook.cells[0], "initials", mode="check")
     assert (notebook.uri in scopes, notebook.cells[0] in scopes) == (True, False)
+
+
+async def test_the_example_notebook_is_written_from_a_real_reply(editor: Client) -> None:
+    notebook = json.loads((ROOT / "examples/notebook/walks.ipynb").read_text("utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    replies = tomllib.loads((FIXTURES / "real_replies.toml").read_text("utf-8"))["examples/notebook/README.md"]
+    async with StandIn(replies) as standin:
+        editor.settings = told_of(standin)
+        opened = await editor.open_notebook("walks.ipynb", *cells)
+        (uri,) = (each for each in opened.cells if "def walking_time" in editor.text(each))
+        assert await taken(editor, uri, "generate") == (INFO, "Inserted 'walking_time'. 2/2 examples passed.")
+        assert len(standin.requests) == len(replies)

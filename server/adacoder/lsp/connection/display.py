@@ -14,7 +14,7 @@ from adacoder.visible import in_a_message, visible
 
 T = TypeVar("T")
 
-_EXACT = frozenset({"newText", "insertText", "code", "uri", "scopeUri", "arguments", "id", "token"})
+_EXACT = frozenset({"newText", "insertText", "uri", "scopeUri", "arguments", "id", "token"})
 """Keys of values that users do not read: text for files, URIs, and values that the client sends back."""
 _MESSAGES = frozenset(
     {"message", "title", "label", "reason", "summary", "failureReason", "notes", "text", "advice", "target"}

@@ -1,0 +1,1 @@
+"""Colours of web pages, and whether people can read one on another."""
