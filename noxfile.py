@@ -59,6 +59,15 @@ def pythons(session: nox.Session) -> None:
 
 
 @nox.session
+def lowest(session: nox.Session) -> None:
+    """Run `tests` with the lowest versions of the dependencies that pyproject.toml names."""
+    session.install("uv>=0.9")
+    python = f"--python={session.virtualenv.location}"
+    session.run("uv", "pip", "install", python, "--resolution=lowest-direct", "-e", ".[test]")
+    session.run("pytest", *WORKERS, *(session.posargs or ["--ignore=tests/adversarial"]), env=COMPILED)
+
+
+@nox.session
 def attacks(session: nox.Session) -> None:
     """Run the attacks on the sandbox in tests/adversarial, which SECURITY.md describes. Not part of the default run."""
     session.install("-e", ".[test]")
@@ -192,7 +201,9 @@ def _built(session: nox.Session, folder: Path) -> Path:
         session.run("python", "-m", "venv", "--without-pip", "clean")
         session.run("python", "-m", "pip", "--python=clean", "install", "--quiet", str(wheel))
         next(Path("clean").glob("lib/*/site-packages/adacoder-*/direct_url.json")).unlink()  # names this very folder
-        session.run("cyclonedx-py", "environment", "--output-reproducible", f"-odist/{name}.cdx.json", "clean/bin/python")
+        session.run(
+            "cyclonedx-py", "environment", "--output-reproducible", f"-odist/{name}.cdx.json", "clean/bin/python"
+        )
         licences = ("--python=clean/bin/python", "--format=markdown", f"--output-file=dist/{name}.licences.md")
         session.run("pip-licenses", *licences)
     return folder / "dist"
