@@ -47,7 +47,7 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def plain(session: nox.Session) -> None:
     """Test the arena without optional dependencies. A feature that needs one must say what to install."""
-    session.install("-e", ".", "hypothesis>=6.150", "pytest>=9", "pytest-asyncio>=1.3", "pytest-xdist>=3.8")
+    session.install("-e", ".", "hypothesis>=6.150", "pytest>=9.2", "pytest-asyncio>=1.3", "pytest-xdist>=3.8")
     commands = (f"tests/integration/cli/test_{name}.py" for name in ("arena", "row_tables", "models"))
     session.run("pytest", *WORKERS, *(session.posargs or ("tests/unit/arena", *commands)), env=COMPILED)
 
@@ -207,6 +207,13 @@ def _built(session: nox.Session, folder: Path) -> Path:
         licences = ("--python=clean/bin/python", "--format=markdown", f"--output-file=dist/{name}.licences.md")
         session.run("pip-licenses", *licences)
     return folder / "dist"
+
+
+@nox.session
+def install(session: nox.Session) -> None:
+    """Install the built wheel and sdist with pip, uv and pipx under each Python, and use them without a network."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "--all", *(session.posargs or ["tests/install"]), env=COMPILED)
 
 
 @nox.session
