@@ -5,9 +5,11 @@ Root also installs as an ordinary user, under those Pythons that everybody may r
 
 from __future__ import annotations
 
+import atexit
 import functools
 import getpass
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -74,6 +76,7 @@ def _has_venv(name: str, python: Path) -> bool:
 def person(name: str) -> Person:
     """Make a person who has uv and pipx, from PyPI."""
     home = Path(tempfile.mkdtemp(prefix="adacoder-install-")).resolve()
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     home.chmod(0o755)
     if _as(name):
         subprocess.run(["chown", name, home], check=True)
