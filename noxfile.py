@@ -14,8 +14,8 @@ nox.needs_version = ">=2025.2"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["lint", "types", "tests", "client"]
 
-WORKERS = ("-n", "4", "--dist", "worksteal")
-"""Two workers per core on two cores, because tests spend half of their time waiting for processes and servers."""
+WORKERS = ("-n", str(min(4 * (os.cpu_count() or 1), 16)), "--dist", "worksteal")
+"""Four workers for each core, because tests spend most of their time waiting for processes and servers."""
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 """Lets Python store compiled modules. Otherwise each of the hundreds of processes of the tests compiles the package."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
@@ -59,7 +59,7 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def plain(session: nox.Session) -> None:
     """Test the arena without optional dependencies. A feature that needs one must say what to install."""
-    session.install("-e", ".", "hypothesis>=6.150", "pytest>=9", "pytest-asyncio>=1.3", "pytest-xdist>=3.8")
+    session.install("-e", ".", "hypothesis>=6.150", "pytest>=9.2", "pytest-asyncio>=1.3", "pytest-xdist>=3.8")
     commands = (f"tests/integration/cli/test_{name}.py" for name in ("arena", "row_tables", "models"))
     session.run("pytest", *WORKERS, *(session.posargs or ("tests/unit/arena", *commands)), env=COMPILED)
 
@@ -68,6 +68,15 @@ def plain(session: nox.Session) -> None:
 def pythons(session: nox.Session) -> None:
     """Run `tests` under each supported Python that is installed, or with `nox -s pythons-3.12` under one."""
     tests(session)
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """Run `tests` with the lowest versions of the dependencies that pyproject.toml names."""
+    session.install("uv>=0.9")
+    python = f"--python={session.virtualenv.location}"
+    session.run("uv", "pip", "install", python, "--resolution=lowest-direct", "-e", ".[test]")
+    session.run("pytest", *WORKERS, *(session.posargs or ["--ignore=tests/adversarial"]), env=COMPILED)
 
 
 @nox.session
@@ -180,20 +189,62 @@ def pictures(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build the release in `dist/`: wheel, sdist and VS Code client, with checksums."""
-    if shutil.which("npm") is None:
-        session.error("npm is not installed; the VS Code client needs Node.js 20 or later")
-    session.install("build>=1.3")
+    """Build the release of the last commit in `dist/`. Fails unless a second build has the same bytes.
+
+    It has the wheel, the sdist, the packages for VS Code, Neovim and Emacs, an SBOM of the wheel and of the VS Code
+    client, the licences of the wheel's dependencies, and checksums. This needs git, Node.js 20 and Linux or macOS.
+    """
+    if missing := [program for program in ("git", "npm") if shutil.which(program) is None]:
+        session.error(f"{' and '.join(missing)} not installed; the release needs git and Node.js 20 or later")
+    session.install("build>=1.3", "cyclonedx-bom>=7", "pip-licenses>=5")
+    made = str(session.run("git", "log", "-1", "--format=%ct", external=True, silent=True)).strip()
+    session.env.update(SOURCE_DATE_EPOCH=made, TZ="UTC")  # times in .vsix files are local times
+    builds = [_built(session, Path(session.create_tmp(), name).resolve()) for name in ("one", "other")]
+    first, second = ({file.name: file.read_bytes() for file in build.iterdir()} for build in builds)
+    if differing := sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name)):
+        session.error(f"Two builds differ in {', '.join(differing)}; compare {builds[0]} and {builds[1]}")
     shutil.rmtree("dist", ignore_errors=True)
-    session.run("python", "-m", "build", "--outdir", "dist")
-    with session.chdir("client"):
-        session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
-        session.run("npm", "run", "package", "--", "--out", "../dist/", external=True)
-    dist = Path("dist")
-    made = sorted(file for file in dist.iterdir() if file.suffix in {".whl", ".gz", ".vsix"})
-    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}" for file in made]
-    (dist / "SHA256SUMS").write_text("\n".join([*sums, ""]), encoding="ascii")
-    session.log("\n".join(sums))
+    shutil.copytree(builds[0], "dist")
+    sums = [f"{hashlib.sha256(content).hexdigest()}  {name}" for name, content in sorted(first.items())]
+    Path("dist", "SHA256SUMS").write_text("\n".join([*sums, ""]), encoding="ascii")
+    session.log("\n".join(["Both builds have the same bytes:", *sums]))
+
+
+def _built(session: nox.Session, folder: Path) -> Path:
+    """Build the release of the last commit in a clone in `folder`. Return the folder with its files."""
+    shutil.rmtree(folder, ignore_errors=True)
+    session.run("git", "clone", "--quiet", ".", str(folder), external=True)
+    with session.chdir(folder):
+        session.run("python", "-m", "build", "--outdir", "dist", silent=True)
+        wheel = next(Path("dist").glob("*.whl"))
+        name = "-".join(wheel.name.split("-")[:2])
+        with session.chdir("client"):
+            session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
+            session.run("npm", "run", "package", silent=True, external=True)
+            shutil.move(f"{name}.vsix", "../dist")
+            bom = ("@cyclonedx/cyclonedx-npm@6.0.1", "--omit", "dev", "--output-reproducible", "--package-lock-only")
+            session.run("npx", "--yes", *bom, "--output-file", f"../dist/{name}.vsix.cdx.json", external=True)
+        shutil.copy("client/emacs/adacoder.el", f"dist/{name}.el")
+        # In a folder, git archives that folder only, with the time of the commit.
+        neovim = ("--prefix=adacoder.nvim/", "--add-file=../LICENSE", f"--output=../../dist/{name}.nvim.tar.gz")
+        with session.chdir("client/neovim"):
+            session.run("git", "archive", *neovim, "HEAD", external=True)
+        session.run("python", "-m", "venv", "--without-pip", "clean")
+        session.run("python", "-m", "pip", "--python=clean", "install", "--quiet", str(wheel))
+        next(Path("clean").glob("lib/*/site-packages/adacoder-*/direct_url.json")).unlink()  # names this very folder
+        session.run(
+            "cyclonedx-py", "environment", "--output-reproducible", f"-odist/{name}.cdx.json", "clean/bin/python"
+        )
+        licences = ("--python=clean/bin/python", "--format=markdown", f"--output-file=dist/{name}.licences.md")
+        session.run("pip-licenses", *licences)
+    return folder / "dist"
+
+
+@nox.session
+def install(session: nox.Session) -> None:
+    """Install the built wheel and sdist with pip, uv and pipx under each Python, and use them without a network."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "--all", *(session.posargs or ["tests/install"]), env=COMPILED)
 
 
 @nox.session

@@ -33,7 +33,10 @@ SLOW = frozenset(
             for name in ("restart", "large", "fuzz", "schedules", "sample_client", "start_and_end")
         ),
         *(f"integration/arena/test_{name}.py" for name in ("cluster", "killed", "own_code")),
-        *(f"integration/test_{name}.py" for name in ("nothing_leaves", "round_trip", "fixtures_record", "stubs")),
+        *(
+            f"integration/test_{name}.py"
+            for name in ("nothing_leaves", "round_trip", "fixtures_record", "stubs", "examples")
+        ),
         *(f"integration/benchmarks/test_{name}.py" for name in ("rescue", "tokens", "strategies")),
         *(
             f"integration/cli/test_{name}.py"

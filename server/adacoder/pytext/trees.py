@@ -33,7 +33,10 @@ def parsed(text: str) -> ast.Module | None:
     """Return the syntax tree of `text`; None if AdaCoder's Python cannot parse it."""
     try:
         with _reading(text):
-            return ast.parse(unmarked(text))
+            try:
+                return ast.parse(unmarked(text))
+            except SystemError:  # before Python 3.11.8, a parser in another thread can disturb this one (gh-106905)
+                return ast.parse(unmarked(text))
     except UNREADABLE:
         return None
 

@@ -241,3 +241,18 @@ class TestTrees:
     def test_what_the_parser_warns_of_it_reads(self) -> None:
         assert parsed("x = '\\d'") is not None
         assert parsed("") is not None
+
+
+def test_a_parser_that_another_thread_disturbed_is_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python before 3.11.8 raises SystemError then."""
+    parse, calls = ast.parse, list[str]()
+
+    def disturbed(text: str) -> ast.Module:
+        calls.append(text)
+        if len(calls) == 1:
+            raise SystemError("AST constructor recursion depth mismatch (before=51, after=207)")
+        return parse(text)
+
+    monkeypatch.setattr(ast, "parse", disturbed)
+    assert parsed("x = 1") is not None
+    assert len(calls) == 2
