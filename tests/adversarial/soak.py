@@ -44,7 +44,7 @@ HOSTILE = [
 ]
 WARM_UP = 300
 PARTS = 5
-"""A leak shows in each of them. A table that is enlarged once, or memory that is used anew in pieces, shows in one."""
+"""A leak shows in most of them. A table that is enlarged once shows in one."""
 SETTLING_SECONDS = 1.0
 """Wait until the last killed process is gone."""
 

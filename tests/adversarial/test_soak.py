@@ -8,6 +8,7 @@ import os
 import sys
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 
-STEADY = 0.005
-"""The growth of a part, as a share of the memory, that is no leak: 160 bytes an evaluation where a part has 1,000."""
+STEADY = 0.003
+"""The growth of a part, as a share of the memory, that is not a leak: about 100 bytes for each of 1,000 evaluations."""
 
 
 @pytest.mark.parametrize("best", LEVELS)
@@ -31,25 +32,25 @@ async def test_nothing_grows(best: Level, tmp_path: Path, record_property: Calla
     states, left = await soak(tmp_path, best, evaluations)
     before, after = states[0], states[-1]
     total = after["resident"] / before["resident"] - 1
-    least = least_growth(states)
-    figure = f"{evaluations} evaluations, memory of the host {total:+.1%}, in the steadiest fifth {least:+.2%}"
+    typical = typical_growth(states)
+    figure = f"{evaluations} evaluations, memory of the host {total:+.1%}, in a typical fifth {typical:+.2%}"
     record_property("figure", f"soak at {best}: {figure}")
     for what in ("processes", "descriptors", "files", "tasks"):
         assert after[what] <= before[what], what
-    assert least < STEADY
+    assert typical < STEADY
     assert total < 0.15
     assert (left["processes"], left["files"]) == (0, 0)
 
 
 @pytest.mark.isolation(Level.LSM)
 async def test_a_leak_is_seen(tmp_path: Path) -> None:
-    states, _ = await soak(tmp_path, Level.LSM, 500, leaked=4000)
-    assert least_growth(states) > STEADY
+    states, _ = await soak(tmp_path, Level.LSM, 500, leaked=2000)
+    assert typical_growth(states) > STEADY
 
 
-def least_growth(states: list[dict[str, int]]) -> float:
-    """Return the smallest growth of the memory between two neighbouring states, as a share."""
-    return min(after["resident"] / before["resident"] - 1 for before, after in pairwise(states))
+def typical_growth(states: list[dict[str, int]]) -> float:
+    """Return the median growth of the memory between two neighbouring states, as a share."""
+    return median(after["resident"] / before["resident"] - 1 for before, after in pairwise(states))
 
 
 async def soak(
