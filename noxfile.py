@@ -86,9 +86,9 @@ def record(session: nox.Session) -> None:
 @nox.session
 def settings(session: nox.Session) -> None:
     """Renew the VS Code client's settings, the tables in the docs, and the list of all public names."""
-    session.install("-e", ".")
+    session.install("-e", ".[test]")
     session.run("python", "docs/settings.py")
-    session.run("python", "docs/public.py")
+    session.run("python", "docs/public.py", env={"PYTHONPATH": "tests"})
 
 
 @nox.session(venv_backend="none")
