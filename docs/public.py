@@ -51,7 +51,7 @@ ALL_PROXY HTTPS_PROXY HTTP_PROXY NO_PROXY SSL_CERT_DIR SSL_CERT_FILE OLLAMA_API_
 CONDA_DEFAULT_ENV CONDA_PREFIX PATH PYENV_VERSION VIRTUAL_ENV XDG_CACHE_HOME XDG_STATE_HOME
 COLUMNS FORCE_COLOR NO_COLOR TERM TTY_COMPATIBLE
 """
-"""What we read ourselves, what httpx reads for a server on another machine, and what rich reads for the terminal."""
+"""Variables that we read ourselves, and those that httpx and rich read for us."""
 _WORDS = {
     "result.failure.kind": FailureKind,
     "result.isolation.level": Level,
@@ -83,7 +83,7 @@ _DECLARED = re.compile(r'_declares\("(\w+)"')
 
 
 def names() -> list[str]:
-    """Return the lines of the list without those of `members`."""
+    """Return the lines of the list, except the members of answers."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     manifest = json.loads((ROOT / "client" / "package.json").read_text(encoding="utf-8"))["contributes"]
     hooks = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
@@ -184,7 +184,7 @@ def members() -> list[str]:
 
 
 def _paths(answer: object, place: str = "") -> Iterator[str]:
-    """Yield the members of an answer, nested ones with a dotted path."""
+    """Yield the members of an answer, and nested members with a dotted path."""
     for each in answer if isinstance(answer, list) else ():
         yield from _paths(each, place)
     is_closed = isinstance(answer, dict) and not place.endswith(("leftOut.", "arguments."))
