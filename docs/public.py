@@ -70,6 +70,9 @@ _REPEATED = re.compile(r"adacoder/(?:run|check\.results|evidence\.items\.evidenc
 """Matches the places of the object of `--json` in answers of the protocol."""
 _RECORDED = ("codetree-refined", "adacoder-planned", "ldb", "adacoder-repaired")
 """Recordings of the workflows that have members of their own in `journal`."""
+_REPLAY = (
+    f"generate shop/codes.py::check_digit --strategy {{}} --model replay:{ROOT}/fixtures/strategies/{{}}.conversation"
+)
 _FILES = {
     "pyproject.toml": "",
     "before.py": SOLVED,
@@ -206,7 +209,7 @@ def _printed(folder: Path) -> Iterator[tuple[str, object]]:
         for line in (
             "result check --coverage --tests before.py",
             "result check --changed --base HEAD now.py",
-            *(f"result {_command(name)}" for name in _RECORDED),
+            *(f"result {_REPLAY.format(name.partition('-')[0], name)}" for name in _RECORDED),
             f"result generate stub.py --cross-check {model}",
             f"result fix now.py {model}",
             "compare compare now.py --against before.py",
@@ -219,13 +222,6 @@ def _printed(folder: Path) -> Iterator[tuple[str, object]]:
             with redirect_stdout(io.StringIO()) as out:
                 commands.run([*arguments, "--json"])
             yield from ((place, json.loads(each)) for each in out.getvalue().splitlines())
-
-
-def _command(name: str) -> str:
-    """Return the command of a recording, with a replay as the model."""
-    path = ROOT / "fixtures" / "strategies" / name
-    command = tomllib.loads(path.with_suffix(".replies.toml").read_text(encoding="utf-8"))["command"]
-    return f"{' '.join(command)} --model replay:{path}.conversation"
 
 
 async def _answered(folder: Path) -> list[tuple[str, object]]:
