@@ -51,7 +51,7 @@ ALL_PROXY HTTPS_PROXY HTTP_PROXY NO_PROXY SSL_CERT_DIR SSL_CERT_FILE OLLAMA_API_
 CONDA_DEFAULT_ENV CONDA_PREFIX PATH PYENV_VERSION VIRTUAL_ENV XDG_CACHE_HOME XDG_STATE_HOME
 COLUMNS FORCE_COLOR NO_COLOR TERM TTY_COMPATIBLE
 """
-"""Variables that we read ourselves, and those that httpx and rich read for us."""
+"""Variables that AdaCoder and its libraries httpx and rich read."""
 _WORDS = {
     "result.failure.kind": FailureKind,
     "result.isolation.level": Level,
