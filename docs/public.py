@@ -2,102 +2,97 @@
 
 from __future__ import annotations
 
-import ast
+import asyncio
 import inspect
+import io
 import json
 import re
+import shutil
+import tempfile
+import threading
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import chdir, redirect_stdout
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from pkgutil import resolve_name
-from textwrap import dedent
 from typing import Any, get_args, get_type_hints
 from unittest.mock import Mock
 
 import click
 
 from adacoder.cli import commands, pytest_plugin
+from adacoder.domain import FailureKind, Level, ProjectTestStatus, Status
 from adacoder.lsp import features, from_proto
 from adacoder.lsp.connection import client, pygls_fixes
 from adacoder.lsp.language_server import found
 from adacoder.mcp.tool_words import TOOLS
 from adacoder.settings import SETTINGS, Settings
 from adacoder.strategies import STRATEGIES
+from integration.lsp.client import FULL, Client
+from integration.lsp.texts import told_of
+from support.commandline import GOOD_REPLY, MODEL, SOLVED, STUB, WRONG
+from support.repository import commit
+from support.standins.ollama import StandIn
+from support.standins.server import Script
 
 ROOT = Path(__file__).parents[1]
 LISTING = ROOT / "docs" / "public.txt"
-PACKAGE = ROOT / "server" / "adacoder"
 
-_OBJECTS = {
-    "result": "report.as_json:to_json",
-    "result.behaviour": "report.differences:differences_json",
-    "result.change": "cli.findings:_change",
-    "result.coverage": "report.as_json:_coverage",
-    "result.coverage.branches": "report.as_json:_line",
-    "result.coverage.unreached": "report.as_json:_line",
-    "result.crossCheck": "report.differences:cross_check_json",
-    "result.edits": "report.as_json:_edit",
-    "result.failure": "report.as_json:_failure",
-    "result.failure.kind =": "domain:FailureKind",
-    "result.isolation": "report.as_json:_isolation",
-    "result.isolation.level =": "domain:Level",
-    "result.journal": "report.as_json:step_json",
-    "result.journal (evaluation)": "report.as_json:_evaluated",
-    "result.journal (other)": "report.as_json:_details",
-    "result.journal (reply)": "report.as_json:_asked",
-    "result.journal.time": "report.as_json:_timing",
-    "result.status =": "domain:Status",
-    "result.tests": "report.as_json:_test",
-    "result.tests.status =": "domain:ProjectTestStatus",
-    "result.tokens": "report.as_json:_tokens",
-    "compare": "report.differences:differences_json",
-    "compare (more)": "cli.comparing:Comparing._compare",
-    "doctor": "cli.doctor_report:show_health",
-    "doctor.findings": "doctor:Finding.json",
-    "models": "models.catalog:InstalledModel",
-    "models (more)": "cli.models:list_models",
-    "models --rank": "cli.models:_told",
-    "models --rank.standings": "arena.rank:Arm",
-    "adacoder/check": "lsp.example_requests:on_check",
-    "adacoder/check.results.results": "lsp.showing.evidence:example_results",
-    "adacoder/debug": "lsp.example_requests:on_debug",
-    "adacoder/ended": "lsp.jobs.jobs:_about",
-    "adacoder/ended (message)": "lsp.connection.client:Client.tell_end",
-    "adacoder/evidence": "lsp.example_requests:_about",
-    "adacoder/evidence.items": "lsp.example_requests:_evidence_item",
-    "adacoder/examples": "lsp.example_requests:_about",
-    "adacoder/examples.items": "lsp.example_requests:_items",
-    "adacoder/kept.items": "lsp.jobs.results:KeptResult.json",
-    "adacoder/run": "lsp.jobs.job:JobWork._end",
-    "adacoder/run.remedies": "lsp.connection.client:remedies_json",
-    "adacoder/writing": "lsp.jobs.writing:LiveReply.__init__",
-    "adacoder.server.difference": "lsp.jobs.jobs:Jobs.difference",
-    "adacoder.server.doctor": "lsp.machine:on_doctor",
-    "adacoder.server.generate": "lsp.handlers:_accepted",
-    "adacoder.server.journal": "lsp.showing.views:on_journal",
-    "adacoder.server.models": "lsp.machine:on_models",
-    "adacoder.server.models.models": "lsp.machine:_model",
-    "adacoder.server.models.recommended": "lsp.machine:_recommendation",
-    "adacoder.server.pull": "lsp.machine:_not_pulled",
-    "adacoder.server.status": "lsp.machine:on_status",
-    "adacoder.server.status.jobs": "lsp.jobs.jobs:Jobs.status",
+_EXIT_CODES = (
+    "adacoder 0 verified, 1 not verified, 2 could not run, 130 interrupted",
+    "adacoder arena 0 complete, 2 incomplete, 130 interrupted",
+    "adacoder check 0 nothing failed, 1 failed or denied, 2 could not run, 130 interrupted",
+    "adacoder compare 0 same, 1 different, 2 could not run, 130 interrupted",
+    "adacoder hook 0 answered, 1 could not run, 2 go on (only with --agent exit2)",
+)
+_ENVIRONMENT = """
+ALL_PROXY HTTPS_PROXY HTTP_PROXY NO_PROXY SSL_CERT_DIR SSL_CERT_FILE OLLAMA_API_KEY OLLAMA_HOST OPENAI_API_KEY
+CONDA_DEFAULT_ENV CONDA_PREFIX PATH PYENV_VERSION VIRTUAL_ENV XDG_CACHE_HOME XDG_STATE_HOME
+COLUMNS FORCE_COLOR NO_COLOR TERM TTY_COMPATIBLE
+"""
+"""Variables that AdaCoder and its libraries httpx and rich read."""
+_WORDS = {
+    "result.failure.kind": FailureKind,
+    "result.isolation.level": Level,
+    "result.status": (*Status, "skipped"),
+    "result.tests.status": ProjectTestStatus,
 }
-"""Functions that make JSON, classes whose fields become JSON, and enumerations, by their place in the JSON."""
-_VARIABLE = re.compile(r'"([A-Z][A-Z_]{3,})"')
-_CODES = re.compile(r"Exit codes: (.+?)(?:\n\n|\Z)", re.DOTALL)
+_RARE = """
+result.coverage.unreached.line result.coverage.unreached.text result.journal.note result.journal.error
+result.coverage.branches.line result.coverage.branches.never result.coverage.branches.text
+result.failure.test result.failure.explanation result.journal.again result.journal.known result.journal.unread
+adacoder/ended.remedies.arguments adacoder/ended.remedies.command adacoder/ended.remedies.model
+adacoder/ended.remedies.title adacoder/run.remedies.key adacoder/run.remedies.model
+"""
+"""Members that need a newer Python, or a run that ends in a rare way."""
+_REPEATED = re.compile(r"adacoder/(?:run|check\.results|evidence\.items\.evidence)\.")
+"""Matches the places of the object of `--json` in answers of the protocol."""
+_RECORDED = ("codetree-refined", "adacoder-planned", "ldb", "adacoder-repaired")
+"""Recordings of the workflows that have members of their own in `journal`."""
+_REPLAY = (
+    f"generate shop/codes.py::check_digit --strategy {{}} --model replay:{ROOT}/fixtures/strategies/{{}}.conversation"
+)
+_FILES = {
+    "pyproject.toml": "",
+    "before.py": SOLVED,
+    "now.py": SOLVED,
+    "stub.py": STUB,
+    "test_before.py": "import before\n\n\ndef test_it():\n    assert before.hypotenuse(6, 8) == 10\n",
+}
+_TASK = """{"task_id": "HumanEval/1", "entry_point": "f", "prompt": "def f():\\n  'F.'\\n",
+"canonical_solution": "  return 1\\n", "test": "def check(candidate):\\n    assert candidate() == 1\\n"}"""
 _DECLARED = re.compile(r'_declares\("(\w+)"')
 
 
-def listing() -> list[str]:
-    """Return the lines of the list, sorted."""
+def names() -> list[str]:
+    """Return the lines of the list, except the members of answers."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     manifest = json.loads((ROOT / "client" / "package.json").read_text(encoding="utf-8"))["contributes"]
     hooks = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
     parser = Mock()
     pytest_plugin.pytest_addoption(parser)
-    lines = [
+    return [
         f"python {project['requires-python']}",
         *(f"extra {name}" for name in project["optional-dependencies"]),
         *(f"entry-point {name} = {place}" for name, place in project["scripts"].items()),
@@ -113,18 +108,15 @@ def listing() -> list[str]:
         *_command_line(commands.adacoder, "adacoder"),
         *_settings(),
         *_protocol(),
-        *_variables(),
-        *(f"json {place}{member}" for place, name in _OBJECTS.items() for member in _members(name)),
+        *(f"environment {name}" for name in _ENVIRONMENT.split()),
+        *(f"exit-codes {codes}" for codes in _EXIT_CODES),
         *(line for tool in TOOLS for line in _tool(tool)),
     ]
-    return sorted(set(lines))
 
 
 def _command_line(command: click.Command, name: str) -> Iterator[str]:
-    """Yield the arguments, options and exit codes of a command and of its subcommands."""
+    """Yield the arguments and options of a command and of its subcommands."""
     yield f"cli {name}"
-    if codes := _CODES.search(command.help or ""):
-        yield f"exit-codes {name}: {' '.join(codes[1].split())}"
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             spelled = "/".join([*parameter.opts, *parameter.secondary_opts])
@@ -184,44 +176,91 @@ def _is_enumeration(hint: object) -> bool:
     return isinstance(hint, type) and issubclass(hint, Enum)
 
 
-def _variables() -> Iterator[str]:
-    """Yield the environment variables that our own process reads, by the functions that read the environment."""
-    for path in PACKAGE.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        if "os.environ" not in text or "child" in path.parts:
-            continue
-        lines = text.splitlines()
-        for function in ast.walk(ast.parse(text)):
-            if isinstance(function, ast.FunctionDef):
-                own = "\n".join(lines[function.lineno - 1 : function.end_lineno])
-                yield from (f"environment {name}" for name in _VARIABLE.findall(own) if "os.environ" in own)
+def members() -> list[str]:
+    """Return the lines for the members of answers. This makes real ones, and takes some seconds."""
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        answers = [*_printed(Path(folder)), *asyncio.run(_answered(Path(folder).resolve()))]
+    found = {*_RARE.split(), *(f"{place}.{member}" for place, answer in answers for member in _paths(answer))}
+    own = (each for each in found if _REPEATED.sub("result.", each) not in found - {each})
+    words = (f"{place} = {each}" for place, all_words in _WORDS.items() for each in all_words)
+    return [f"json {each}" for each in (*own, *words)]
 
 
-def _members(name: str) -> Iterator[str]:
-    """Yield the members of the JSON that a function makes, the fields of a class, or the values of an enumeration."""
-    made = resolve_name(f"adacoder.{name}")
-    if _is_enumeration(made):
-        yield from (f" {each.value}" for each in made)
-    elif is_dataclass(made):
-        yield from (f".{each.name}" for each in fields(made))
-    else:
-        yield from _keys(ast.parse(dedent(inspect.getsource(made))), "")
+def _paths(answer: object, place: str = "") -> Iterator[str]:
+    """Yield the members of an answer, and nested members with a dotted path."""
+    for each in answer if isinstance(answer, list) else ():
+        yield from _paths(each, place)
+    is_closed = isinstance(answer, dict) and not place.endswith(("leftOut.", "arguments."))
+    for name, each in answer.items() if is_closed else ():
+        yield f"{place}{name}"
+        yield from _paths(each, f"{place}{name}.")
 
 
-def _keys(node: ast.AST, place: str) -> Iterator[str]:
-    """Yield the keys of the dictionaries in a function, nested keys with a dotted path."""
-    match node:
-        case ast.Dict(keys, values):
-            for key, value in zip(keys, values, strict=True):
-                inner = f"{place}.{key.value}" if isinstance(key, ast.Constant) else place
-                if inner != place:
-                    yield inner
-                yield from _keys(value, inner)
-        case ast.DictComp(key=ast.Name(), generators=[ast.comprehension(iter=ast.Tuple(names))]):
-            yield from (f"{place}.{each.value}" for each in names if isinstance(each, ast.Constant))
-        case _:
-            for child in ast.iter_child_nodes(node):
-                yield from _keys(child, place)
+def _printed(folder: Path) -> Iterator[tuple[str, object]]:
+    """Yield the objects that commands print with `--json`."""
+    shutil.copytree(ROOT / "fixtures" / "stubs", folder, dirs_exist_ok=True)
+    for name, text in _FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    commit(folder)
+    (folder / "now.py").write_text(WRONG.replace("(5, 12)\n    13", "(6, 8)\n    10"), encoding="utf-8")
+    (folder / "tasks.jsonl").write_text(_TASK.replace("\n", " "), encoding="utf-8")
+    with StandIn(lambda _: GOOD_REPLY).in_thread() as server:
+        model = f"--model {MODEL} --host {server.host}"
+        for line in (
+            "result check --coverage --tests before.py",
+            "result check --changed --base HEAD now.py",
+            *(f"result {_REPLAY.format(name.partition('-')[0], name)}" for name in _RECORDED),
+            f"result generate stub.py --cross-check {model}",
+            f"result fix now.py {model}",
+            "compare compare now.py --against before.py",
+            f"doctor doctor --no-probe {model}",
+            f"models models --host {server.host}",
+            f"rank models tasks.jsonl --rank --strategy direct {model}",
+            "strategies strategies",
+        ):
+            place, *arguments = line.split()
+            with redirect_stdout(io.StringIO()) as out:
+                commands.run([*arguments, "--json"])
+            yield from ((place, json.loads(each)) for each in out.getvalue().splitlines())
+
+
+async def _answered(folder: Path) -> list[tuple[str, object]]:
+    """Return the answers to commands and requests of a client, and its notifications."""
+    goes_on = threading.Event()
+    declared = {**FULL, "experimental": {"adacoder": dict.fromkeys(("endings", "evidence", "writing"), True)}}
+    async with (
+        StandIn(lambda _: Script(GOOD_REPLY, until=goes_on), library={"new": Script("x")}) as model,
+        Client.started(folder, told_of(model, preview=True), capabilities=declared) as editor,
+    ):
+        uri = await editor.open("stub.py")
+        job = await editor.execute("generate", {"uri": uri, "qualifiedName": "hypotenuse"})
+        await editor.until(lambda: editor.all(pygls_fixes.WRITING))
+        status = await editor.execute("status", {"uri": uri})
+        goes_on.set()
+        await editor.until(lambda: editor.all(pygls_fixes.ENDED))
+        found = [("adacoder.server.generate", job), ("adacoder.server.status", status)]
+        job, document = {"jobId": job["jobId"]}, {"textDocument": {"uri": uri}}
+        for name, asked in {
+            "/examples": document,
+            "/kept": document,
+            "/check": document,
+            "/evidence": document,
+            "/debug": {"id": f"{uri}#hypotenuse"},
+            "/run": editor.run_params("stub.py", "hypotenuse", mode="check", apply=False),
+            "difference": {**job, "show": False},
+            "journal": {**job, "format": "markdown"},
+            "models": {},
+            "pull": {"model": "new"},
+            "doctor": {"probe": False},
+            "strategies": {},
+            "discard": job,
+            "clear": {},
+        }.items():
+            is_request = name.startswith("/")
+            answer = editor.request(f"adacoder{name}", asked) if is_request else editor.execute(name, asked)
+            found.append((f"adacoder{name}" if is_request else f"adacoder.server.{name}", await answer))
+        own = (pygls_fixes.ENDED, pygls_fixes.EVIDENCE, pygls_fixes.WRITING)
+        return [*found, *((method, each) for method in own for each in editor.all(method))]
 
 
 def _tool(tool: Mapping[str, Any]) -> Iterator[str]:
@@ -243,7 +282,7 @@ def _schema(schema: Mapping[str, Any], place: str, below: str = "") -> Iterator[
 
 def main() -> None:
     """Renew the list."""
-    LISTING.write_text("\n".join([*listing(), ""]), encoding="utf-8")
+    LISTING.write_text("\n".join([*sorted({*names(), *members()}), ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
 from typing import Any
 
-from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 
 class Peer:
-    """A server of either kind and the messages that it sends."""
+    """A server and the messages that it sends."""
 
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
@@ -33,14 +31,9 @@ class Peer:
         """Do nothing. pygls closes its writers."""
 
     def receive(self, **message: Any) -> None:
-        """Receive a message as the main loop of each server does."""
-        data = json.dumps({"jsonrpc": "2.0", **message})
+        """Receive a message as the server's main loop does."""
         protocol: Any = self.server.protocol
-        if hasattr(protocol, "receive"):
-            protocol.receive(data.encode())
-        else:
-            with suppress(JsonRpcException):
-                protocol.handle_message(json.loads(data, object_hook=protocol.structure_message))
+        protocol.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     def initialize(self, **capabilities: Any) -> Any:
         """Initialize the server. Return its answer."""
