@@ -1,6 +1,6 @@
 /** Buttons, tools for agents and recovery from a crash, with a server that records its requests. */
 
-import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
