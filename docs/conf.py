@@ -21,7 +21,14 @@ project = "AdaCoder"
 author = "The AdaCoder developers"
 release = version = __version__
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/*.md", "docs/howto/*.md", "docs/skills/*/*.md"]
+include_patterns = [
+    "*.md",
+    "docs/*.md",
+    "docs/howto/*.md",
+    "docs/skills/*/*.md",
+    "examples/README.md",
+    "examples/*/README.md",
+]
 exclude_patterns = [".*", "**/node_modules", "build", "client", "fixtures", "server", "tests"]
 extensions = ["myst_parser", "sphinx_click"]
 myst_heading_anchors = 3

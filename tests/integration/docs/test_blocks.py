@@ -29,9 +29,8 @@ from support.commandline import Desk
 from support.paths import ROOT
 from support.repository import commit, git
 
-PAGES = sorted(
-    page for pattern in ("docs/*.md", "docs/howto/*.md", "docs/skills/*/*.md", "*.md") for page in ROOT.glob(pattern)
-)
+PATTERNS = ("*.md", "docs/*.md", "docs/howto/*.md", "docs/skills/*/*.md", "examples/README.md", "examples/*/README.md")
+PAGES = sorted(page for pattern in PATTERNS for page in ROOT.glob(pattern))
 """The pages of the site."""
 FOREIGN = frozenset(
     {"dask", "git", "llama-server", "npm", "nvim", "ollama", "pytest", "python3"}
