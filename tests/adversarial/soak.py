@@ -8,6 +8,7 @@ With LEAKED bytes lost on purpose in each evaluation, the measure itself is trie
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import json
 import os
@@ -84,7 +85,29 @@ def state(project: Path, temporary: Path) -> dict[str, int]:
         "files": sum(1 for _ in temporary.rglob("*")),
         "tasks": len(asyncio.all_tasks()),
         "resident": int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGESIZE"),
+        "blocks": sys.getallocatedblocks(),
+        "large": allocated(),
     }
+
+
+def allocated() -> int:
+    """Return the bytes that this process has allocated with `malloc`: everything but Python's small blocks."""
+    library = ctypes.CDLL(None)
+    library.mallinfo2.restype = MallocInfo
+    found = library.mallinfo2()
+    return int(found.uordblks + found.hblkhd)
+
+
+class MallocInfo(ctypes.Structure):
+    """The result of mallinfo2(3)."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    )
 
 
 if __name__ == "__main__":

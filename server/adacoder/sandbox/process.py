@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from adacoder.programs import starting
 from adacoder.sandbox.child.launcher import children
 from adacoder.sandbox.environment.imports_ahead import Ahead
-from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
+from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, RUN, TEMPLATE, VisiblePaths
 from adacoder.sandbox.held import computed, memory, shares_memory, threads, waits
 from adacoder.sandbox.isolation import LIMITS, MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull
@@ -459,10 +459,10 @@ class TemplateProcess:
     async def _spawn(self, far_end: socket.socket) -> asyncio.subprocess.Process:
         stage, interpreter = self._stage, self.recipe.visible.interpreter.path
         return await asyncio.create_subprocess_exec(
-            *(str(OUR_PYTHON), "-I", "-S", str(LAUNCHER), str(self._lifeline_end.fileno())),
+            *(str(OUR_PYTHON), "-I", "-S", *RUN, str(LAUNCHER), str(self._lifeline_end.fileno())),
             *(*stage.wrapper, "--"),
             *(*stage.confinement, f"statm={_STATM}", f"rulesets={_RULESETS}", f"group={self.recipe.group}", "--"),
-            *(str(interpreter), "-I", "-B", str(TEMPLATE)),
+            *(str(interpreter), "-I", "-B", *RUN, str(TEMPLATE)),
             stdin=far_end.fileno(),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=self._complain,

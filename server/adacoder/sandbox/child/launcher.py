@@ -117,7 +117,7 @@ def main(arguments: list[str]) -> None:
 
     def go_on() -> NoReturn:
         if wrapper:
-            us = [sys.executable, "-I", "-S", __file__]
+            us = sys.orig_argv[: sys.orig_argv.index(__file__) + 1]
             become([*wrapper, *us, "", "--", *inside])
         end = inside.index("--")
         confine(inside[:end])
@@ -344,10 +344,17 @@ def hold(
     ]
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)
     groups = [slots[start : start + group] for start in range(0, len(slots), group)] if group > 1 else []
-    for number, places in enumerate([*([slot] for slot in slots), *groups]):
-        keep_open(ruleset(abi, everything, [*rules, *((place, writing) for place in places)]), rulesets + number)
+    narrow = dict(enumerate([*([slot] for slot in slots), *groups], start=rulesets))
+    for number in narrow:
+        keep_open(ruleset(abi, everything), number)
     # In the scratch folder, even the template may write only to the slots, because only their files are counted.
-    own = ruleset(abi, everything, [*rules, (scratch, _READ_DIR), *((slot, writing) for slot in slots)])
+    own = ruleset(abi, everything)
+    for path, allowed in rules:
+        allow([*narrow, own], path, allowed)
+    for number, places in narrow.items():
+        for place in places:
+            allow([number, own], place, writing)
+    allow([own], scratch, _READ_DIR)
     syscall(_RESTRICT_SELF, own, 0)
     os.close(own)
 
@@ -361,23 +368,24 @@ def all_rights(abi: int) -> int:
     return rights
 
 
-def ruleset(abi: int, rights: int, rules: Sequence[tuple[str, int]]) -> int:
-    """Create a Landlock ruleset and return its descriptor.
-
-    The ruleset denies `rights`, the network and signals. Each of `rules` has a path, and the rights to allow there.
-    """
+def ruleset(abi: int, rights: int) -> int:
+    """Create a Landlock ruleset that denies `rights`, the network and signals. Return its descriptor."""
     attributes = struct.pack("QQQ", rights, _NET_ALL, _SCOPE_ALL)[: 8 if abi < 4 else 16 if abi < 6 else 24]
-    handle = syscall(_CREATE_RULESET, attributes, len(attributes), 0)
-    for path, allowed in rules:
-        try:
-            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except OSError:  # The path is missing or inaccessible, so there is nothing to allow.
-            continue
-        if not os.path.isdir(path):
-            allowed &= _ON_FILES
-        syscall(_ADD_RULE, handle, _RULE_PATH_BENEATH, struct.pack("=Qi", allowed & rights, place), 0)
-        os.close(place)
-    return handle
+    return syscall(_CREATE_RULESET, attributes, len(attributes), 0)
+
+
+def allow(rulesets: Sequence[int], path: str, rights: int) -> None:
+    """Allow `rights` to `path` in each of the Landlock rulesets."""
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:  # The path is missing or inaccessible, so there is nothing to allow.
+        return
+    if not os.path.isdir(path):
+        rights &= _ON_FILES
+    rule = struct.pack("=Qi", rights, place)
+    for each in rulesets:
+        syscall(_ADD_RULE, each, _RULE_PATH_BENEATH, rule, 0)
+    os.close(place)
 
 
 def load_filter(program: bytes) -> None:
@@ -415,6 +423,10 @@ def most_descriptors() -> int:
     return min(os.sysconf("SC_OPEN_MAX"), _MOST_DESCRIPTORS)
 
 
+_functions: dict[str, ctypes._NamedFuncPointer] = {}
+"""Functions of the C library that were called before, by name. To look one up takes longer than to call it."""
+
+
 def prctl(option: int, *values: int | bytes) -> None:
     import ctypes
 
@@ -435,8 +447,10 @@ def _call(name: str, kind: type[ctypes.c_int | ctypes.c_long], *values: int | by
     """
     import ctypes
 
-    function = ctypes.CDLL(None, use_errno=True)[name]
-    function.restype = kind
+    if name not in _functions:
+        _functions[name] = ctypes.CDLL(None, use_errno=True)[name]
+        _functions[name].restype = kind
+    function = _functions[name]
     wide = [ctypes.c_long(value) if isinstance(value, int) else ctypes.c_char_p(value) for value in values]
     result: int = function(*wide)
     if result < 0:

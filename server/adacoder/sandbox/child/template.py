@@ -84,6 +84,8 @@ _chmod, _utime = os.chmod, os.utime
 
 MOST_DESCRIPTORS = 256
 """Maximum number of open descriptors in the template."""
+OPEN_FILES = 64
+"""Maximum number of open files of an evaluation. One `poll` cannot watch more descriptors than this."""
 FILES_CHECKED_SECONDS = 0.1
 """Seconds between two counts of the files of running evaluations."""
 
@@ -120,6 +122,9 @@ class Parent:
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
         self._counted = monotonic()
+        self._descriptors = [select.poll() for _ in range(0, MOST_DESCRIPTORS, OPEN_FILES)]
+        for number in range(worker.CHANNEL, MOST_DESCRIPTORS):
+            self._descriptors[number // OPEN_FILES].register(number, 0)
         self._channel = _socket.socket(fileno=worker.CHANNEL)
 
     def serve(self) -> list[str]:
@@ -205,9 +210,10 @@ class Parent:
 
         If an import changes any of them, such as threads or open files, evaluations cannot share the change.
         """
-        descriptors = [number for number in range(worker.CHANNEL, MOST_DESCRIPTORS) if _is_open(number)]
+        found = [descriptor for some in self._descriptors for descriptor in some.poll(0)]
+        closed = [number for number, events in found if events & select.POLLNVAL]
         threads = _thread._count()  # noqa: SLF001  # `threading` calls it as well, but may not be imported.
-        return threads, descriptors, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
+        return threads, closed, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
 
     def _settle(self) -> list[str]:
         """Prepare for forks. Return the answer to `settle`."""
@@ -312,7 +318,7 @@ class Lock:
 
     def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm
-        self._limits: list[tuple[int, int]] = [(resource.RLIMIT_NOFILE, 64)]
+        self._limits: list[tuple[int, int]] = [(resource.RLIMIT_NOFILE, OPEN_FILES)]
         if sys.platform != "linux":
             self._limits.append((resource.RLIMIT_NPROC, 0))  # On other systems, this limit does not count threads.
             return

@@ -9,6 +9,8 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib.machinery import SourceFileLoader
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,15 +29,28 @@ if TYPE_CHECKING:
 
 _CHILD = Path(__file__).parents[1] / "child"
 LAUNCHER, TEMPLATE = _CHILD / "launcher.py", _CHILD / "template.py"
+_RUN = """
+import sys, _frozen_importlib_external as machinery
+del sys.argv[0]
+code = machinery.SourceFileLoader("__main__", sys.argv[0]).get_code("__main__")
+exec(code, {"__name__": "__main__", "__file__": sys.argv[0]})
+"""
+RUN = ("-c", _RUN)
+"""Arguments of Python that run the file in the next argument as a script, but use its compiled code if there is any.
+Python itself compiles a script each time.
+"""
 OUR_PYTHON = Path(sys.executable).resolve()
 """The Python that runs the launcher. If AdaCoder is installed in a virtual environment, this path is outside it."""
 
 
 def _tools() -> Iterator[Path]:
+    for path in _CHILD.glob("*.py"):  # Compiling would take a third of the start.
+        if not Path(cache_from_source(path)).exists():
+            SourceFileLoader(path.stem, str(path)).get_code(path.stem)  # as for an import, so this may write nothing
     for prefix in map(real, map(Path, (sys.base_prefix, sys.base_exec_prefix))):
         yield from libraries(prefix) if is_wide(prefix) else parts(prefix)
     yield OUR_PYTHON
-    for path in (*sorted(_CHILD.glob("*.py")), _CHILD / "__pycache__"):  # Compiling would take a third of the start.
+    for path in (*sorted(_CHILD.glob("*.py")), _CHILD / "__pycache__"):
         yield from (path, path.resolve())
 
 
