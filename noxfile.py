@@ -115,7 +115,7 @@ def client(session: nox.Session) -> None:
     if shutil.which("npm") is None:
         session.skip("npm is not installed; the VS Code client needs Node.js 20 or later")
     session.chdir("client")
-    session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
+    _npm_ci(session)
     for script in ("lint", "test", "package"):
         session.run("npm", "run", script, external=True)
 
@@ -143,10 +143,11 @@ def _flows(session: nox.Session, edition: str) -> None:
     kept = os.environ.get("ADACODER_PICTURES") or f"{session.create_tmp()}/pictures"
     env = {"ADACODER_WORKBENCH": root, "ADACODER_PICTURES": kept}
     session.chdir("client")
-    session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
+    _npm_ci(session)
     session.run("npm", "run", "package", external=True)
     session.chdir("..")
-    session.run("pytest", "-o", f"pythonpath=tests {driver}", "tests/editors/vscode", *session.posargs, env=env)
+    how = ("-n", "2", "--dist", "worksteal", "-o", f"pythonpath=tests {driver}")
+    session.run("pytest", *how, "tests/editors/vscode", *session.posargs, env=env)
     session.log(f"Pictures: {kept}")
 
 
@@ -284,6 +285,13 @@ def real(session: nox.Session) -> None:
     if has_file:
         session.run("pytest", "--all", "tests/real")
     session.run("python", "tests/real/drive.py", *session.posargs, env={"PYTHONPATH": "tests"})
+
+
+def _npm_ci(session: nox.Session) -> None:
+    """Install the npm packages of this folder, unless they are as in `package-lock.json` already."""
+    wanted, installed = Path("package-lock.json"), Path("node_modules/.package-lock.json")  # npm writes it last
+    if not installed.exists() or installed.stat().st_mtime < wanted.stat().st_mtime:
+        session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
 
 
 def _npm_packages(session: nox.Session, name: str, package: str) -> str:

@@ -30,7 +30,10 @@ SLOW = frozenset(
     {
         *(
             f"integration/lsp/test_{name}.py"
-            for name in ("restart", "large", "fuzz", "schedules", "sample_client", "start_and_end")
+            for name in (
+                *("restart", "large", "fuzz", "schedules", "sample_client", "start_and_end"),
+                *("kept", "cross_checks"),
+            )
         ),
         *(f"integration/arena/test_{name}.py" for name in ("cluster", "killed", "own_code")),
         *(
@@ -42,19 +45,23 @@ SLOW = frozenset(
             f"integration/cli/test_{name}.py"
             for name in (
                 *("interrupt", "tests_of_the_project", "pytest_plugin"),
-                *("check_changed", "check_commits", "check_once", "check_series", "hook"),
+                *("check_changed", "check_commits", "check_once", "check_options", "check_series", "hook"),
+                *("arena", "cross_check", "shells_of_agents", "versions"),
             )
         ),
-        "integration/mcp/test_tools.py",
+        *(f"integration/mcp/test_{name}.py" for name in ("sdk", "tools")),
+        *(f"integration/models/test_{name}.py" for name in ("contract_hostile", "waiting")),
         "integration/editors/test_emacs.py",
         "integration/editors/test_neovim.py",
+        "protocol/test_flows.py",
+        *(f"integration/sandbox/{name}.py" for name in ("test_pool", "test_probe_record", "child/test_tracing")),
         *(f"integration/service/test_{name}.py" for name in ("crowd", "project_tests")),
         *("observing/test_ways.py", "observing/test_undisturbed.py"),
         "unit/replies/test_fuzz.py",
     }
 )
-"""Files that take a third of the time of all tests. They kill, flood and restart processes, start real editors, and
-compare with recordings. They run with `--slow`, as in `.ci/run`, or if they are named."""
+"""Files that take half of the time of all tests. They kill, flood and restart processes, start real editors, wait for
+slow servers, and compare with recordings. They run with `--slow`, as in `.ci/run`, or if they are named."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

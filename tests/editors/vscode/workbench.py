@@ -127,18 +127,21 @@ class Workbench:
 
     def _pick(self, key: str, typed: str, label: str) -> None:
         """Open a list and choose the row with exactly this label."""
-        listed = any(self._is_listed(key, typed, label, 1000 * seconds) for seconds in _TRIES)
-        assert listed, f"{label} is not in the list for {typed}"
-        self.choose(label)
+        chosen = any(self._is_chosen(key, typed, label, 1000 * seconds) for seconds in _TRIES)
+        assert chosen, f"{label} is not in the list for {typed}"
+        expect(self._row(label)).to_be_hidden()
 
-    def _is_listed(self, key: str, typed: str, label: str, timeout: float) -> bool:
-        """Open a list and return whether it has a row. The contents of a list do not change while it is open."""
+    def _is_chosen(self, key: str, typed: str, label: str, timeout: float) -> bool:
+        """Open a list, choose a row, and return whether the row was there until then.
+
+        The contents of a list do not change while it is open. But it closes if something else takes the focus.
+        """
         self.page.keyboard.press("Escape")
         self.page.keyboard.press(key)
         try:
             self.list.wait_for(timeout=timeout)  # the window misses keys while it renders a document
             self.list.locator("input").first.fill(typed, timeout=timeout)
-            self._row(label).wait_for(timeout=timeout)
+            self._row(label).click(timeout=timeout)
         except NotSeen:
             return False
         return True
