@@ -44,9 +44,10 @@ OUR_PYTHON = Path(sys.executable).resolve()
 
 
 def _tools() -> Iterator[Path]:
-    for path in _CHILD.glob("*.py"):  # Compiling would take a third of the start.
-        if not Path(cache_from_source(path)).exists():
-            SourceFileLoader(path.stem, str(path)).get_code(path.stem)  # as for an import, so this may write nothing
+    if not sys.dont_write_bytecode and os.access(_CHILD, os.W_OK):
+        for path in _CHILD.glob("*.py"):  # Compiling would take a third of the start.
+            if not Path(cache_from_source(path)).exists():
+                SourceFileLoader(path.stem, str(path)).get_code(path.stem)  # writes the compiled file, as an import
     for prefix in map(real, map(Path, (sys.base_prefix, sys.base_exec_prefix))):
         yield from libraries(prefix) if is_wide(prefix) else parts(prefix)
     yield OUR_PYTHON

@@ -1,12 +1,16 @@
-"""The files that a candidate can see."""
+"""The files that a candidate can see, and AdaCoder's own files that the sandbox runs."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import adacoder
 from support.evaluating import workspace
 
 
@@ -34,3 +38,18 @@ async def test_a_candidate_sees_its_project_and_none_of_the_secrets(tmp_path: Pa
     async with workspace(tmp_path) as opened:
         verdict = await opened.evaluate(text)
     assert verdict.failure is None
+
+
+@pytest.mark.parametrize(("forbidden", "are_compiled"), [("", True), ("1", False)])
+def test_the_first_start_compiles_unless_python_may_not(tmp_path: Path, forbidden: str, are_compiled: bool) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    package = shutil.copytree(Path(adacoder.__file__).parent, tmp_path / "adacoder", ignore=ignored)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": forbidden}
+    start = "import adacoder.sandbox.environment.visible_paths as paths; print(paths.TOOLS)"
+    shown = subprocess.run([sys.executable, "-c", start], env=environment, check=True, capture_output=True, text=True)
+    child = package / "sandbox" / "child"
+    names = {file.stem for file in child.glob("*.py")}
+    compiled = {file.name.partition(".")[0] for file in child.glob("__pycache__/*.pyc")}
+    assert len(names) > 5
+    assert compiled == (names if are_compiled else set())
+    assert (str(child / "__pycache__") in shown.stdout) is are_compiled
