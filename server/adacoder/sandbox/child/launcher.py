@@ -110,8 +110,8 @@ class suppress:  # noqa: N801
         return kind is not None and issubclass(kind, self._errors)
 
 
-def main(arguments: list[str]) -> None:
-    lifeline, *rest = arguments
+def main() -> NoReturn:
+    _, lifeline, *rest = sys.argv
     end = rest.index("--")
     wrapper, inside = rest[:end], rest[end + 1 :]
 
@@ -457,7 +457,3 @@ def _call(name: str, kind: type[ctypes.c_int | ctypes.c_long], *values: int | by
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
     return result
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

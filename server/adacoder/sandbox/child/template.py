@@ -68,6 +68,7 @@ from time import monotonic
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import NoReturn
 
     from adacoder.sandbox.child import finders, standing, worker
 else:
@@ -542,25 +543,21 @@ def _is_open(descriptor: int) -> bool:
     return True
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run as a template. In each process that the template forks, continue and evaluate one module."""
-    os.dup2(0, worker.CHANNEL)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    # Until now, standard error went to the server. If the interpreter does not start, the server shows the reason.
-    os.dup2(1, 2)
-    sys.modules["__main__"] = type(sys)("__main__")  # Candidates find this empty module under the name `__main__`.
-    _, *fields = worker.receive()
     try:
-        parent = Parent(fields)
-    except (ImportError, OSError) as error:
-        worker.send("unable", str(error))
-        return
-    worker.evaluate(parent.serve(), parent.module)
-
-
-if __name__ == "__main__":
-    try:
-        main()
+        os.dup2(0, worker.CHANNEL)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        # Until now, standard error went to the server. If the interpreter does not start, the server shows the reason.
+        os.dup2(1, 2)
+        sys.modules["__main__"] = type(sys)("__main__")  # Candidates find this empty module under the name `__main__`.
+        _, *fields = worker.receive()
+        try:
+            parent = Parent(fields)
+        except (ImportError, OSError) as error:
+            worker.send("unable", str(error))
+        else:
+            worker.evaluate(parent.serve(), parent.module)
     except MemoryError:
         os._exit(worker.OUT_OF_MEMORY)
     finally:

@@ -32,12 +32,13 @@ LAUNCHER, TEMPLATE = _CHILD / "launcher.py", _CHILD / "template.py"
 _RUN = """
 import sys, _frozen_importlib_external as machinery
 del sys.argv[0]
-code = machinery.SourceFileLoader("__main__", sys.argv[0]).get_code("__main__")
-exec(code, {"__name__": "__main__", "__file__": sys.argv[0]})
+program = {"__name__": "program", "__file__": sys.argv[0]}
+exec(machinery.SourceFileLoader("program", sys.argv[0]).get_code("program"), program)
+program["main"]()
 """
 RUN = ("-c", _RUN)
-"""Arguments of Python that run the file in the next argument as a script, but use its compiled code if there is any.
-Python itself compiles a script each time.
+"""Arguments of Python that call `main` of the file in the next argument, and use the file's compiled code if there is
+any. If the file were a script, Python would compile it each time.
 """
 OUR_PYTHON = Path(sys.executable).resolve()
 """The Python that runs the launcher. If AdaCoder is installed in a virtual environment, this path is outside it."""
