@@ -45,6 +45,23 @@ export function undone(text: string, hunks: readonly Hunk[]): string {
   return [...hunks].reverse().reduce((now, { offset, length, old }) => now.slice(0, offset) + old + now.slice(offset + length), text);
 }
 
+/** Whether a hunk inserted an import of a name that code in other hunks uses. */
+export function isNeeded(text: string, hunk: Hunk, others: readonly Hunk[]): boolean {
+  const [inserted, ...rest] = [hunk, ...others].map(({ offset, length }) => text.slice(offset, offset + length));
+  const words = new Set(rest.join("\n").match(WORDS));
+  return IMPORT.test(inserted ?? "") && importedBy(inserted ?? "").some((name) => words.has(name));
+}
+
+const IMPORT = /^\s*(?:from|import)\s/;
+const WORDS = /[\p{L}\p{N}_]+/gu;
+
+/** The names that import statements bind. */
+function importedBy(statements: string): string[] {
+  const found = statements.replace(/#.*/g, "").matchAll(/\bimport\s+(?:\(([^)]*)\)|(.*))/g);
+  const parts = [...found].flatMap(([, inside, after]) => (inside ?? after ?? "").split(","));
+  return parts.map((part) => (part.split(/\bas\b/)[1] ?? part.split(".")[0] ?? "").trim());
+}
+
 const HEADER = /^([ \t]*)(?:(?:async[ \t]+)?def|class)[ \t]/;
 
 /** The line of the function or class around the longest hunk, else the first line of that hunk. */

@@ -21,7 +21,7 @@ import {
 } from "vscode";
 import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult, ResponseError } from "vscode-languageclient/node";
 
-import { headerOf, hunksOf, moved, undone, type Change, type Hunk } from "./hunks";
+import { headerOf, hunksOf, isNeeded, moved, undone, type Change, type Hunk } from "./hunks";
 import { tell } from "./messages";
 import { otherText } from "./preview";
 import type { Client, Server } from "./server";
@@ -169,6 +169,7 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
   /** Puts back what stood there, as one edit that can itself be undone. */
   private async undo({ id, document }: Insertion): Promise<void> {
     const isUndone = await this.during(document, async () => {
+      this.leaveImports(id, document);
       const found = this.shown.find((each) => each.id === id);
       if (found === undefined) return true; // the user has typed meanwhile
       const edit = new WorkspaceEdit();
@@ -177,6 +178,21 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
     });
     if (isUndone) this.put(this.shown.filter((each) => each.id !== id));
     else void tell(l10n.t("Not undone: the editor refused the edit. Press Undo again."), { isGood: false });
+  }
+
+  /** Makes imports of an insertion part of the first later insertion that uses them. */
+  private leaveImports(id: number, document: TextDocument): void {
+    const text = document.getText();
+    const hunks = this.of(document).find((each) => each.id === id)?.hunks ?? [];
+    for (const hunk of hunks) {
+      const heir = this.of(document).find((each) => each.id > id && isNeeded(text, hunk, each.hunks));
+      if (heir === undefined) continue;
+      this.shown = this.shown.map((each) => {
+        if (each.id === id) return { ...each, hunks: each.hunks.filter((other) => other !== hunk) };
+        if (each.id !== heir.id) return each;
+        return { ...each, hunks: [...each.hunks, hunk].sort((one, other) => one.offset - other.offset) };
+      });
+    }
   }
 
   private put(insertions: readonly Insertion[]): void {

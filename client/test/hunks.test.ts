@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { headerOf, hunksOf, moved, undone, type Change } from "../src/hunks";
+import { headerOf, hunksOf, isNeeded, moved, undone, type Change } from "../src/hunks";
 
 const BEFORE = "import re\n\ndef f(x):\n    ...\n\ndef g(x):\n    ...\n";
 const BODIES: readonly Change[] = [
@@ -28,6 +28,25 @@ test("hunks move with changes elsewhere, and end with a change inside", () => {
   const now = AFTER.replace("...", "return x + x");
   expect(undone(now, moved(hunks, [elsewhere]) ?? [])).toBe(BEFORE.replace("...", "return x + x"));
   expect(moved(hunks, [{ rangeOffset: AFTER.indexOf("return"), rangeLength: 6, text: "yield" }])).toBeUndefined();
+});
+
+test("an import is needed if other hunks use a name that it binds", () => {
+  for (const [inserted, used, isNeededThen] of [
+    ["import math\n", "return math.pi", true],
+    ["import math\n", "return mathematics", false],
+    ["import os.path as place, re\n", "return place.sep", true],
+    ["import os.path as place\n", "return os.sep", false],
+    ["from a import (\n    b,\n    c as d,  # e\n)\n", "return d", true],
+    ["from a import (\n    b,\n    c as d,  # e\n)\n", "return a + c + e", false],
+    ["from größe import länge\n", "return länge(1)", true],
+    ["return math.pi", "return math.pi", false],
+  ] as const) {
+    const hunks = [
+      { offset: 0, length: inserted.length, old: "" },
+      { offset: inserted.length, length: used.length, old: "..." },
+    ] as const;
+    expect([inserted, isNeeded(inserted + used, hunks[0], [hunks[1]])]).toEqual([inserted, isNeededThen]);
+  }
 });
 
 test("whatever edits follow each other, each is taken back alone", () => {

@@ -92,7 +92,7 @@ const BODY: Change = { rangeOffset: 13, rangeLength: 3, text: "return 1" };
 const EDIT = { edit: { changes: { "file:///a.py": [] } } };
 
 /** A document, the client's part for edits of the server, and a way to change the text. */
-function opened(): { text: () => string; handle: Handle; type: (change: Change) => void; lenses: () => number } {
+function opened(): { text: () => string; handle: Handle; type: (...changes: Change[]) => void; lenses: () => number } {
   Object.assign(editor, { listeners: [], documents: [], accepts: true, told: [] });
   let text = STUB;
   const document = {
@@ -101,9 +101,11 @@ function opened(): { text: () => string; handle: Handle; type: (change: Change) 
     positionAt: (offset: number) => ({ line: text.slice(0, offset).split("\n").length - 1, offset }),
   };
   editor.documents.push(document);
-  const type = ({ rangeOffset, rangeLength, text: typed }: Change): void => {
-    text = text.slice(0, rangeOffset) + typed + text.slice(rangeOffset + rangeLength);
-    for (const each of editor.listeners) each({ document, contentChanges: [{ rangeOffset, rangeLength, text: typed }] });
+  const type = (...changes: Change[]): void => {
+    for (const { rangeOffset, rangeLength, text: typed } of changes) {
+      text = text.slice(0, rangeOffset) + typed + text.slice(rangeOffset + rangeLength);
+    }
+    for (const each of editor.listeners) each({ document, contentChanges: changes });
   };
   editor.edit = type;
   const middleware: { workspace?: { handleApplyEdit?: Handle } } = {};
@@ -125,6 +127,21 @@ test("Undo takes back the insertion, and typing keeps it", async () => {
     else type({ rangeOffset: 0, rangeLength: 0, text: "# Mine\n" });
     expect([text(), lenses()]).toEqual([isUndone ? STUB : "# Mine\ndef f():\n    return 1\n", 0]);
   }
+});
+
+test("Undo leaves an import that a later insertion uses, and takes it back with that one", async () => {
+  const { text, handle, type } = opened();
+  type({ rangeOffset: STUB.length, rangeLength: 0, text: "def g():\n    ...\n" });
+  const before = text();
+  const imports: Change = { rangeOffset: 0, rangeLength: 0, text: "import math\nimport re\n" };
+  await handle(EDIT, () => Promise.resolve((type({ ...BODY, text: "return math.pi" }, imports), { applied: true })));
+  const one = text();
+  const later: Change = { rangeOffset: one.lastIndexOf("..."), rangeLength: 3, text: "return math.e" };
+  await handle(EDIT, () => Promise.resolve((type(later), { applied: true })));
+  await editor.commands.get("adacoder.undoInsertion")?.(1);
+  expect(text()).toBe(imports.text + before.replace(/\.\.\.\n$/, "return math.e\n"));
+  await editor.commands.get("adacoder.undoInsertion")?.(2);
+  expect(text()).toBe(before);
 });
 
 test("a refused edit is not shown, even if the user types meanwhile", async () => {
