@@ -22,7 +22,6 @@ _STARTS = 5
 _USER_SETTINGS = {
     "chat.commandCenter.enabled": False,
     "editor.accessibilitySupport": "off",
-    "editor.cursorBlinking": "solid",
     "editor.minimap.enabled": False,
     "editor.wordBasedSuggestions": "off",
     "extensions.autoCheckUpdates": False,
@@ -34,7 +33,6 @@ _USER_SETTINGS = {
     "security.workspace.trust.startupPrompt": "never",
     "telemetry.telemetryLevel": "off",
     "window.commandCenter": False,
-    "workbench.reduceMotion": "on",
     "workbench.startupEditor": "none",
     "workbench.tips.enabled": False,
 }
