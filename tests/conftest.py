@@ -32,7 +32,7 @@ SLOW = frozenset(
             f"integration/lsp/test_{name}.py"
             for name in (
                 *("restart", "large", "fuzz", "schedules", "sample_client", "start_and_end"),
-                *("kept", "cross_checks", "evidence_of_tests", "fix_test", "inline_completions"),
+                *("kept", "cross_checks", "evidence_of_tests", "example_requests", "fix_test", "inline_completions"),
             )
         ),
         *(f"integration/arena/test_{name}.py" for name in ("cluster", "killed", "own_code")),
@@ -45,7 +45,7 @@ SLOW = frozenset(
             f"integration/cli/test_{name}.py"
             for name in (
                 *("interrupt", "tests_of_the_project", "pytest_plugin"),
-                *("check_changed", "check_commits", "check_once", "check_options", "check_series", "hook"),
+                *("check_all", "check_changed", "check_commits", "check_once", "check_options", "check_series", "hook"),
                 *("arena", "cross_check", "main", "shells_of_agents", "versions"),
             )
         ),
