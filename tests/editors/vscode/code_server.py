@@ -23,6 +23,7 @@ _USER_SETTINGS = {
     "chat.commandCenter.enabled": False,
     "editor.accessibilitySupport": "off",
     "editor.minimap.enabled": False,
+    "editor.stickyScroll.enabled": False,
     "editor.wordBasedSuggestions": "off",
     "extensions.autoCheckUpdates": False,
     "extensions.ignoreRecommendations": True,
@@ -33,6 +34,8 @@ _USER_SETTINGS = {
     "security.workspace.trust.startupPrompt": "never",
     "telemetry.telemetryLevel": "off",
     "window.commandCenter": False,
+    "workbench.editor.empty.hint": "hidden",
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
     "workbench.startupEditor": "none",
     "workbench.tips.enabled": False,
 }

@@ -31,5 +31,5 @@ def test_a_person_reads_german(
         bench.command("AdaCoder: Status und Menü")
         expect(bench.list).to_contain_text("Alle Stubs in der Datei generieren")
         bench.choose("Einstellungen")
-        expect(bench.page.locator(".settings-editor").get_by_text("Kontextfenster des Modells")).to_be_visible()
+        expect(bench.page.locator(".settings-editor").get_by_text("Adresse von Ollama")).to_be_visible()
         bench.picture("german-settings")
