@@ -45,7 +45,7 @@ export function undone(text: string, hunks: readonly Hunk[]): string {
   return [...hunks].reverse().reduce((now, { offset, length, old }) => now.slice(0, offset) + old + now.slice(offset + length), text);
 }
 
-/** Whether a hunk inserted an import of a name that code in other hunks uses. */
+/** Returns true if a hunk inserted an import of a name that other hunks use. */
 export function isNeeded(text: string, hunk: Hunk, others: readonly Hunk[]): boolean {
   const [inserted, ...rest] = [hunk, ...others].map(({ offset, length }) => text.slice(offset, offset + length));
   const words = new Set(rest.join("\n").match(WORDS));
