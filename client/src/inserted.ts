@@ -168,8 +168,10 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
 
   /** Puts back what stood there, as one edit that can itself be undone. */
   private async undo({ id, document }: Insertion): Promise<void> {
+    const before = this.shown;
+    this.leaveImports(id, document);
+    const left = this.shown;
     const isUndone = await this.during(document, async () => {
-      this.leaveImports(id, document);
       const found = this.shown.find((each) => each.id === id);
       if (found === undefined) return true; // the user has typed meanwhile
       const edit = new WorkspaceEdit();
@@ -177,7 +179,10 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
       return workspace.applyEdit(edit);
     });
     if (isUndone) this.put(this.shown.filter((each) => each.id !== id));
-    else void tell(l10n.t("Not undone: the editor refused the edit. Press Undo again."), { isGood: false });
+    else {
+      if (this.shown === left) this.put(before); // the insertion still needs its imports
+      void tell(l10n.t("Not undone: the editor refused the edit. Press Undo again."), { isGood: false });
+    }
   }
 
   /** Makes imports of an insertion part of the first later insertion that uses them. */

@@ -129,7 +129,7 @@ test("Undo takes back the insertion, and typing keeps it", async () => {
   }
 });
 
-test("Undo leaves an import that a later insertion uses, and takes it back with that one", async () => {
+test.each([false, true])("Undo leaves an import that a later insertion uses, unless the edit was refused: %s", async (isRefused) => {
   const { text, handle, type } = opened();
   type({ rangeOffset: STUB.length, rangeLength: 0, text: "def g():\n    ...\n" });
   const before = text();
@@ -138,6 +138,14 @@ test("Undo leaves an import that a later insertion uses, and takes it back with 
   const one = text();
   const later: Change = { rangeOffset: one.lastIndexOf("..."), rangeLength: 3, text: "return math.e" };
   await handle(EDIT, () => Promise.resolve((type(later), { applied: true })));
+  if (isRefused) {
+    editor.accepts = false;
+    await editor.commands.get("adacoder.undoInsertion")?.(1);
+    editor.accepts = true;
+    await editor.commands.get("adacoder.undoInsertion")?.(2);
+    expect(text()).toBe(one);
+    return;
+  }
   await editor.commands.get("adacoder.undoInsertion")?.(1);
   expect(text()).toBe(imports.text + before.replace(/\.\.\.\n$/, "return math.e\n"));
   await editor.commands.get("adacoder.undoInsertion")?.(2);
