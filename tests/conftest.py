@@ -61,11 +61,13 @@ SLOW = frozenset(
     }
 )
 """Files that take half of the time of all tests. They kill, flood and restart processes, start real editors, wait for
-slow servers, and compare with recordings. They run with `--slow`, as in `.ci/run`, or if they are named."""
+slow servers, and compare with recordings. They run with `--slow` or `--only-slow`, or if they are named.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the files that take longest")
+    parser.addoption("--only-slow", action="store_true", help="run only the files that take longest")
     parser.addoption("--all", action="store_true", help="try all there is where a sample is tried otherwise")
 
 
@@ -74,7 +76,6 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"SLOW in tests/conftest.py names files that are gone: {', '.join(missing)}.")
     config.addinivalue_line("markers", "isolation: runs candidates, at the strongest level there is here")
     config.addinivalue_line("markers", "isolation(level): is about candidates that run at this very level")
-    config.addinivalue_line("markers", "slow: in a file that takes long, and is run with --slow")
     config.addinivalue_line("markers", "rest: takes long, and is tried with --all only")
     # No deadline, because the speed of a machine proves nothing.
     hypothesis.settings.register_profile("sample", deadline=None, max_examples=25)
@@ -101,20 +102,20 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         gc.enable()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files that take longest, or all others, before Python reads them."""
+    named = {Path(arg.partition("::")[0]).resolve() for arg in config.args}
+    if not collection_path.name.startswith("test_") or collection_path.is_dir() or collection_path in named:
+        return None
+    is_slow = collection_path.relative_to(TESTS).as_posix() in SLOW
+    if config.getoption("only_slow"):
+        return not is_slow or None
+    return (is_slow and not (config.getoption("slow") or config.getoption("all"))) or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     skip_what_needs_more(items)
-    named = {Path(arg.partition("::")[0]).resolve() for arg in config.args}
-    for item in items:
-        if item.path not in named and item.path.relative_to(TESTS).as_posix() in SLOW:
-            item.add_marker(pytest.mark.slow)
-    is_slow, is_all = config.getoption("slow"), config.getoption("all")
-    left_out = {
-        item
-        for item in items
-        if (item.get_closest_marker("slow") and not (is_slow or is_all))
-        or (item.get_closest_marker("rest") and not is_all)
-    }
-    if left_out:
+    if not config.getoption("all") and (left_out := {item for item in items if item.get_closest_marker("rest")}):
         config.hook.pytest_deselected(items=[*left_out])
         items[:] = [each for each in items if each not in left_out]
 

@@ -53,7 +53,7 @@ def serve(root: Path | None, told: Path | None, values: Mapping[str, object], *,
         with nullcontext() if told is None else _diary(told) as diary:
             calls = LateTools(folder, values, diary)
             stdin, stdout = _stdio()
-            run(_serve(calls, partial(calls.offer, read_only=read_only), stdin, stdout))
+            run(serve_files(calls, partial(calls.offer, read_only=read_only), stdin, stdout))
     except KeyboardInterrupt:
         log.warning("Ended by a signal.")
     return 0
@@ -124,7 +124,8 @@ def _imported() -> type[Tools]:
     return Tools
 
 
-async def _serve(calls: LateTools, offer: Offer, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+async def serve_files(calls: LateTools, offer: Offer, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+    """Serve one agent over two files until it closes `stdin`. `offer` returns the definitions of the tools."""
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
     lines: SimpleQueue[bytes] = SimpleQueue()
 

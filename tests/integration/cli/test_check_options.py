@@ -183,7 +183,6 @@ def test_examples_can_await(desk: Desk) -> None:
     assert (found["letters"]["status"], found["letters"]["failure"]["got"]) == ("failed", "['a', 'b']\n")
 
 
-@pytest.mark.slow
 def test_examples_can_await_in_every_python(desk: Desk) -> None:
     desk.write(AWAITS, "a.py")
     for python in other_pythons():
@@ -191,7 +190,6 @@ def test_examples_can_await_in_every_python(desk: Desk) -> None:
         assert [found[name]["status"] for name in ("hello", "letters")] == ["verified", "failed"]
 
 
-@pytest.mark.slow
 def test_pathlib_changes_files_in_every_python(desk: Desk) -> None:
     """Before Python 3.11, pathlib stores the functions of `os` in a class."""
     example = ">>> path = pathlib.Path('x'); path.touch(); path.touch()\n    >>> path.read_text() or f()\n    1\n"

@@ -61,10 +61,7 @@ def fixes(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [each for each in actions if each["command"]["command"] == "adacoder.server.fixTest"]
 
 
-SLOW = [pytest.param(way, marks=pytest.mark.slow) for way in ("its line", "its name", "a case")]
-
-
-@pytest.mark.parametrize("way", ["an action", *SLOW])
+@pytest.mark.parametrize("way", ["an action", "its line", "its name", "a case"])
 async def test_a_function_that_the_test_runs_is_fixed(way: str, editor: Client) -> None:
     async with StandIn([PLAN, RIGHT]) as standin:
         editor.settings = told_of(standin)
@@ -92,7 +89,6 @@ async def test_a_function_that_the_test_runs_is_fixed(way: str, editor: Client) 
     assert [each["status"] for each in journal["results"]] == ["verified"]
 
 
-@pytest.mark.slow
 async def test_a_second_function_is_tried_if_the_first_does_not_help(editor: Client) -> None:
     async with StandIn([PLAN, USELESS, PLAN, AROUND]) as standin:
         editor.settings = told_of(standin, maxIterations=1)
@@ -103,7 +99,6 @@ async def test_a_second_function_is_tried_if_the_first_does_not_help(editor: Cli
     assert (kind, "shop.py::receipt was tried, because it is " in message) == (INFO, True)
 
 
-@pytest.mark.slow
 async def test_a_test_that_still_fails_is_told(editor: Client) -> None:
     async with StandIn([PLAN, USELESS]) as standin:
         editor.settings = told_of(standin, maxIterations=1)

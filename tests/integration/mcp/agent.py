@@ -1,4 +1,4 @@
-"""A small coding agent. It speaks MCP to a server process over stdio, and shares no code with the server."""
+"""A small coding agent. It speaks MCP to a server over two files, and shares no code with the server."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from adacoder.mcp.agent_server import LateTools, serve_files
 
 PATIENCE = 30.0
 """Seconds after which a waiting test gives up."""
@@ -19,6 +22,8 @@ MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
+_LONGEST = 1 << 22
+"""Maximum number of bytes of a message."""
 _NUMBERS = itertools.count(1)
 
 
@@ -37,13 +42,10 @@ class SilentCaller:
 
 
 class Agent:
-    """A client of one server process."""
+    """A client of one server."""
 
-    def __init__(self, process: Process) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self.process = process
-        self._stdin, self._stdout = process.stdin, process.stdout
+    def __init__(self, stdin: asyncio.StreamWriter, stdout: asyncio.StreamReader) -> None:
+        self._stdin, self._stdout = stdin, stdout
         self.notified: list[dict[str, Any]] = []
         """The notifications so far."""
         self.answers: dict[object, dict[str, Any]] = {}
@@ -98,10 +100,19 @@ class Agent:
         result: dict[str, Any] = answer["result"]
         return result
 
-    async def leave(self) -> int:
-        """Close the server's stdin. Return its exit code."""
+    def leave(self) -> None:
+        """Close the server's stdin."""
         self._stdin.close()
-        return await asyncio.wait_for(self.process.wait(), PATIENCE)
+
+
+class ProcessAgent(Agent):
+    """A client of a server that is a process of its own."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        super().__init__(process.stdin, process.stdout)
+        self.process = process
 
     def held(self) -> tuple[int, int]:
         """Return the number of the server's open files, and of its processes."""
@@ -158,7 +169,7 @@ def is_running(pid: int) -> bool:
 
 
 @asynccontextmanager
-async def agent(folder: Path, *options: object, **environment: str) -> AsyncIterator[Agent]:
+async def agent(folder: Path, *options: object, **environment: str) -> AsyncIterator[ProcessAgent]:
     """Start a server in `folder`, and end it afterwards. No process may be left."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "adacoder", "mcp", *map(str, options)),
@@ -167,15 +178,37 @@ async def agent(folder: Path, *options: object, **environment: str) -> AsyncIter
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
-        limit=1 << 22,
+        limit=_LONGEST,
     )
-    opened = Agent(process)
+    opened = ProcessAgent(process)
     try:
         yield opened
         started = opened.descendants()
-        assert await opened.leave() == 0
+        opened.leave()
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
         assert [pid for pid in started if is_running(pid)] == []
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+@asynccontextmanager
+async def inner_agent(folder: Path, **values: object) -> AsyncIterator[Agent]:
+    """Start a server for `folder` in this process, which has imported it, and end it afterwards.
+
+    `values` are values of settings.
+    """
+    (stdin, typed), (shown, stdout) = (map(os.fdopen, os.pipe(), ("rb", "wb")) for _ in range(2))
+    reader, loop = asyncio.StreamReader(_LONGEST), asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), shown)
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, typed)
+    opened = Agent(asyncio.StreamWriter(transport, protocol, None, loop), reader)
+    calls = LateTools(folder, values, None)
+    with stdin, stdout:
+        serving = asyncio.create_task(serve_files(calls, partial(calls.offer, read_only=False), stdin, stdout))
+        try:
+            yield opened
+        finally:
+            opened.leave()
+            await asyncio.wait_for(serving, PATIENCE)

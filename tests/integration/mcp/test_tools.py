@@ -35,7 +35,7 @@ from adacoder.mcp.workplace import Workplace
 from adacoder.messages import Named
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.unavailable import IsolationRefused
-from integration.mcp.agent import Agent, SilentCaller, agent, computed, declaring, is_running
+from integration.mcp.agent import Agent, SilentCaller, agent, computed, declaring, inner_agent, is_running
 from support.commandline import BODY, GOOD_REPLY, LUCKY_REPLY, MODEL, SOLVED, STUB, WRONG
 from support.repository import commit, git
 from support.standins.ollama import StandIn
@@ -61,9 +61,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def one(folder: Path) -> AsyncIterator[Agent]:
+async def one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agent]:
     """An agent without a model."""
-    async with agent(folder, "--timeout", 2, OLLAMA_HOST="127.0.0.1:1") as opened:
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
+    async with inner_agent(folder, timeout=2) as opened:
         yield opened
 
 
@@ -514,12 +515,13 @@ async def test_too_many_calls_are_refused(one: Agent, folder: Path) -> None:
     assert first["result"]["structuredContent"]["error"] == "busy"
 
 
-async def test_fifty_calls_leave_nothing(one: Agent) -> None:
-    await one.call("check_examples", **PLACE)
-    before = one.held()
-    for _ in range(50):
+async def test_fifty_calls_leave_nothing(folder: Path) -> None:
+    async with agent(folder) as one:
         await one.call("check_examples", **PLACE)
-    assert all(late <= early + 3 for early, late in zip(before, one.held(), strict=True))
+        before = one.held()
+        for _ in range(50):
+            await one.call("check_examples", **PLACE)
+        assert all(late <= early + 3 for early, late in zip(before, one.held(), strict=True))
 
 
 async def test_the_log_has_what_the_agent_was_told(folder: Path) -> None:

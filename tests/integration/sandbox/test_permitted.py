@@ -13,7 +13,7 @@ import pytest
 
 from adacoder.domain import Level
 from adacoder.sandbox.environment.interpreter import describe
-from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
+from adacoder.sandbox.environment.visible_paths import VisiblePaths, tools
 from adacoder.sandbox.host import PROCESSORS
 from adacoder.sandbox.isolation.none import Unconfined
 from adacoder.sandbox.pool import TemplatePool, Upkeep
@@ -95,7 +95,7 @@ async def test_what_turns_out_not_to_confine_has_started_nothing(tmp_path: Path,
     """The probe notices a bubblewrap that permits everything, although an evaluation already waits for it."""
     scratch, bwrap = tmp_path / "scratch", tmp_path / "bwrap"
     scratch.mkdir()
-    visible = [mark.parent, tmp_path / "ws", *TOOLS]
+    visible = [mark.parent, tmp_path / "ws", *tools()]
     shown = f"--bind / / --dev-bind /dev /dev --bind {scratch} /tmp " + " ".join(f"--bind {p} {p}" for p in visible)
     let = f'while [ "$2" != -I ]; do shift; done; exec {REAL_BWRAP} {shown} "$@"'
     bwrap.write_text(f'#!/bin/sh\n{let if breaks else f"""exec {REAL_BWRAP} "$@" """}\n', encoding="utf-8")

@@ -16,7 +16,7 @@ import pytest
 from adacoder import programs
 from adacoder.domain import Level
 from adacoder.sandbox.environment.interpreter import describe
-from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
+from adacoder.sandbox.environment.visible_paths import VisiblePaths, tools
 from adacoder.sandbox.host import IsolationRefused
 from adacoder.sandbox.isolation.locks import Locks, locks
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
@@ -128,7 +128,7 @@ async def test_a_bubblewrap_that_confines_nothing_is_not_trusted(
 ) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    visible = [temporary, Path(sys.prefix), *TOOLS]
+    visible = [temporary, Path(sys.prefix), *tools()]
     shown = f"--bind / / --dev-bind /dev /dev --bind {scratch} /tmp " + " ".join(f"--bind {p} {p}" for p in visible)
     confining_nothing = fake_bwrap(f'while [ "$2" != -I ]; do shift; done; exec {REAL_BWRAP} {shown} "$@"')
     finding = await Prober(confining_nothing).probe()

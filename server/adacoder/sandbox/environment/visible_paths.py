@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -44,11 +44,14 @@ OUR_PYTHON = Path(sys.executable).resolve()
 """The Python that runs the launcher. If AdaCoder is installed in a virtual environment, this path is outside it."""
 
 
+@cache
+def tools() -> tuple[Path, ...]:
+    """Return the files that AdaCoder itself needs inside the sandbox."""
+    _compile_child()  # before the search, which finds only what exists
+    return tuple(dict.fromkeys(place for place in _tools() if place.exists()))
+
+
 def _tools() -> Iterator[Path]:
-    if not sys.dont_write_bytecode and os.access(_CHILD, os.W_OK):
-        for path in _CHILD.glob("*.py"):  # Compiling would take a third of the start.
-            if not Path(cache_from_source(path)).exists():
-                SourceFileLoader(path.stem, str(path)).get_code(path.stem)  # writes the compiled file, as an import
     for prefix in map(real, map(Path, (sys.base_prefix, sys.base_exec_prefix))):
         yield from libraries(prefix) if is_wide(prefix) else parts(prefix)
     yield OUR_PYTHON
@@ -56,8 +59,15 @@ def _tools() -> Iterator[Path]:
         yield from (path, path.resolve())
 
 
-TOOLS = tuple(dict.fromkeys(place for place in _tools() if place.exists()))
-"""Files that AdaCoder itself needs inside the sandbox."""
+def _compile_child() -> None:
+    """Write the compiled code of our files in the sandbox, if Python may. Compiling would take a third of a start."""
+    if sys.dont_write_bytecode or not os.access(_CHILD, os.W_OK):
+        return
+    for path in _CHILD.glob("*.py"):
+        compiled = Path(cache_from_source(path))
+        if not compiled.exists() or compiled.stat().st_mtime < path.stat().st_mtime:
+            SourceFileLoader(path.stem, str(path)).get_code(path.stem)  # writes the compiled file, as an import
+
 
 RECHECK_SECONDS = 0.5
 """Before an evaluation, the result of a cheap search may be this many seconds old. A change of the root folder itself

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Isolation, Level
 from adacoder.sandbox.child.launcher import HIDDEN_PROC
 from adacoder.sandbox.environment.real_paths import follow, real, unmoved
-from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
+from adacoder.sandbox.environment.visible_paths import VisiblePaths, tools
 from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, SCRATCH_FILES, SCRATCH_SIZE, Stage, limits
 from adacoder.sandbox.isolation.paths import SYSTEM, is_within
 
@@ -61,7 +61,7 @@ class Bubblewrap:
     @contextmanager
     def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
         """Implement `Mechanism.stage`."""
-        folders = _outermost([*unmoved([*TOOLS, *visible.interpreter.folders]), *map(real, visible.shown)])
+        folders = _outermost([*unmoved([*tools(), *visible.interpreter.folders]), *map(real, visible.shown)])
         hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
         confinement = (
             *limits(SCRATCH, slots),

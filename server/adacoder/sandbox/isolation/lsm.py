@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.domain import Isolation, Level
 from adacoder.sandbox.environment.real_paths import real, unmoved
-from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
+from adacoder.sandbox.environment.visible_paths import VisiblePaths, tools
 from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, Stage, limits
 from adacoder.sandbox.isolation.paths import SYSTEM, is_within
 from adacoder.sandbox.isolation.scratch import scratch
@@ -67,7 +67,7 @@ _Entries: TypeAlias = list[tuple[str, int]]
 def _visible(visible: VisiblePaths, listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
     """Yield the visible paths, each with its right. Record the folders that may only be listed in `listed`."""
     hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
-    for folder in (*unmoved(visible.interpreter.folders), *map(real, (*TOOLS, *visible.shown))):
+    for folder in (*unmoved(visible.interpreter.folders), *map(real, (*tools(), *visible.shown))):
         yield from _around(folder, hidden, listed)
 
 

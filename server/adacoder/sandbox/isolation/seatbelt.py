@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Isolation, Level
 from adacoder.sandbox.environment.real_paths import unmoved
-from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
+from adacoder.sandbox.environment.visible_paths import VisiblePaths, tools
 from adacoder.sandbox.isolation import DEVICES, Stage, limits
 from adacoder.sandbox.isolation.scratch import scratch
 
@@ -43,7 +43,7 @@ class Seatbelt:
 def _profile(visible: VisiblePaths, folder: str) -> Iterator[str]:
     """Yield the lines of the profile, in seatbelt's language. If several rules match, the last of them decides."""
     shown = dict.fromkeys(
-        [*map(Path, _SYSTEM), *TOOLS, *unmoved(visible.interpreter.folders), *visible.shown, Path(folder)]
+        [*map(Path, _SYSTEM), *tools(), *unmoved(visible.interpreter.folders), *visible.shown, Path(folder)]
     )
     yield "(version 1)"
     yield "(deny default)"
