@@ -72,20 +72,27 @@ class TooLargeError(Exception):
 
 
 def hidden(
-    folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None, limits: SearchLimits = LIMITS
+    folder: Path,
+    wishes: Wishes = NO_WISHES,
+    *,
+    only: Path | None = None,
+    levels: int | None = None,
+    limits: SearchLimits = LIMITS,
 ) -> Mapping[Path, str]:
     """Return the sorted paths to hide in `folder` and below it, each with the reason.
 
     For a link to a private file elsewhere, the path is the link's target. Linked folders are not searched. A repeated
     search is fast: it needs one `stat` per folder and, after each `limits.pause`, one per file whose contents count.
 
+    `only` is a folder in `folder`. Its contents are searched, and the names on the way to it, but no other folder.
     `levels` is for folders of installed files. It limits the depth of the search. Only names are then checked, and
     large folders are not hidden.
 
     Raises:
         TooLargeError: the tree is too large to search.
     """
-    return _Tree(str(folder), wishes, levels, limits).hidden()
+    way = () if only is None else only.relative_to(folder).parts
+    return _Tree(str(folder), wishes, way, levels, limits).hidden()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +116,13 @@ class _FolderEntries:
 class _Tree:
     """A folder tree with cached listings of its folders."""
 
-    def __init__(self, folder: str, wishes: Wishes, levels: int | None, limits: SearchLimits) -> None:
+    def __init__(
+        self, folder: str, wishes: Wishes, way: tuple[str, ...], levels: int | None, limits: SearchLimits
+    ) -> None:
         self._folder = folder
         self._wishes = wishes
+        self._way = way
+        """Names of the folders that lead from the tree's root to the only folder that is searched."""
         self._levels = levels
         self._limits = limits
         self._listings: dict[str, _FolderEntries] = {}
@@ -142,7 +153,8 @@ class _Tree:
                 found[path] = _NAMED if secrecy(parts[-1]) is not Secrecy.OPEN else _STORED
                 targets = {target: why for target, why in targets.items() if os.path.dirname(target) != path}  # noqa: PTH120  # many
             found |= targets
-            readable = listing.readable[: self._limits.read - read] if self._levels is None else ()
+            way = self._way[len(parts) : len(parts) + 1]
+            readable = () if way or self._levels is not None else listing.readable[: self._limits.read - read]
             read += len(readable)
             if path not in known or listing is not self._listings.get(path):
                 files = (os.path.join(path, name) for name in readable)  # noqa: PTH118  # many
@@ -155,6 +167,7 @@ class _Tree:
             waiting += [
                 (os.path.join(path, name), (*parts, name), inside)  # noqa: PTH118  # many
                 for name, inside in listing.folders.items()
+                if not way or name in way
             ]
         self._listings, self._held = listings, held
         self._due = self._due if known else now + self._limits.pause

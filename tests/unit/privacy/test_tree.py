@@ -192,3 +192,14 @@ def test_of_what_is_installed_some_levels_are_looked_at_and_only_names(tmp_path:
         tmp_path / "a/b/.env",
     }
     assert set(found(tmp_path, in_folder=4)) == {"a/.env", "a/b/.env", "a/b/c/.env", "a/notes.txt", "many"}
+
+
+def test_only_one_folder_of_a_project_is_searched(tmp_path: Path) -> None:
+    fill(tmp_path, "src/a/.env", "src/a/notes.txt", "src/mod.py", "notes.txt", "other/.env", text=HOLDING["GitHub"])
+    fill(tmp_path, ".env", "secrets/src/db", "secrets/other/db")
+    inside = {tmp_path / "src/a/.env": "its name", tmp_path / "src/a/notes.txt": "it holds a token of GitHub"}
+    assert hidden(tmp_path, only=tmp_path / "src") == {tmp_path / ".env": "its name", **inside}
+    assert hidden(tmp_path, only=tmp_path) == hidden(tmp_path)
+    assert set(hidden(tmp_path, only=tmp_path / "secrets/src")) == {tmp_path / ".env", tmp_path / "secrets/src"}
+    assert set(hidden(tmp_path, Wishes(hide=("src",)), only=tmp_path / "src")) == {tmp_path / ".env", tmp_path / "src"}
+    assert set(hidden(tmp_path, only=tmp_path / "nowhere")) == {tmp_path / ".env"}

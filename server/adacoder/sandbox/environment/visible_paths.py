@@ -310,7 +310,7 @@ def _secrets_of_parts(own: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
 def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
     """Return the paths to hide in a folder of another project. If the folder is private there, return the folder."""
     try:
-        found = hidden(project_of(folder) or folder, wishes)
+        found = hidden(project_of(folder) or folder, wishes, only=folder)
     except TooLargeError:
         return [folder]
     return [folder] if is_within(folder, found) else found
