@@ -31,6 +31,7 @@ const notices = [...packages].sort().map((folder) => {
 });
 writeFileSync("dist/THIRD-PARTY-NOTICES.txt", notices.join(`\n${"-".repeat(80)}\n\n`));
 
-// VS Code shows a page of the README that finds no files, so its pictures are part of it.
+// VS Code shows a page of the README that finds no files, so its pictures are part of it. The newest VS Code shows only
+// pictures from the web there, and the words of the others.
 const embedded = (_, words, file) => `![${words}](data:image/${file.split(".").at(-1)};base64,${readFileSync(file, "base64")})`;
 writeFileSync("dist/README.md", readFileSync("README.md", "utf8").replace(/!\[([^\]]+)\]\(([^)]+)\)/g, embedded));
