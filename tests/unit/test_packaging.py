@@ -24,3 +24,9 @@ def test_version_and_dependencies_agree(file: str, version: str, dependencies: s
     assert re.findall(version, text, re.MULTILINE) == [__version__]
     (named,) = re.findall(dependencies, text, re.MULTILINE)
     assert named.replace("python-", "").split() == sorted(re.split("[<>=]", each)[0] for each in needed)
+
+
+def test_the_formula_names_the_version() -> None:
+    text = (ROOT / "packaging" / "adacoder.rb").read_text(encoding="utf-8")
+    assert re.findall(r"adacoder-([\d.]+)\.tar", text) == re.findall(r'^  version "(.+)"$', text, re.MULTILINE)
+    assert f'version "{__version__}"' in text
