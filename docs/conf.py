@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import inspect
+import textwrap
 import typing
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docutils import nodes
 from sphinx.pycode import ModuleAnalyzer
 
 from adacoder import __version__, domain
@@ -38,6 +41,7 @@ smartquotes = False
 
 html_theme = "furo"
 html_title = f"AdaCoder {release}"
+html_favicon = "../client/media/icon.png"
 html_static_path = ["theme"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
@@ -49,6 +53,8 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0f6b57", "color-brand-content": "#0b6350"},
     "dark_css_variables": {"color-brand-primary": "#5fd0b3", "color-brand-content": "#6fd8bd"},
 }
+DESCRIBED = 155
+"""Maximum number of characters of a page's description. Search engines cut longer ones off."""
 _FIRST_PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>AdaCoder</title>
 <meta http-equiv="refresh" content="0; url=docs/index.html"><p><a href="docs/index.html">AdaCoder</a></p></html>
@@ -99,6 +105,13 @@ def _complete(_: Sphinx, docname: str, content: list[str]) -> None:
             content[0] = content[0].replace(f"<!-- {place} -->\n", "".join(lines))
 
 
+def _describe(_: Sphinx, _page: str, _template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """Add a page's first paragraph as the description that search engines show."""
+    if doctree is not None and (paragraph := next(doctree.findall(nodes.paragraph), None)) is not None:
+        text = html.escape(textwrap.shorten(paragraph.astext(), DESCRIBED, placeholder=" …"))
+        context["metatags"] += f'<meta name="description" content="{text}">'
+
+
 def _write_first_page(app: Sphinx, _: Exception | None) -> None:
     Path(app.outdir, "index.html").write_text(_FIRST_PAGE, encoding="utf-8")
 
@@ -106,4 +119,5 @@ def _write_first_page(app: Sphinx, _: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Complete the pages, and add the one at the root of the site."""
     app.connect("source-read", _complete)
+    app.connect("html-page-context", _describe)
     app.connect("build-finished", _write_first_page)

@@ -24,6 +24,7 @@ FLAGS = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync", 
 READ = """() => ({
     links: [...document.querySelectorAll("[href], [src]")].map(each => each.href?.baseVal ?? each.href ?? each.src),
     ids: [...document.querySelectorAll("[id]")].map(each => each.id),
+    told: [document.querySelector("meta[name=description]")?.content, document.querySelector("link[rel~=icon]")?.href],
 })"""
 EXAMINE = """async (options) => (await axe.run(options)).violations.map(
     each => [each.id, each.nodes[0].html, each.nodes.length]
@@ -31,6 +32,8 @@ EXAMINE = """async (options) => (await axe.run(options)).violations.map(
 COLOURS = {"runOnly": ["color-contrast"]}
 DARK = frozenset({"index.html", "cli.html", "editors.html"})
 """Pages whose colours are also examined in the dark. Together they have everything that has a colour."""
+DESCRIBED = 155
+"""Maximum number of characters of a description. Search engines cut longer ones off."""
 BROKEN = """<!doctype html><html><title>Broken</title><body><a href="index.html#nowhere">a</a><a href="gone.html">b</a>
 <img src="http://192.0.2.1/x.png"></body></html>"""
 """A page with a dead anchor, a dead link, an image from another host, and without a language."""
@@ -42,6 +45,8 @@ class Visit:
     """The addresses that the page loaded."""
     links: Sequence[str]
     ids: Sequence[str]
+    told: Sequence[str | None]
+    """What browsers and search engines show of the page: its description, and the address of its icon."""
     violations: Sequence[object]
 
     @property
@@ -67,7 +72,7 @@ def _visit(page: Page, file: Path) -> Visit:
     if file.name in DARK:
         page.emulate_media(color_scheme="dark")
         violations += page.evaluate(EXAMINE, COLOURS)
-    return Visit(asked, found["links"], found["ids"], violations)
+    return Visit(asked, found["links"], found["ids"], found["told"], violations)
 
 
 def _visits(browser: Browser, folder: Path) -> Mapping[Path, Visit]:
@@ -103,6 +108,10 @@ def test_all_pages_are_accessible_and_complete(browser: Browser) -> None:
     assert {file.name: visit.violations for file, visit in visits.items() if visit.violations} == {}
     assert {file.name: visit.foreign for file, visit in visits.items() if visit.foreign} == {}
     assert _dead(visits) == []
+    assert [file.name for file, visit in visits.items() if not all(visit.told)] == ["search.html"]
+    descriptions = {str(visits[page].told[0]) for page in pages}
+    assert len(descriptions) == len(pages) - 1  # the README begins like the first page
+    assert max(map(len, descriptions)) <= DESCRIBED
 
 
 def test_a_broken_page_is_found(browser: Browser, tmp_path: Path) -> None:
@@ -111,6 +120,7 @@ def test_a_broken_page_is_found(browser: Browser, tmp_path: Path) -> None:
     (visit,) = visits.values()
     assert "html-has-lang" in str(visit.violations)
     assert visit.foreign == ["http://192.0.2.1/x.png"]
+    assert visit.told == [None, None]
     assert [link.rpartition("/")[2] for _, link in _dead(visits)] == ["index.html#nowhere", "gone.html"]
 
 
