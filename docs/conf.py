@@ -53,7 +53,7 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0f6b57", "color-brand-content": "#0b6350"},
     "dark_css_variables": {"color-brand-primary": "#5fd0b3", "color-brand-content": "#6fd8bd"},
 }
-DESCRIBED = 155
+_DESCRIBED = 155
 """Maximum number of characters of a page's description. Search engines cut longer ones off."""
 _FIRST_PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>AdaCoder</title>
@@ -108,7 +108,7 @@ def _complete(_: Sphinx, docname: str, content: list[str]) -> None:
 def _describe(_: Sphinx, _page: str, _template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Add a page's first paragraph as the description that search engines show."""
     if doctree is not None and (paragraph := next(doctree.findall(nodes.paragraph), None)) is not None:
-        text = html.escape(textwrap.shorten(paragraph.astext(), DESCRIBED, placeholder=" …"))
+        text = html.escape(textwrap.shorten(paragraph.astext(), _DESCRIBED, placeholder=" …"))
         context["metatags"] += f'<meta name="description" content="{text}">'
 
 

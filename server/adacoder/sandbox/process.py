@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from adacoder.programs import starting
 from adacoder.sandbox.child.launcher import children
 from adacoder.sandbox.environment.imports_ahead import Ahead
-from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, RUN, TEMPLATE, VisiblePaths
+from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, RUN, TEMPLATE, VisiblePaths, tools
 from adacoder.sandbox.held import computed, memory, shares_memory, threads, waits
 from adacoder.sandbox.isolation import LIMITS, MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull
@@ -240,6 +240,7 @@ class TemplateProcess:
         Raises:
             SandboxError: the interpreter does not start.
         """
+        await asyncio.to_thread(tools)  # the first call may compile files
         for left in reversed(range(_MOST_STARTS)):
             template, far_end = cls._staged(recipe, slots)
             try:

@@ -32,8 +32,6 @@ EXAMINE = """async (options) => (await axe.run(options)).violations.map(
 COLOURS = {"runOnly": ["color-contrast"]}
 DARK = frozenset({"index.html", "cli.html", "editors.html"})
 """Pages whose colours are also examined in the dark. Together they have everything that has a colour."""
-DESCRIBED = 155
-"""Maximum number of characters of a description. Search engines cut longer ones off."""
 BROKEN = """<!doctype html><html><title>Broken</title><body><a href="index.html#nowhere">a</a><a href="gone.html">b</a>
 <img src="http://192.0.2.1/x.png"></body></html>"""
 """A page with a dead anchor, a dead link, an image from another host, and without a language."""
@@ -111,7 +109,7 @@ def test_all_pages_are_accessible_and_complete(browser: Browser) -> None:
     assert [file.name for file, visit in visits.items() if not all(visit.told)] == ["search.html"]
     descriptions = {str(visits[page].told[0]) for page in pages}
     assert len(descriptions) == len(pages) - 1  # the README begins like the first page
-    assert max(map(len, descriptions)) <= DESCRIBED
+    assert max(map(len, descriptions)) <= 155  # search engines cut longer ones off
 
 
 def test_a_broken_page_is_found(browser: Browser, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adacoder.mcp.agent_server import LateTools, serve_files
+from support.evaluating import processes_in
 
 PATIENCE = 30.0
 """Seconds after which a waiting test gives up."""
@@ -197,7 +198,7 @@ async def agent(folder: Path, *options: object, **environment: str) -> AsyncIter
 async def inner_agent(folder: Path, **values: object) -> AsyncIterator[Agent]:
     """Start a server for `folder` in this process, which has imported it, and end it afterwards.
 
-    `values` are values of settings.
+    No sandbox may be left. `values` are values of settings.
     """
     (stdin, typed), (shown, stdout) = (map(os.fdopen, os.pipe(), ("rb", "wb")) for _ in range(2))
     reader, loop = asyncio.StreamReader(_LONGEST), asyncio.get_running_loop()
@@ -212,3 +213,4 @@ async def inner_agent(folder: Path, **values: object) -> AsyncIterator[Agent]:
         finally:
             opened.leave()
             await asyncio.wait_for(serving, PATIENCE)
+    assert processes_in(folder) == []

@@ -37,6 +37,7 @@ from adacoder.sandbox.host import Host
 from adacoder.sandbox.unavailable import IsolationRefused
 from integration.mcp.agent import Agent, SilentCaller, agent, computed, declaring, inner_agent, is_running
 from support.commandline import BODY, GOOD_REPLY, LUCKY_REPLY, MODEL, SOLVED, STUB, WRONG
+from support.evaluating import processes_in
 from support.repository import commit, git
 from support.standins.ollama import StandIn
 from support.standins.server import Script
@@ -92,6 +93,7 @@ async def test_a_function_is_checked_as_it_is_now(one: Agent, folder: Path) -> N
     (folder / "shapes.py").write_text(SOLVED)
     second = await one.call("check_examples", **PLACE)
     assert (second["verdict"], second["functions"][0]["passed"]) == ("verified", 2)
+    assert processes_in(folder)  # none may be left at the end
 
 
 async def test_the_verdict_on_a_file_is_the_worst_and_verified_functions_are_only_counted(
