@@ -155,11 +155,10 @@ def _nodes(source: str) -> Iterator[Any]:
 def told(
     source: str, module: str, qualname: str, own: Sequence[CodeType], last: int, names: Mapping[str, object]
 ) -> str:
-    """Describe a name that looks like the target but means something else, as in "`b.f` is `a.c.f`". Empty if there is
-    none.
+    """Describe a name that looks like the target but means something else, as in "`b.f` is `a.c.f`".
 
-    The name may also mean a copy of the target whose calls cannot be observed, because a decorator compiled it. The
-    result is then "`f` is a …".
+    The result is empty if there is no such name. If a name means a copy of the target whose calls cannot be observed,
+    because a decorator compiled it, the result is "`f` is a …".
 
     `own` is the target's code, which ends on line `last`. `names` are the docstring's globals.
     """

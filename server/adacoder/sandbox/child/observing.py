@@ -49,7 +49,8 @@ def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, 
     `codes` is the result of `by_name`. Code in decorators, defaults and annotations does not count.
     """
     named = codes.get(qualname.rpartition(".")[2], ())
-    found = {id(code): code for code in named if first <= code.co_firstlineno <= last}  # Equal text is equal code.
+    # Distinguish code objects by id, because those with the same text are equal.
+    found = {id(code): code for code in named if first <= code.co_firstlineno <= last}
     pending = [*found.values()]
     for code in pending:
         nested = [each for each in code.co_consts if type(each) is type(code) and id(each) not in found]
@@ -69,7 +70,7 @@ class Observer:
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """Take the arguments of `observer`."""
         self.codes = codes
-        self._ids = frozenset(map(id, codes))  # By id, because equal text gives equal code objects.
+        self._ids = frozenset(map(id, codes))  # Code objects with the same text are equal.
         self._by_line = by_line
         self.entered = False
         self.lines: set[int] = set()
