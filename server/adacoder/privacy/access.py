@@ -158,14 +158,14 @@ def _read(real: str, most: int) -> bytes:
 
 def _opened(real: str) -> int:
     """Open the regular file at a real path. Fail if another file replaces it during this call."""
-    # Opening a named pipe or a device can have effects, so check first. If such a file appears after the check,
-    # O_NONBLOCK keeps the call from waiting.
+    # Check first, because opening a named pipe or a device can have effects. If one appears after the check, O_NONBLOCK
+    # keeps the call from waiting.
     if not stat.S_ISREG(os.lstat(real).st_mode):
         raise AccessDenied(f"{real} is not a regular file")
     handle = os.open(real, READING)
     try:
         found = os.fstat(handle)
-        # If a parent folder has been replaced by a link, the path leads to another file.
+        # Check the path again, because a parent folder may have been replaced by a link.
         if not stat.S_ISREG(found.st_mode) or os.path.realpath(real) != real or not _is_at(found, real):
             raise AccessDenied(f"{real} is not a regular file, or was moved just now")
     except BaseException:

@@ -208,7 +208,7 @@ def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
     while match := _GIVEN.search(text, at):
         start, end = match.span("value")
         value = match["value"]
-        at = start if "=" in value or ":" in value else end  # a value may itself contain names and values
+        at = start if "=" in value or ":" in value else end  # A value may contain names and values.
         if not _MIXED.search(value):
             continue
         name = _NAME_BACKWARDS.match(text[max(match.start() - _LONGEST_NAMING, 0) : match.start()][::-1])
@@ -253,7 +253,7 @@ def secrecy_of(name: str) -> bool | None:
 def found_in(data: bytes) -> str | None:
     """Return the kind of secret in `data`, the beginning of a file, or None. It may be in UTF-8 or UTF-16."""
     if b"\0" in data:
-        data = data.replace(b"\0", b"")  # UTF-16 has NUL bytes
+        data = data.replace(b"\0", b"")  # Remove the NUL bytes of UTF-16.
     text = data.decode("latin-1")
     for start, end, what in _plain_spans(text):
         if what != _IN_ADDRESS or _kind("password", text[start:end]):
@@ -289,12 +289,12 @@ def found_in_file(path: str) -> str | None:
             return None
         return _found_in_state(path, status.st_dev, status.st_ino, status.st_ctime_ns, status.st_size)
     except OSError:
-        return None  # confined code cannot read a file that is unreadable here
+        return None  # Code in the sandbox cannot read this file either.
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _found_in_state(path: str, *state: int) -> str | None:
-    del state  # `state` is only part of the cache key, so that a changed file is read again
+    del state  # `state` only makes the cache read a changed file again.
     handle = os.open(path, READING)
     try:
         return found_in(os.read(handle, MOST_BYTES)) if stat.S_ISREG(os.fstat(handle).st_mode) else None

@@ -182,7 +182,7 @@ class _Tree:
             state = _state(path)
             return known if known is not None and known.state == state else self._listed(path, state, parts, within)
         except OSError:
-            return _FolderEntries(None)  # the folder is gone or unreadable, so confined code cannot read it either
+            return _FolderEntries(None)  # Code in the sandbox cannot read a folder that is gone or unreadable.
 
     def _listed(
         self, path: str, state: tuple[int, int, int], parts: tuple[str, ...], within: Secrecy
@@ -256,7 +256,7 @@ def _kind(entry: os.DirEntry[str]) -> _EntryKind:
             return _EntryKind.FOLDER
         return _EntryKind.FILE if entry.is_file(follow_symlinks=False) else _EntryKind.DOOR
     except OSError:
-        return _EntryKind.FILE  # the entry is gone, and a new entry would change the state of the folder
+        return _EntryKind.FILE  # The entry is gone, so its kind does not matter.
 
 
 def _is_walked(name: str, parent: str) -> bool:

@@ -134,7 +134,7 @@ def _same_numbers(want: str, got: str, flags: int) -> bool:
     has_gaps = bool(flags & doctest.ELLIPSIS)
     here = there = 0
     gap, resumes = -1, 0
-    # After a mismatch, let the last `...` match one more part.
+    # This is a search with wildcards. After a mismatch, the last `...` matches one more part.
     for _ in range(_MOST_STEPS):
         if there == len(found):
             return all(has_gaps and each["ellipsis"] for each in wanted[here:])
@@ -215,7 +215,7 @@ def _may_take_text_for_output(example: Example, got: str, flags: int) -> bool:
         return _agree(flags, "".join(lines[:shown]), got)
     match parsed(example.source):
         case ast.Module(body=[ast.Expr()]) | None:
-            return False  # An expression should show a value, so the empty output is the error.
+            return False  # An expression that should show a value shows none, so a blank line would not help.
     return True
 
 

@@ -45,17 +45,17 @@ def threads(pid: int) -> int:
 def waits(pid: int) -> dict[str, float]:
     """Return the seconds that each thread of a process has waited for a processor, by the thread's id."""
     seconds = {}
-    with suppress(OSError):  # the process has ended, or this kernel does not measure waits
+    with suppress(OSError):  # The process may have ended, or the kernel may not measure waits.
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):  # the thread has ended
+            with suppress(OSError):  # Ignore a thread that has ended.
                 seconds[thread.name] = int((thread / "schedstat").read_bytes().split()[1]) / 1e9
     return seconds
 
 
 def computed(pid: int) -> float:
     """Return the seconds of processor time that all threads of a process have used; 0 if unknown."""
-    with suppress(OSError):  # the process has ended
-        fields = _read(pid, "stat").rpartition(b")")[2].split()  # The program's name in parentheses may be anything.
+    with suppress(OSError):  # Ignore a process that has ended.
+        fields = _read(pid, "stat").rpartition(b")")[2].split()  # The program's name may contain anything.
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return 0.0
 
@@ -67,11 +67,11 @@ def deleted_bytes(pid: int, folder: str) -> int:
     """
     folder = os.path.realpath(folder)
     sizes: dict[int, int] = {}
-    with suppress(OSError):  # the process has ended
+    with suppress(OSError):  # Ignore a process that has ended.
         mapped = re.compile(rb"^(?:\S+ +){4}(\d+) +%b/.* \(deleted\)$" % re.escape(os.fsencode(folder)), re.MULTILINE)
         sizes.update((int(inode), LIMITS["FSIZE"]) for inode in mapped.findall(_read(pid, "maps")))
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError):  # the descriptor was closed
+            with suppress(OSError):  # Ignore a descriptor that was closed.
                 target = str(descriptor.readlink())
                 if target.startswith(f"{folder}/") and target.endswith(" (deleted)"):
                     found = descriptor.stat()

@@ -145,7 +145,7 @@ class Host:
         self._ahead = ImportsAhead(workspace)
         self._booting: asyncio.Task[None] | None = None
         self._has_looked = False
-        # a daemon thread, so that the program can exit at once
+        # Use a daemon thread, so that the program can exit at once.
         self._clearing = threading.Thread(target=remove_left, daemon=True)
         self._clearing.start()
 
@@ -307,7 +307,7 @@ class Host:
 
         If `is_standing` is True, the template is for `check`, which imports the unchanged module.
         """
-        if not self._has_looked:  # Only the first search is slow.
+        if not self._has_looked:  # Only the first search is slow, so run it in a thread.
             await asyncio.to_thread(self._visible, program)
             self._has_looked = True
         view = self._visible(program)
@@ -334,7 +334,7 @@ class Host:
 
     async def _look(self, recipe: Recipe, program: Program) -> bool:
         await self._series.idle(max(0.0, self._looked + self._pause - time.monotonic()))
-        del self._looks[recipe]  # Later calls start a new search.
+        del self._looks[recipe]  # Later calls must start a new search.
         began = time.monotonic()
         shows = recipe.visible == self._visible(program, age=0.0)
         self._looked = time.monotonic()
@@ -372,7 +372,7 @@ class Host:
         if finding.isolation.level.is_at_least(self._least):
             return finding
         level = finding.isolation.level
-        if level is Level.NONE and in_shell_of_agent():  # Only the user may accept the risk, not an agent.
+        if level is Level.NONE and in_shell_of_agent():  # Do not tell an agent how to accept the risk.
             raise IsolationRefused(f"Nothing in this shell can isolate code ({finding.reason}): {finding.remedy}.")
         if level is Level.NONE:
             what, accept = "Nothing on this machine can isolate code", "accept the risk"
@@ -384,7 +384,7 @@ class Host:
 
     async def _boot(self, mechanism: Mechanism, program: Program, permitted: Permit, *, is_standing: bool) -> None:
         recipe = await self._recipe(mechanism, program, permitted, is_standing=is_standing)
-        with suppress(SandboxError):  # The next caller gets the error.
+        with suppress(SandboxError):  # The next caller will get the error.
             (self._importers if is_standing else self._templates).begin(recipe)
 
     async def _follow(self, taken: Taken, judge: Judge, program: Program, seconds: float) -> None:
@@ -418,7 +418,7 @@ class Host:
             status = await taken.status()
             if not taken.gone and not _has_too_much(taken, judge):
                 judge.died(status)
-        except ProtocolError as breach:  # Perhaps the process was killed because of a limit.
+        except ProtocolError as breach:  # Perhaps the process was killed because it exceeded a limit.
             if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
 
@@ -476,7 +476,7 @@ async def _bounded(taken: Taken) -> AsyncIterator[None]:
     """Kill the evaluation if it has too many files, threads or too much memory."""
     loop = asyncio.get_running_loop()
     watching: list[asyncio.Task[None]] = []
-    # Most evaluations end before the first check.
+    # Wait before the first check, because most evaluations end soon.
     begin = loop.call_later(_WATCHED_SECONDS, lambda: watching.append(loop.create_task(_watch(taken))))
     try:
         yield

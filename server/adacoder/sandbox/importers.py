@@ -81,12 +81,12 @@ class Importers:
             SandboxError: the interpreter does not start.
         """
         root, name = self._root(recipe), _outermost(program)
-        root.users[name] += 1  # Before the first await, so that no other call ends the root as idle.
+        root.users[name] += 1  # Count the user before the first await, so that no other call ends the root as idle.
         try:
             await self._end_idle()
             template = await root.template()
             if template.pid is None:
-                # On this system, AdaCoder cannot identify the process that answers.
+                # AdaCoder cannot identify the process that answers on this system.
                 raise Apart
             desk = await (await root.importer(program, seconds)).desk(program, seconds)
             return Lent(root, program, template, desk, await desk.docstring(program.module, begin))
@@ -215,8 +215,8 @@ class _Process:
             self.has_lost_caches, changes = True, tuple(each for each in changes if each != "caches")
         pid = self.evaluation.line.channel.sender
         if pid is None or children(pid):
-            raise Apart  # A separate evaluation reports which action isolation denies.
-        if self.evaluation.threads() > 1:  # Python does not know the threads of C libraries.
+            raise Apart  # A separate evaluation will report which action isolation denies.
+        if self.evaluation.threads() > 1:  # Python does not count threads of C libraries, so ask the kernel.
             changes = tuple(dict.fromkeys((*changes, "threads")))
         if shares_memory(pid) is not False:
             changes = (*changes, "shared memory")
@@ -507,7 +507,7 @@ class _Importer(_Process):
         with suppress(SandboxError):
             await self.template.reap(self.evaluation)
         if not await self.template.sweep(self._group):
-            self.template.broken = True  # The template will then be ended, with all its descendants.
+            self.template.broken = True  # A broken template is ended with all its descendants.
 
 
 class _Desk(_Process):

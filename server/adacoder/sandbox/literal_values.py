@@ -144,7 +144,7 @@ def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) ->
     if is_same(want, got):
         return True
     lines, others = want.split("\n"), got.split("\n")
-    is_of_lines = 2 < len(lines) == len(others)  # The last item is empty, because an output ends with a newline.
+    is_of_lines = 2 < len(lines) == len(others)  # Outputs end with a newline, so the last item is empty.
     return is_of_lines and all(map(lambda one, other: one == other or is_same(one, other), lines, others))
 
 

@@ -97,7 +97,7 @@ class TemplatePool:
             self._retire(keeper)
             if not keeper.booted:
                 raise
-        # The template broke, so try a new one.
+        # If the template broke, try a new one.
         return await self._keeper(recipe).take()
 
     async def close(self) -> None:
@@ -125,7 +125,7 @@ class TemplatePool:
         now = time.monotonic()
         if recipe not in [keeper.recipe for keeper in self._keepers] and now >= self._next_made:
             self._next_made = now + self._upkeep.every
-            self._add(recipe, beside=best)  # for later evaluations
+            self._add(recipe, beside=best)  # Later evaluations can use it.
         return best
 
     def _add(self, recipe: Recipe, beside: _Keeper | None = None) -> _Keeper:
@@ -151,7 +151,7 @@ class TemplatePool:
         """
         if is_idle or keeper in self._retired:
             self._end(keeper)
-        # A fork would slow down a running evaluation.
+        # Do not fork while an evaluation runs, because a fork would slow it down.
         if not any(each.running for each in (*self._keepers, *self._retired)):
             for each in self._keepers:
                 each.fork_ahead()
@@ -299,7 +299,7 @@ class _Keeper:
                 is_spare = bool(self._ahead)
                 process = self._ahead.pop(0) if is_spare else asyncio.create_task(template.fork())
                 if len(self._ahead) < min(self.running, self._upkeep.spares):
-                    # Fork for the next evaluation, which often follows soon.
+                    # The next evaluation often follows soon, so fork its process now.
                     self._ahead.append(asyncio.create_task(template.fork()))
                 try:
                     evaluation = await asyncio.shield(process)
@@ -399,7 +399,7 @@ class _Keeper:
         task.add_done_callback(self._tasks.discard)
 
     async def _reap(self, template: TemplateProcess, evaluation: Evaluation) -> None:
-        with suppress(SandboxError):  # The next call will notice a broken template.
+        with suppress(SandboxError):  # If the template is broken, the next call will notice.
             await template.reap(evaluation)
             self._put_aside.discard(evaluation)
             self._grown = template.resident() > self._size + self._upkeep.growth
@@ -432,7 +432,7 @@ class _Stamps:
         """
         self._recheck = recheck
         self._known = _stamps(files)
-        # A recently changed file may have been read before the change.
+        # A file that changed recently may have been read before the change.
         self._changed = any(stamp is not None and stamp[0] >= since - _CLOCK_TICK for stamp in self._known.values())
         self._due = time.monotonic() + recheck
 
@@ -452,6 +452,6 @@ def _stamps(files: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
 def _stamp(file: Path) -> tuple[int, int, int] | None:
     try:
         found = os.stat(file)  # noqa: PTH116  # called for many files, many times a minute
-    except (OSError, ValueError):  # ValueError: an invalid name
+    except (OSError, ValueError):  # Python raises ValueError for an invalid name.
         return None
     return found.st_ctime_ns, found.st_size, found.st_ino

@@ -217,7 +217,7 @@ class Prober:
         found = await self._try_all(best, program, system, meanwhile)
         if conditions is None or found.isolation.level is Level.NONE:
             return found, None
-        # A stronger mechanism may have failed only temporarily.
+        # The proof is not final if a stronger mechanism has failed, because the failure may be temporary.
         is_final = program is None or found.isolation.level is best
         features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
         until = None if is_final else self.since_boot() + FAILED_SECONDS
@@ -256,7 +256,7 @@ class Prober:
                 continue
             is_proved: Permit = loop.create_future()
             begin = loop.call_later(self.begun_seconds, meanwhile, mechanism, is_proved)
-            meanwhile = _nothing_else  # The next mechanism would probably fail as well.
+            meanwhile = _nothing_else  # Call it only once: the next mechanism is likely to fail.
             try:
                 await _prove(mechanism)
                 is_proved.set_result(True)
@@ -318,7 +318,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
             other = program_of_others(_BUBBLEWRAP)
             yield f"{other} is not the system's own, so it is not used" if other else "bubblewrap is not installed"
         else:
-            # The machine may forbid features that this version has, so try several sets of features.
+            # The machine may forbid some features of this version, so try several sets of features.
             try:
                 printed, _ = await output_of(str(bwrap), "--help", env=environment(), cwd=Path("/"), errors=True)
                 described = printed.decode(errors="replace")
@@ -410,7 +410,7 @@ async def _release_canary(line: WorkerLine, bait: _Bait, template: TemplateProce
     loaded = await line.load(Program(module, _CANARY, "write", 1, 1), _PROBE_SECONDS)
     if not isinstance(loaded, Imported) or loaded.raised is not None:
         raise SandboxError("Python cannot import a module in it")
-    seen = isolation.level is not Level.FULL  # Only namespaces hide names.
+    seen = isolation.level is not Level.FULL  # Without namespaces, code can see the names of hidden files.
     expected = {
         f"exists({str(bait.outside)!r})": True,
         f"exists({str(bait.beyond)!r})": seen,

@@ -190,7 +190,7 @@ class Evaluation:
         """Kill the process and its process group. Call this before the process is reaped."""
         if self._handle is None or self.line.channel.sender is None:
             return
-        with suppress(ProcessLookupError):  # If the process is gone, its group's id may belong to another group.
+        with suppress(ProcessLookupError):  # Stop if the process is gone, because the id may belong to another group.
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
             os.killpg(self.line.channel.sender, signal.SIGKILL)
 
@@ -239,7 +239,7 @@ class TemplateProcess:
         Raises:
             SandboxError: the interpreter does not start.
         """
-        await asyncio.to_thread(tools)  # may compile files
+        await asyncio.to_thread(tools)  # Run it in a thread, because it may compile files.
         for left in reversed(range(_MOST_STARTS)):
             template, far_end = cls._staged(recipe, slots)
             try:
@@ -254,7 +254,7 @@ class TemplateProcess:
                 raise
             else:
                 return template
-        raise AssertionError  # the last attempt returns or raises
+        raise AssertionError  # The last attempt returns or raises.
 
     @classmethod
     def _staged(cls, recipe: Recipe, slots: int) -> tuple[TemplateProcess, socket.socket]:
@@ -442,7 +442,7 @@ class TemplateProcess:
                 if self._process is not None:
                     await self._process.wait()
         finally:
-            await asyncio.to_thread(self._staging.close)  # may take long after hostile code
+            await asyncio.to_thread(self._staging.close)  # Removing the files of hostile code may take long.
 
     async def _start(self, far_end: socket.socket) -> None:
         """Start the launcher, and close the descriptors that only the launcher needs."""
@@ -451,7 +451,7 @@ class TemplateProcess:
             self._process = await asyncio.shield(spawning)
         except asyncio.CancelledError:
             with suppress(OSError):
-                self._process = await spawning  # so that `end` can wait for it
+                self._process = await spawning  # Let `end` wait for the process.
             raise
         finally:
             far_end.close()
@@ -501,7 +501,7 @@ class TemplateProcess:
             except (TimeoutError, HungUpError, ProtocolError) as error:
                 raise self._broke(str(error) or "it took too long") from error
             except asyncio.CancelledError:
-                self.broken = True  # The next call would get this answer.
+                self.broken = True  # The answer may still arrive, as if for the next call.
                 raise
 
     def _broke(self, why: str) -> SandboxError:
@@ -549,7 +549,7 @@ async def forked(
         raise SandboxError(f"The sandbox cannot start a process: {str(error) or 'it took too long'}.") from error
     except BaseException:
         if connection is not None:
-            connection.close()  # this also ends the process
+            connection.close()  # Closing it also ends the process.
         raise
 
 
@@ -565,7 +565,7 @@ def _handle_of(pid: int | None, parent: int | None) -> int | None:
         handle = os.pidfd_open(pid)
     except OSError as error:
         raise ProtocolError("it is gone") from error
-    # Check this after `pidfd_open`, because before, the pid could still pass to another process.
+    # Check the parent only now, because before `pidfd_open`, the pid could pass to another process.
     if parent_of(pid) != parent:
         os.close(handle)
         raise ProtocolError("it is not a process of the template")

@@ -195,7 +195,7 @@ async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_la
     judge = await docstring.follow(lent)
     await _ask_changes(lent, judge)
     if lent.has_lost_caches and _fails(judge):
-        raise Apart  # the examples may have needed these files
+        raise Apart  # The examples may have needed the removed files.
     if others and (_fails(judge) or lent.evaluation.line.leans):
         before = judge
         lent.end_process()
@@ -210,7 +210,7 @@ async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_la
         notes.append(
             f"The examples change {_listed(named)}. Later docstrings do not see this here, but they do in doctest."
         )
-    # The kernel limits the processor time of the whole process.
+    # Leave processor time for the next docstring, because the kernel limits the time of the whole process.
     if changes != () or lent.evaluation.computed_in_all() > docstring.seconds / 2:
         lent.end_process()
     return RanDocstring(judge, (*notes, *lent.notes), lent)

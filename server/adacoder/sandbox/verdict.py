@@ -115,8 +115,8 @@ class Judge:
             reachable=answer.reachable,
             imports=raised is None or bool(raised.origin),
             defines=answer.defines,
-            # After a failed import, names are undefined because the rest of the module did not run. So report them only
-            # if one of them caused the failure.
+            # If the import failed, the rest of the module did not run, so many names are undefined. Report them only if
+            # one of them is the reason for the failure.
             undefined=answer.missing if raised is None or _missing_name(raised) in answer.missing else (),
             notes=(
                 *self._verdict.notes,
@@ -156,7 +156,7 @@ class Judge:
         got = _displayed(example, answer)
         matched = not example.problem and matches(example, got, answer, self.program.options)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
-        # If it is unknown whether the target ran, count a wrong result, but not a right one.
+        # If it is unknown whether the target ran, a wrong result counts, but a right result does not.
         entered = (not matched) if answer.ran is None else answer.ran
         counts = entered or self.program.all_count
         result = ExampleResult(example, matched, got, error, entered, answer.instead, counts, answer.reached)
@@ -178,9 +178,9 @@ class Judge:
             or example.problem
             or takes_fence_for_output(example, got, self.program.options)
         ):
-            advice = failure.message  # Only the message names the cause.
+            advice = failure.message  # Show the message, because only it names the cause.
         self._verdict = replace(self._verdict, results=(*self._verdict.results, replace(result, hint=advice)))
-        # An example without output proves nothing, but its exception counts.
+        # Without a wanted output, only an exception can make an example fail.
         if counts and (example.has_want or answer.raised is not None):
             self._fail(failure)
         elif example.has_want:

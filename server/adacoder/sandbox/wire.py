@@ -149,7 +149,7 @@ class Channel:
     def hung_up(self) -> bool:
         """True if the other end is closed. The kernel closes it when its process dies."""
         watch = select.poll()
-        watch.register(self._socket, 0)  # poll(2) always reports a closed connection.
+        watch.register(self._socket, 0)  # poll(2) reports a closed connection even if no event is requested.
         return bool(watch.poll(0))
 
     def is_silent(self) -> bool:
@@ -188,7 +188,7 @@ class Channel:
                 attached = []
             except BlockingIOError:
                 await writable(self._socket.fileno())
-            except OSError:  # either end is closed
+            except OSError:  # One of the two ends is closed.
                 raise HungUpError("it ended") from None
 
     async def receive(self) -> list[str]:
@@ -276,7 +276,7 @@ class WorkerLine:
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            starts = "1"  # The text counts as one statement, so nothing is left out.
+            starts = "1"  # If the text is one statement, nothing is left out.
             if not program.all_count:
                 text = Lines(program.text)
                 starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
@@ -313,7 +313,7 @@ class WorkerLine:
         self.changes, self.leans, self._tells_changes = None, False, not is_only
         room = _MOST_AHEAD
         for question in questions:
-            if room < 0:  # Sending more could block both ends, because the process waits until its answers are read.
+            if room < 0:  # If this sent more, both ends could wait for each other to read.
                 break
             self._asked.append((secrets.token_hex(8), question))
             room -= sum(map(len, question))
@@ -388,7 +388,7 @@ class WorkerLine:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         if self._tells_changes:
-            return ()  # `ask_changes` gets the answer
+            return ()  # `ask_changes` receives the names.
         if not program.suspects:
             if not self.channel.is_silent():
                 raise ProtocolError("it spoke out of turn")

@@ -77,7 +77,7 @@ def _compile(text: str, path: str) -> CodeType:
     except SyntaxError as error:
         raise BrokenTextError(error.lineno or 1, f"{type(error).__name__}: {error.msg}") from None
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        # For example, the text has a null character or too many nested brackets.
+        # For example, the text has a null character, or too many nested brackets.
         raise BrokenTextError(1, f"{type(error).__name__}: {error}") from None
 
 

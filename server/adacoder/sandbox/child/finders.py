@@ -54,7 +54,7 @@ class Unsaved:
             self._names = {basename(realpath(each) if islink(each) else each) for each in self._written}
         if basename(path) not in self._names and not islink(path):
             return None
-        if self._real is None:  # Resolving paths is slow and seldom necessary.
+        if self._real is None:  # Resolve paths late, because this is slow and seldom necessary.
             self._real = {realpath(each): text for each, text in self._written.items()}
         return self._real.get(realpath(path))
 
@@ -118,7 +118,7 @@ _LARGEST = 1 << 20
 
 def remember(path: str, text: str) -> None:
     """Make tracebacks and `inspect` show `text` as the lines of the file `path`."""
-    # Without a modification time, `linecache` never replaces the entry.
+    # `linecache` never replaces an entry without a modification time.
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
 
 
@@ -199,7 +199,7 @@ class Others:
         self._sought.add(fullname)
         try:
             for finder in sys.meta_path:
-                # Before Python 3.12, finders need not have this method.
+                # Before Python 3.12, a finder could lack this method.
                 if finder is not self._one and hasattr(finder, "find_spec"):
                     spec = finder.find_spec(fullname, path, target)
                     if spec is not None:
@@ -285,7 +285,7 @@ class InstalledFiles:
     """Tells installed files from the project's files, even if one folder is inside the other."""
 
     def __init__(self, installed: Sequence[str], project: Sequence[str]) -> None:
-        # Python's own library is always installed.
+        # Python's own library always counts as installed.
         folders = dict.fromkeys(map(realpath, [dirname(os.__file__), *installed]), True)
         folders.update(dict.fromkeys(map(realpath, project), False))
         self._folders = {join(folder, ""): is_installed for folder, is_installed in folders.items()}
@@ -294,7 +294,7 @@ class InstalledFiles:
         """Return True if a file or folder is installed. If several known folders contain it, the innermost decides."""
         try:
             place = join(realpath(path), "")
-        except (TypeError, ValueError):  # `path` may be any object
+        except (TypeError, ValueError):  # Any object may be passed as a path.
             return False
         around = [folder for folder in self._folders if place.startswith(folder)]
         return bool(around) and self._folders[max(around, key=len)]

@@ -77,7 +77,7 @@ class Flow:
             return ran
         for name in _names_of(code) if entered else ():
             if name in self._names and not issubclass(type(self._names[name]), _UNCHANGEABLE):
-                is_effect = not shows and bound <= {"_"}  # By convention, `_` is for values that nobody needs.
+                is_effect = not shows and bound <= {"_"}  # By convention, the value of `_` is not needed.
                 self._carried[name] = self._identity(name), is_effect or self._carrying.get(name, False)
         for name in bound:
             if not issubclass(type(self._names.get(name)), _MODULE):
@@ -94,9 +94,9 @@ def imports_others(source: str, module: str) -> bool:
         return False
     try:
         tree: Any = compile(source, "<names>", "exec", PyCF_ONLY_AST, True)
-    except Exception:  # The example reports the syntax error.
+    except Exception:  # The statement has a syntax error, which is reported when the example runs.
         return False
-    own = {"", module.partition(".")[0]}  # An empty name means a relative import or another statement.
+    own = {"", module.partition(".")[0]}  # The name of a relative import is empty.
     return all(own.isdisjoint(name.partition(".")[0] for name in _imported(each)) for each in tree.body)
 
 
@@ -178,7 +178,7 @@ def told(
             unseen = _unseen(found, own, last)
             if unseen:
                 return f"`{'.'.join(dotted)}` is a {unseen}"
-        # A decorator's wrapper may have the name of the wrapped function. It does not count if it is from another file.
+        # A decorator's wrapper often has the name of the wrapped function. Ignore wrappers from other files.
         is_near = code is not None and (code.co_filename.startswith("<doctest ") or code.co_filename in files)
         if full and code is not None and is_near and not any(code is each for each in own):
             return f"`{'.'.join(dotted)}` is the `{full}` of line {code.co_firstlineno}"

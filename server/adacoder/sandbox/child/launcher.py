@@ -91,7 +91,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _MAKE_CHAR, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK = 1 << 6, 1 << 9, 1 << 10, 1 << 11
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
-_NET_ALL = 0b11  # bind and connect over TCP
+_NET_ALL = 0b11  # to bind and to connect over TCP
 _SCOPE_ALL = 0b11  # abstract sockets and signals
 
 
@@ -150,9 +150,9 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
 
     `most` is the maximum number of processes in a process group.
     """
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # The kernel reaps ended children.
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # Let the kernel reap children.
     if LINUX:
-        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # This process adopts orphans, so that it can kill them.
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # Adopt orphans, so that this process can kill them.
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:
@@ -171,16 +171,16 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
     while left := children(os.getpid()):
         for pid in left:
             kill(os.kill, pid)
-            with suppress(OSError):  # the process has ended
+            with suppress(OSError):  # Ignore a process that has ended.
                 if (group := os.getpgid(pid)) != os.getpgrp():
                     kill(os.killpg, group)  # Kill the whole group at once, because it may fork quickly.
     with suppress(ChildProcessError):
-        os.wait()  # Wait for children that the system did not list.
+        os.wait()  # Some systems do not list children, so wait for any.
     os._exit(0)
 
 
 def kill(how: Callable[[int, int], None], target: int, signal: int = _SIGKILL) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # the process has ended
+    with suppress(ProcessLookupError, PermissionError):  # Ignore a process that has ended.
         how(target, signal)
 
 
@@ -188,8 +188,8 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
     """Wait until the child ends or the lifeline is closed. Meanwhile, enforce the limits of processes and threads."""
     if sys.platform == "linux":
         watch = select.poll()
-        watch.register(lifeline, 0)  # poll(2) always reports a closed pipe.
-        with suppress(ProcessLookupError):  # the child has ended
+        watch.register(lifeline, 0)  # poll(2) reports a closed pipe even if no event is requested.
+        with suppress(ProcessLookupError):  # Ignore a child that has ended.
             watch.register(os.pidfd_open(child), select.POLLIN)
             warned: set[int] = set()
             stopped: dict[int, float] = {}
@@ -216,11 +216,11 @@ def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
     parents: dict[int, int] = {}
     sizes: dict[int, int] = {}
     found = [os.getpid()]
-    for parent in found:  # This loop also visits the items that it appends.
+    for parent in found:  # This loop also visits the processes that it appends to the list.
         for pid in children(parent):
             try:
                 group, threads = group_and_threads(pid)
-            except OSError:  # the process has ended
+            except OSError:  # Ignore a process that has ended.
                 continue
             found.append(pid)
             groups[pid], parents[pid] = group, parent
@@ -228,7 +228,7 @@ def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
             if threads > _MOST_THREADS:
                 end = stopped.setdefault(pid, monotonic()) + _STOPPED_SECONDS
                 kill(os.kill, pid, _SIGSTOP if monotonic() < end else _SIGKILL)
-            if sizes[group] > _BOMB * most:  # The group may fork faster than this loop.
+            if sizes[group] > _BOMB * most:  # Do not wait, because the group may fork faster than this loop runs.
                 kill(os.killpg, group)
     for group in [group for group, size in sizes.items() if size > most]:
         tree = smallest_tree([pid for pid in groups if groups[pid] == group], parents, most)
@@ -260,14 +260,14 @@ def group_and_threads(pid: int) -> tuple[int, int]:
         OSError: the process has ended.
     """
     with open(f"/proc/{pid}/stat", "rb") as file:
-        fields = file.read().rpartition(b")")[2].split()  # The name in parentheses may be anything, see proc(5).
+        fields = file.read().rpartition(b")")[2].split()  # The name in parentheses may contain anything, see proc(5).
     return int(fields[2]), int(fields[17])
 
 
 def children(parent: int) -> list[int]:
     """Return the children of a process, including adopted orphans. Empty if unknown."""
     found: list[int] = []
-    with suppress(OSError):  # the process has ended, or this is not Linux
+    with suppress(OSError):  # If the process has ended, or this is not Linux, there is no such folder.
         for thread in os.listdir(f"/proc/{parent}/task"):
             with open(f"/proc/{parent}/task/{thread}/children", "rb") as file:
                 found += map(int, file.read().split())
@@ -295,7 +295,7 @@ def confine(confinement: Sequence[str]) -> None:
         os.chmod(slot, 0o700)
     os.chdir(scratch)
     for descriptor in wishes.get("statm", ()):
-        for proc in (HIDDEN_PROC, "/proc"):  # both may be missing
+        for proc in (HIDDEN_PROC, "/proc"):  # Neither folder need exist.
             with suppress(OSError):
                 keep_open(os.open(f"{proc}/self/statm", os.O_RDONLY), int(descriptor))
                 break
@@ -310,7 +310,7 @@ def confine(confinement: Sequence[str]) -> None:
 
 
 def lower_limit(name: str, value: int) -> None:
-    kind = getattr(resource, f"RLIMIT_{name}", None)  # Not every system has every limit.
+    kind = getattr(resource, f"RLIMIT_{name}", None)  # Some systems lack some limits.
     if kind is None:
         return
     hard = resource.getrlimit(kind)[1]
@@ -321,7 +321,7 @@ def lower_limit(name: str, value: int) -> None:
 def drop_capabilities() -> None:
     """Give up root's capabilities. Otherwise root could do more than Landlock and seccomp deny."""
     for capability in range(_CAPABILITIES):
-        with suppress(OSError):  # the kernel does not know the capability, or this user has none
+        with suppress(OSError):  # Skip capabilities that the kernel does not know.
             prctl(_PR_CAPBSET_DROP, capability)
     nothing = struct.pack("6I", *[0] * 6)
     syscall(_CAPSET[os.uname().machine], struct.pack("Ii", _CAPABILITY_VERSION_3, 0), nothing)
@@ -335,7 +335,7 @@ def hold(
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
         *((path, _READ_DIR) for path in wishes.get("list", ())),
-        # A writable mapping of /dev/zero would be memory without a limit.
+        # Do not allow writing to /dev/zero. A writable mapping of it would be memory that no limit counts.
         *((path, _READ_FILE | (0 if path == "/dev/zero" else _WRITE_FILE)) for path in wishes.get("device", ())),
     ]
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)
@@ -343,7 +343,7 @@ def hold(
     narrow = dict(enumerate([*([slot] for slot in slots), *groups], start=rulesets))
     for number in narrow:
         keep_open(ruleset(abi, everything), number)
-    # Even the template may write only to the slots, because files elsewhere in the scratch folder are not counted.
+    # Even the template may write only to the evaluations' folders, because other files are not counted.
     own = ruleset(abi, everything)
     for path, allowed in rules:
         allow([*narrow, own], path, allowed)
@@ -374,7 +374,7 @@ def allow(rulesets: Sequence[int], path: str, rights: int) -> None:
     """Allow `rights` to `path` in each of the Landlock rulesets."""
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:  # a path that this user cannot reach
+    except OSError:  # Skip a path that this user cannot reach.
         return
     if not os.path.isdir(path):
         rights &= _ON_FILES
@@ -401,7 +401,7 @@ def wait_for_word() -> None:
     watch = select.poll()
     watch.register(0, select.POLLIN)
     ((_, events),) = watch.poll()
-    if events & ~select.POLLIN:  # the sender is gone
+    if events & ~select.POLLIN:  # The server has closed the connection.
         os._exit(1)
 
 

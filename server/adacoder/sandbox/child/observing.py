@@ -49,7 +49,7 @@ def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, 
     `codes` is the result of `by_name`. Code in decorators, defaults and annotations does not count.
     """
     named = codes.get(qualname.rpartition(".")[2], ())
-    # Distinguish code objects by id, because those with the same text are equal.
+    # Compare code objects by id, because different code objects with the same text are equal.
     found = {id(code): code for code in named if first <= code.co_firstlineno <= last}
     pending = [*found.values()]
     for code in pending:
@@ -70,7 +70,7 @@ class Observer:
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """Take the arguments of `observer`."""
         self.codes = codes
-        self._ids = frozenset(map(id, codes))  # Code objects with the same text are equal.
+        self._ids = frozenset(map(id, codes))  # Equal code objects may be different.
         self._by_line = by_line
         self.entered = False
         self.lines: set[int] = set()
@@ -118,7 +118,7 @@ class Monitored(Observer):
             return
         for event, callback in self._callbacks.items():
             _register(self._tool, event, callback)
-        for code in self.codes:  # This enables events again that a callback disabled.
+        for code in self.codes:  # Set the events again, because callbacks disable them.
             _set_events(self._tool, code, 0)
             _set_events(self._tool, code, self._events(code))
 
@@ -133,7 +133,7 @@ class Monitored(Observer):
         )
 
     def _events(self, code: CodeType) -> int:
-        # An exception thrown into a suspended generator causes no other event than LINE.
+        # Request LINE, the only event after an exception is thrown into a suspended generator.
         by_line = _EVENTS.LINE if self._by_line or code.co_flags & _SUSPENDS else 0
         return int(_EVENTS.PY_START | _EVENTS.PY_RESUME | by_line | (sum(_BRANCHES) if self._by_line else 0))
 
@@ -153,7 +153,7 @@ class Monitored(Observer):
             lines = self._line_of[id(code)]
             if offset in lines and destination in lines:
                 self.branches.add((lines[offset], lines[destination]))
-        # A shared event must stay enabled, or else the second branch would not be reported.
+        # Keep an event that both branches share, because the second branch is reported later.
         return None if len(_BRANCHES) == 1 else _DISABLE
 
 
@@ -233,7 +233,7 @@ class Profiled(Observer):
         Other threads are observed further, because they may run during the next example.
         """
         code = frame.f_code
-        if id(code) in self._ids:  # This avoids a call of `_holds`, because there may be millions of events.
+        if id(code) in self._ids:  # Do not call `_holds` here, because there may be millions of events.
             if _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
                 self.entered = True
                 if _get_ident() == self._thread:
@@ -310,7 +310,7 @@ if _monitoring is not None:
         return None
 else:
     import _thread
-    import dis  # The template imports it for all its evaluations.
+    import dis  # Import it in the template, so that its evaluations need not do it.
     import threading
 
     _settrace, _gettrace = sys.settrace, sys.gettrace
@@ -324,7 +324,7 @@ else:
     except ImportError:
         _Profiler = None
     else:
-        _Profiler = type("Profiler", (Profiler,), {})  # The subclass tells this profiler from the user's own.
+        _Profiler = type("Profiler", (Profiler,), {})  # A subclass, to recognise this profiler among the user's own.
 
     def _getprofile_of_others() -> Any:
         """Replace `sys.getprofile`, hiding this observer."""

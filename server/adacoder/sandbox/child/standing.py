@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.child import compiling, finders, observing, state, worker
 else:
-    worker = globals()["worker"]  # `template.py` loads this file and sets this name.
+    worker = globals()["worker"]  # `template.py` sets this name when it loads this file.
     compiling, finders, observing, state = worker.compiling, worker.finders, worker.observing, worker.state
 
 _MODULE = type(sys)
@@ -106,7 +106,7 @@ class Standing:
         try:
             self.ready = name, dict(vars(sys.modules[name])), observing.by_name(finders.compiled[path][1])
             self.names = {each for codes in self.ready[2].values() for code in codes for each in code.co_names}
-        # The module has replaced itself in `sys.modules`. A separate evaluation reports this.
+        # Ignore a module that has replaced itself in `sys.modules`. A separate evaluation reports the reason.
         except BaseException:
             self.ready = "", {}, {}
         gc.freeze()
@@ -123,7 +123,7 @@ class Standing:
         finders.compiled[path] = text.encode("utf-8", "surrogatepass"), code
         loader = finders.TextLoader(name, path, text, code)
         sys.meta_path.insert(0, finders.TextFinder(name, loader, self._unsaved))
-        sys.modules.pop(name, None)  # for a name that the standard library has as well
+        sys.modules.pop(name, None)  # The standard library may have a module of this name.
 
     def _is_text_of(self, path: str, text: str) -> bool:
         if path in self._texts:
@@ -181,7 +181,7 @@ class StandingModule(worker.ModuleUnderTest):
         if standing.before is None:
             standing.begin()
         else:
-            self.answers_later = True  # If the process dies, this docstring runs again.
+            self.answers_later = True  # This is safe: if the process dies, the docstring runs again.
         standing.state.restore()
         self._imported_before = [*standing.state.imported]
         self._recursion_limit = standing.recursion_limit
@@ -221,13 +221,13 @@ class StandingModule(worker.ModuleUnderTest):
             now = self._standing.look()
             changed += [what for what in before if before[what] != now[what]]
             changed += dict.fromkeys(self._standing.state.changes(modules))
-            # The module's code may use these modules without importing them.
+            # The module's code may use these submodules without importing them.
             imported = self._standing.state.bound.keys() & self._standing.names
             changed += [f"the import of {name}" for name in imported - set(self._imported_before)]
-        except Exception:  # for example, because the folder is gone
+        except Exception:  # The process's folder may be gone, for example.
             changed.append("the process")
         if self._standing.has_fresh_values:
-            changed.append("")  # make the next docstring run in a new process, where fixtures run again
+            changed.append("")  # Report a change, so that fixtures run again in a new process.
         leans = any(map(self._uses, self._imported_before))
         return ["", "yes" if leans else "", *changed[:_MOST_CHANGES]]
 

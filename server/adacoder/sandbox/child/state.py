@@ -85,7 +85,7 @@ def _loggers(module: Any) -> object:
 
 
 def _context(module: Any) -> object:
-    # The decimal module sets this variable when it is first used.
+    # Ignore decimal's variable, which is set when it is first used. Decimal's context is compared elsewhere.
     return {var: id(value) for var, value in module.copy_context().items() if var.name != "decimal_context"}
 
 
@@ -180,7 +180,7 @@ class State:
 
     def renew(self) -> None:
         """Store the present state, so that earlier changes do not count."""
-        for _ in self.changes(()):  # This stores the present values.
+        for _ in self.changes(()):  # As a side effect, `changes` stores the present values.
             pass
         self.learn(self.settings())
 
@@ -234,9 +234,9 @@ class State:
             if old is new or name in ignored or (name.startswith("__") and name.endswith("__")):
                 continue
             if old is _ABSENT and type(new) is _MODULE and sys.modules.get(f"{owner}.{name}") is new:
-                continue  # The examples imported a submodule.
+                continue  # Importing a submodule sets its name in the package.
             if is_module and owner not in self.own:
-                # Modules may cache values in their globals. So only replacing a function or class counts.
+                # Other modules may cache values in their globals, so report only replaced functions and classes.
                 is_lazy = _is_within(new, owner) if old is _ABSENT else old is None or name.startswith("_")
                 if not is_lazy or issubclass(type(old), _CALLABLE):
                     yield f"{owner}.{name}"
@@ -292,7 +292,7 @@ def _is_internal(name: str, old: object, new: object, owner: str, *, is_object: 
     if old is not _ABSENT or not callable(new) or issubclass(type(new), type):
         return False
     is_of_example = type(new) is _FUNCTION and new.__code__.co_filename.startswith("<doctest ")
-    return _is_within(new, owner) and not is_of_example  # such as a function compiled at its first call
+    return _is_within(new, owner) and not is_of_example  # For example, a function was compiled at its first call.
 
 
 def _is_within(value: Any, module: str) -> bool:
@@ -391,7 +391,7 @@ class _Walk:
             self._watch(name, value)
         elif issubclass(kind, (list, set, deque)):
             base = next(each for each in (list, set, deque) if issubclass(kind, each))
-            before = [*base.__iter__(value)]  # A subclass may override methods.
+            before = [*base.__iter__(value)]  # Subclasses may override methods, so call the base's.
             state.views.append((name, lambda: same([*base.__iter__(value)], before), True))
         is_internal = name.rpartition(".")[2].startswith("_")
         if is_internal or issubclass(kind, type):
@@ -418,7 +418,7 @@ class _Walk:
         for cell in function.__closure__ or ():
             try:
                 value = _content(cell)
-            except ValueError:  # an empty cell
+            except ValueError:  # Skip an empty cell.
                 continue
             self._state.cells.append(cell)
             self._state.values.append((name, value))
@@ -430,13 +430,13 @@ class _Walk:
         try:
             if memoryview(value).nbytes <= _MOST_BYTES:
                 self._state.views.append((name, lambda: bytes(value), bytes(value)))
-        except (BufferError, TypeError, ValueError):  # an array of objects
+        except (BufferError, TypeError, ValueError):  # Skip an array of objects.
             pass
 
     def _look_at_attributes(self, name: str, value: Any) -> None:
         try:
             attributes = object.__getattribute__(value, "__dict__")
-        except Exception:  # an object without `__dict__`, or with a hostile class
+        except Exception:  # The object has no `__dict__`, or its class is hostile.
             attributes = None
         if type(attributes) is dict:
             self._watch_names(name, attributes, self._pending)
@@ -463,7 +463,7 @@ def _slots(value: object, members: Mapping[str, Any]) -> dict[str, object]:
     for name, member in members.items():
         try:
             found[name] = member.__get__(value)
-        except AttributeError:  # an empty slot
+        except AttributeError:  # The slot is empty.
             found[name] = None
     return found
 
@@ -483,4 +483,4 @@ def _settings(modules: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 def collect() -> None:
     """Collect garbage, so that objects and open files do not outlive their docstring."""
     gc.collect()
-    gc.freeze()  # Otherwise the next collection would look at all new modules again.
+    gc.freeze()  # Do not look at these objects again in the next collection.

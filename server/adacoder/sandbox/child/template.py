@@ -108,7 +108,7 @@ class Parent:
         folders = [folder for folder in dict.fromkeys([root, *inside, workspace]) if isdir(folder)]
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
-            replace_shared_memory(folders)  # Before the project's folders are on `sys.path`.
+            replace_shared_memory(folders)  # Import `mmap` before `sys.path` contains the project.
             replace_semaphores()
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
@@ -173,7 +173,7 @@ class Parent:
         counting = self._most_files and self._children
         while not watch.poll(FILES_CHECKED_SECONDS * 1000 if counting else None):
             self._end_overfull()
-        # If commands are frequent, the loop above never runs.
+        # Check here as well, because frequent commands leave no time to wait.
         if counting and monotonic() > self._counted + FILES_CHECKED_SECONDS:
             self._end_overfull()
 
@@ -184,8 +184,8 @@ class Parent:
             for number, place in enumerate(self._places(slot)):
                 state = os.statvfs(place)
                 bytes_ = (state.f_blocks - state.f_bfree) * state.f_frsize
-                # An importer counts the files of its desks itself. A hostile importer may not, so it is killed here at
-                # twice the limit. Its own folder comes first.
+                # An importer counts the files of its desks itself. If it is hostile and does not, it is killed here at
+                # twice the limit. The first folder is the importer's own.
                 share = 2 if number else 1
                 if state.f_files - state.f_ffree > self._most_files * share or bytes_ > self._most_bytes * share:
                     self._overfull.add(slot)
@@ -224,8 +224,8 @@ class Parent:
     def _settle(self) -> list[str]:
         """Prepare for forking. Return the answer to `settle`."""
         gc.collect()
-        gc.freeze()  # A collection would write to all objects, so each evaluation would copy them.
-        gc.disable()  # until the user's code runs
+        gc.freeze()  # Keep the collector from writing to these objects, which would make evaluations copy them.
+        gc.disable()  # It is enabled again before code of the user runs.
         self._lock.allow_for_memory()
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # Each process has its own folder.
@@ -247,15 +247,15 @@ class Parent:
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
-        # Do not inherit open files, because processes share their flags.
+        # Open new files, because a child process would share the flags of inherited ones.
         for number in range(worker.CHANNEL):
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
         self._children.clear()
-        if kind == "docstring":  # It works in the folder of its desk, under the same ruleset.
+        if kind == "docstring":  # A docstring's process keeps the folder and the restrictions of its desk.
             os.closerange(worker.CHANNEL + 1, MOST_DESCRIPTORS)
             self._lock.close(kind)
             return True
-        # Nobody else knows the name of this folder, so no other process can reach it.
+        # The folder's random name is known only to this process, so no other process can reach the folder.
         self._folder = join(self._scratch, slot, os.urandom(16).hex())
         os.mkdir(self._folder, 0o700)
         os.chdir(self._folder)
@@ -263,7 +263,7 @@ class Parent:
         first = last = ruleset = self._slots + int(slot)
         if kind == "importer":
             if sys.platform == "linux":
-                os.setpgid(0, 0)  # After `close`, descendants cannot leave this group.
+                os.setpgid(0, 0)  # The filter later keeps descendants in this group.
             last, ruleset = first + self._group - 1, self._groups + int(slot) // self._group
             self._standing, self._group = standing.Standing(self.installed.holds, self._look), 1
         else:
@@ -291,7 +291,7 @@ class Parent:
     def _kill(self, slot: str) -> None:
         try:
             os.kill(self._children[slot], 9)
-        except OSError:  # for example, because the process was killed from outside
+        except OSError:  # The process may have been killed from outside, for example.
             pass
 
     def _reap(self, slot: str) -> tuple[str, str, str]:
@@ -301,7 +301,7 @@ class Parent:
         overfull = slot in self._overfull
         self._overfull.discard(slot)
         clean = min(map(self._renew, self._places(slot)))
-        if dirname(self._folder) == join(self._scratch, slot):  # A desk shares this folder with its children.
+        if dirname(self._folder) == join(self._scratch, slot):  # A desk shares its folder with its children.
             os.mkdir(self._folder, 0o700)
             os.chdir(self._folder)
         return str(code), "clean" if clean else "", "overfull" if overfull else ""
@@ -312,7 +312,7 @@ class Parent:
         try:
             _chmod(place, 0o700)
             _utime(place, (0, 0))
-        except OSError:  # an importer may not change attributes
+        except OSError:  # An importer may not change attributes.
             pass
         return clean
 
@@ -324,7 +324,7 @@ class Lock:
         self._statm = statm
         self._limits: list[tuple[int, int]] = [(resource.RLIMIT_NOFILE, OPEN_FILES)]
         if sys.platform != "linux":
-            self._limits.append((resource.RLIMIT_NPROC, 0))  # Only Linux counts threads for this limit.
+            self._limits.append((resource.RLIMIT_NPROC, 0))  # On other systems, this limit does not count threads.
             return
         import ctypes
 
@@ -356,7 +356,7 @@ class Lock:
         """
         try:
             size, _, _, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
-        except OSError:  # Without /proc, the launcher's limits remain.
+        except OSError:  # Keep the launcher's limits if there is no /proc.
             return
         page = resource.getpagesize()
         self._limits = [
@@ -419,7 +419,7 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
 
     from functools import partial
 
-    # Before Python 3.11, pathlib stores these functions in a class. A Python function would become a method there.
+    # Before Python 3.11, pathlib stores these functions in a class, where a Python function would become a method.
     function = partial(changed)
     function.__name__, function.__doc__ = change.__name__, change.__doc__  # type: ignore[attr-defined]
     return function
@@ -433,7 +433,7 @@ def replace_shared_memory(folders: Sequence[str]) -> None:
     """
 
     def memfd_create(name: str, flags: int = 0) -> int:
-        os.fsencode(name)  # raises TypeError for a wrong type, as the original does
+        os.fsencode(name)  # Raise TypeError for a wrong type, as the original does.
         return os.open(os.environ["TMPDIR"], os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
 
     if hasattr(os, "memfd_create"):
@@ -478,7 +478,7 @@ def replace_semaphores() -> None:
     class SemLock:
         SEM_VALUE_MAX = most
         handle = 0
-        name = None  # `multiprocessing` then starts no process to remove it.
+        name = None  # Without a name, `multiprocessing` starts no process to remove it.
 
         def __init__(self, kind: int, value: int, maxvalue: int, name: str, unlink: bool) -> None:
             from threading import Condition
@@ -488,7 +488,7 @@ def replace_semaphores() -> None:
             self._changed = Condition()
 
         def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
-            if self.kind == 0 and self._is_mine():  # a reentrant lock
+            if self.kind == 0 and self._is_mine():  # The same thread may acquire this kind of lock again.
                 self._held += 1
                 return True
             with self._changed:
@@ -546,9 +546,9 @@ def main() -> NoReturn:
     try:
         os.dup2(0, worker.CHANNEL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        # So far, errors went to the server, which reports why an interpreter does not start.
+        # Until now, errors went to the server, which reports why an interpreter does not start.
         os.dup2(1, 2)
-        sys.modules["__main__"] = type(sys)("__main__")  # the `__main__` that candidates see
+        sys.modules["__main__"] = type(sys)("__main__")  # Candidates see this empty module as `__main__`.
         _, *fields = worker.receive()
         try:
             parent = Parent(fields)
@@ -559,4 +559,4 @@ def main() -> NoReturn:
     except MemoryError:
         os._exit(worker.OUT_OF_MEMORY)
     finally:
-        os._exit(1)  # Skip a candidate's exit handlers.
+        os._exit(1)  # Do not run exit handlers of a candidate.

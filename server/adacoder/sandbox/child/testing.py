@@ -176,7 +176,7 @@ class _NamesPlugin(_OptionPlugin):
             self.has_run = True
             try:
                 self._item.ihook.pytest_runtest_setup(item=self._item)
-            except BaseException as error:  # may be anything, even SystemExit
+            except BaseException as error:  # A fixture may raise anything, even SystemExit.
                 self.error = error
             session._setupstate.stack.clear()  # noqa: SLF001  # pytest has no other way
             self.names = {name: value for name, value in self._item.dtest.globs.items() if name != "getfixture"}
@@ -197,9 +197,9 @@ def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
         plugin.troubles.clear()
         try:
             code = pytest.main([*_OPTIONS, *own, *added, *options, *arguments], plugins=[plugin])
-        except BaseException as error:  # may be anything, even SystemExit
+        except BaseException as error:  # A conftest may raise anything, even SystemExit.
             plugin.troubles.append("".join(_describe(type(error), error)).strip())
-            # Pytest may not read the configuration in a parent folder of the project.
+            # Isolation may hide a configuration in a parent folder of the project.
             options = ("-c", os.devnull, "--confcutdir", folder) if isinstance(error, PermissionError) else ()
         else:
             options = _NO_ADDOPTS if code == _USAGE_ERROR else ()
@@ -277,7 +277,7 @@ class _Plugin(_OptionPlugin):
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Record the outcome of a test's setup, call or teardown."""
         if report.failed and self._lacks:
-            self._outcome = "skipped"  # A plug-in is not installed.
+            self._outcome = "skipped"  # The plug-in with this fixture is not installed.
             if not any("fixture" in each for each in self.troubles):
                 self.troubles.append(f"{report.nodeid} was skipped: it needs a fixture that is not installed.")
         elif report.failed:
@@ -322,7 +322,7 @@ def _with_unittest(
         result.begins(path)
         try:
             found = unittest.defaultTestLoader.loadTestsFromModule(import_module(".".join(parts)))
-        except BaseException as problem:  # a test file may raise anything
+        except BaseException as problem:  # A test file may raise anything.
             result.troubles.append(f"{path}: {_described(problem)[0]}")
             continue
         result.loaded()
@@ -421,7 +421,7 @@ class _OfUnittest:
         self._outcome, self._details = "failed", ("it passed, although it is expected to fail", "", "", "")
 
     def _failed(self, test: Any, err: Any) -> None:
-        if not hasattr(test, "_testMethodName"):  # The setup of the class or module failed.
+        if not hasattr(test, "_testMethodName"):  # The setup of a class or a module failed.
             self.troubles.append(f"{self._path}: {_described(err[1])[0]}")
             return
         if self._outcome != "failed":
@@ -443,7 +443,7 @@ def _described(error: BaseException) -> tuple[str, str]:
     """Return an exception's message, and the names of its built-in classes, separated by spaces."""
     try:
         message = "".join(_describe(type(error), error)).strip()[:TEXT_LIMIT]
-    except BaseException:  # its `__str__` may raise anything
+    except BaseException:  # Its `__str__` may raise anything.
         message = f"{type(error).__name__}: <unprintable>"
     return message, " ".join(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins")
 
@@ -453,7 +453,7 @@ def _source(function: Any) -> str:
         import inspect
 
         return inspect.getsource(function)[:TEXT_LIMIT]
-    except (AttributeError, OSError, TypeError):  # not Python code, or the file has changed
+    except (AttributeError, OSError, TypeError):  # The test is not Python code, or its file has changed.
         return ""
 
 
@@ -501,7 +501,7 @@ class _OfProject:
             self._profiler = Profiler(subcalls=False, builtins=False)
             import threading
 
-            threading.setprofile(self._sees)  # for other threads, which the profiler does not observe
+            threading.setprofile(self._sees)  # The profiler observes only one thread, so observe the others.
             return
         free = (number for number in range(6) if self._monitoring.get_tool(number) is None)
         self._tool = next(free, None)
@@ -514,7 +514,7 @@ class _OfProject:
         if self._profiler is not None:
             try:
                 self._profiler.enable()
-            except ValueError:  # another profiler is active
+            except ValueError:  # Another profiler is active.
                 self._profiler = None
         elif self._monitoring is not None and self._tool is not None:
             self._codes.clear()
@@ -553,7 +553,7 @@ class _OfProject:
 
     def _audits(self, event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str) and len(self._opened) < MOST_PLACES:
-            self._opened.add(join(self._folder, arguments[0]))  # Relative paths start in this folder.
+            self._opened.add(join(self._folder, arguments[0]))  # Tests start in this folder.
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
         self._codes[id(frame.f_code)] = frame.f_code
@@ -564,7 +564,7 @@ class _OfProject:
 
     def _place(self, code: Any) -> str:
         name = getattr(code, "co_name", "<")
-        if name.startswith("<"):  # a module, a lambda or a comprehension
+        if name.startswith("<"):  # Leave out modules, lambdas and comprehensions.
             return ""
         path = realpath(code.co_filename) if isabs(code.co_filename) else ""
         return f"{code.co_firstlineno}:{path}" if path.startswith(self._folder) else ""

@@ -145,7 +145,7 @@ class _Call:
         if event == "exception":
             is_end = issubclass(argument[0], (StopIteration, StopAsyncIteration))
             raised = "" if is_end and not operation.startswith(_CALLING) else shown(argument[1])
-            if raised and raised != self._raised:  # clean-up code may raise the same exception again
+            if raised and raised != self._raised:  # Clean-up code may raise the same exception again.
                 self._keep(frame, "", raised)
                 self._raised = raised
             return self
@@ -158,7 +158,7 @@ class _Call:
     def _keep(self, frame: FrameType, gave: str, raised: str) -> None:
         values: list[str] = []
         found: Any = frame.f_locals
-        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # a class body may use any mapping
+        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # In a class body, it may be any mapping.
         for name, value in dict(found).items() if is_plain else ():
             if type(name) is str and name.isidentifier() and len(name) <= NAME_LIMIT and name[:2] != "__":
                 text = shown(value)
@@ -182,10 +182,10 @@ def shown(value: object) -> str:
             text += part.replace("\n", " ")
             if len(text) > VALUE_LIMIT:
                 return text[: VALUE_LIMIT - 1] + "…"
-    # Stop at once, because Python 3.8 may crash when it goes on with so little stack.
+    # Do not continue with so little stack, because Python 3.8 may crash.
     except RecursionError:
         raise
-    except (RuntimeError, MemoryError, ValueError):  # for example, another thread changed the value
+    except (RuntimeError, MemoryError, ValueError):  # Another thread may have changed the value, for example.
         text = text[: VALUE_LIMIT - 1] + "…"
     return text
 
@@ -247,7 +247,7 @@ def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
             if type(each) is _SLOT:
                 try:
                     found.append((name, each.__get__(value)))
-                except AttributeError:  # an empty slot
+                except AttributeError:  # The slot is empty.
                     pass
             elif type(each) is _GETTER and type(name) is str and name == "__dict__":
                 found += islice(dict.items(each.__get__(value)), VALUE_LIMIT)

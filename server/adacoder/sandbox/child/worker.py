@@ -197,7 +197,7 @@ def _write_all() -> None:
 
 def receive() -> list[str]:
     """Receive the server's next message. Exit if the server has closed the connection."""
-    if _unsent and not _incoming.poll(0):  # The server is waiting for an answer.
+    if _unsent and not _incoming.poll(0):  # The server waits for these answers.
         _write_all()
     return unpack(receive_bytes(int.from_bytes(receive_bytes(4), "little")))
 
@@ -226,7 +226,7 @@ def _defines(module: Mapping[str, object], qualname: str) -> bool:
         if not isinstance(owner, type):
             return True  # A decorator replaced the class, so its attributes are unknown.
         if name.startswith("__") and not name.endswith("__"):
-            name = "_" + owner.__name__.lstrip("_") + name  # the compiler's form of a private name
+            name = "_" + owner.__name__.lstrip("_") + name  # The compiler mangles private names in this way.
         if name not in vars(owner):
             return False
         owner = vars(owner)[name]
@@ -274,7 +274,7 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
         copy = tuple([plain(item, room, depth + 1) for item in tuple.__iter__(value)])
     elif _is(value, set):
         copy = {plain(item, room, depth + 1) for item in set.__iter__(value)}
-        # If different items have equal copies, the set has no plain copy.
+        # Reject a set in which different items have equal copies.
         room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))
     elif _is(value, dict):
         copy = {plain(key, room, depth + 1): plain(item, room, depth + 1) for key, item in dict.items(value)}
@@ -356,7 +356,7 @@ class ModuleUnderTest:
         _modules.pop(self._name, None)  # A module of the standard library may have the same name.
         notes = [str(line) for line in left_out]
         raised = None
-        gc.freeze()  # The collector then ignores AdaCoder's own objects.
+        gc.freeze()  # Make the collector ignore AdaCoder's own objects.
         gc.enable()
         try:
             namespace = vars(import_module(self._name))
@@ -457,7 +457,7 @@ class ModuleUnderTest:
         if raised is None:
             kind, answer = "done", [shown[: max(0, OUTPUT_LIMIT - len(printed))], plain_copy, class_name]
         else:
-            observer.start()  # Describing the exception may run the target.
+            observer.start()  # Observe the target again, because describing the exception may run it.
             kind, answer = "raised", self._description(raised, name)
             regain()
         observer.stop()
@@ -549,15 +549,15 @@ class ModuleUnderTest:
     def _description(self, error: BaseException, example: str) -> list[str]:
         """Return MESSAGE, BASES, LINE, ORIGIN and CAUSE for an exception, and drop its traceback."""
         line, innermost = self._trace(error.__traceback__)
-        error.__traceback__ = None  # Its frames may hold all available memory.
+        error.__traceback__ = None  # The traceback's frames may hold all available memory.
         cause = ""
         try:
             parts = _describe(type(error), error)
-            if isinstance(error, SyntaxError):  # `doctest` does not compare the lines with the code.
+            if isinstance(error, SyntaxError):  # Drop the lines with the code, because `doctest` ignores them.
                 parts = parts[next(i for i, part in enumerate(parts) if not part.startswith(" ")) :]
             message = "".join(parts)[:OUTPUT_LIMIT]
             cause = _cause(error)
-        except BaseException:  # Its `__str__` may raise anything.
+        except BaseException:  # The exception's `__str__` may raise anything.
             message = f"{type(error).__name__}: <unprintable>\n"
         bases = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"]
         origin = ""
@@ -662,7 +662,7 @@ def empty(folder: str) -> bool:
                 try:
                     os.rmdir(entry)
                     continue
-                except OSError:  # not empty
+                except OSError:  # The folder is not empty.
                     pass
                 moved += 1
                 target = join(folder, f".moved-{moved}")

@@ -126,7 +126,7 @@ def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path) -> Ahe
             return Ahead(own=tuple(sorted(own)), files=tuple(seen)[1:])
         for each in imports:
             if not each.level and each.module.partition(".")[0] not in own:
-                if f"import {each.module}" not in _COMMON:  # such a module is already imported
+                if f"import {each.module}" not in _COMMON:  # Every template imports the common modules.
                     found[each.source] = None
                 continue
             files = [file for file in _files(each, path, (root, workspace)) if file not in seen]

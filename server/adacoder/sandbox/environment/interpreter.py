@@ -90,7 +90,7 @@ def described(path: Path) -> Interpreter:
 
 @lru_cache(maxsize=32)
 def _described_once(path: Path, changed: tuple[int, ...], moment: int) -> Interpreter:
-    del changed, moment  # they are only part of the cache key
+    del changed, moment  # The cache needs these arguments, but the function does not.
     return describe(path)
 
 

@@ -55,7 +55,7 @@ def note(interpreter: Interpreter, workspace: Path) -> str:
 
 @lru_cache(maxsize=32)
 def _files(interpreter: Interpreter, workspace: Path, moment: int) -> tuple[Path, ...]:
-    del moment  # It only makes cached results expire.
+    del moment  # This argument only makes cached results expire.
     root = os.path.realpath(workspace)
     places = {os.path.realpath(place): place for place in _places(interpreter)}
     inside = [place for reached, place in places.items() if Path(reached).is_relative_to(root)]

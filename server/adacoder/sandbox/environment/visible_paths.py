@@ -47,7 +47,7 @@ OUR_PYTHON = Path(sys.executable).resolve()
 @cache
 def tools() -> tuple[Path, ...]:
     """Return AdaCoder's own files that must be visible inside the sandbox."""
-    _compile_child()  # before the paths are collected, because only existing ones count
+    _compile_child()  # Compile first, because only existing files are returned.
     return tuple(dict.fromkeys(place for place in _tools() if place.exists()))
 
 
@@ -66,7 +66,7 @@ def _compile_child() -> None:
     for path in _CHILD.glob("*.py"):
         compiled = Path(cache_from_source(path))
         if not compiled.exists() or compiled.stat().st_mtime < path.stat().st_mtime:
-            SourceFileLoader(path.stem, str(path)).get_code(path.stem)  # compiles, and writes the compiled file
+            SourceFileLoader(path.stem, str(path)).get_code(path.stem)  # Write the compiled file, as an import does.
 
 
 RECHECK_SECONDS = 0.5
@@ -134,7 +134,7 @@ def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[
     These are the file, its compiled files, its backups, and the copies in build folders and in `packages`.
     """
     paths = {module.path, real(module.path)}
-    with suppress(ValueError):  # The module is outside its root.
+    with suppress(ValueError):  # The module may be outside its root.
         own = module.path.relative_to(module.root)
         built = (folder for base in {module.root, workspace} for folder in _built(base))
         paths |= {folder / own for folder in (*built, *packages)}
@@ -210,13 +210,13 @@ class _Search:
         began = time.monotonic()
         state = _changed(self._watched) if self._watched else 0
         known = self._known if began < self._looked + moment and state == self._state else None
-        # A path that no longer exists cannot be covered by a mount.
+        # Search again if a hidden path no longer exists, because a mount cannot cover it.
         if known is not None and all(map(os.path.lexists, known.hidden)):
             return known
         busy, before = time.thread_time(), self._known
         self._known, self._state = self._look(), state
         self._looked = began
-        # The first search of new files takes unusually long, so its time does not count.
+        # Do not count the time of the first search of new files, which is unusually long.
         self._took = time.thread_time() - busy if self._known == before else 0.0
         return self._known
 
@@ -258,7 +258,7 @@ def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
     def look() -> _VisibleFolders:
         secret: list[Path] = []
         for folder, levels in _looked_at(interpreter):
-            with suppress(TooLargeError):  # A large folder stays visible, because Python needs it.
+            with suppress(TooLargeError):  # Python needs large folders, so show them.
                 secret += hidden(folder, levels=levels)
         for folder in interpreter.added:
             secret += _secrets_of_other(folder, wishes)
@@ -315,6 +315,6 @@ def _as_shown(secret: Iterable[Path], folders: Iterable[Path]) -> tuple[Path, ..
         for folder, reached in reals:
             if path.is_relative_to(folder):
                 found[path] = None
-            elif path.is_relative_to(reached):  # the folder's path contains a link
+            elif path.is_relative_to(reached):  # The path of the folder contains a link.
                 found[folder / path.relative_to(reached)] = None
     return tuple(sorted(found))

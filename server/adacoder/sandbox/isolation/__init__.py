@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 ENVIRONMENT: Mapping[str, str] = {
     "LANG": "C.UTF-8",
     "PATH": "/usr/bin:/bin",
-    "LOGNAME": "user",  # Libraries need a user name, and find no other inside.
+    "LOGNAME": "user",  # Without LOGNAME, libraries find no user name.
     "PYTHONDONTWRITEBYTECODE": "1",
-    # Each malloc arena and each BLAS thread reserves address space, which LIMITS restricts.
+    # Have few malloc arenas and BLAS threads, because each uses address space, which is limited.
     "MALLOC_ARENA_MAX": "2",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -28,7 +28,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Environment of confined code, except for HOME and TMPDIR."""
 
 LIMITS: Mapping[str, int] = {
-    "AS": 8 << 30,  # Larger than the memory limit, because libraries reserve address space that they never use.
+    "AS": 8 << 30,  # This is more than the memory limit, because libraries reserve address space that they never use.
     "DATA": 2 << 30,
     "FSIZE": 16 << 20,
     "NOFILE": 256,

@@ -66,7 +66,7 @@ class Bubblewrap:
         confinement = (
             *limits(SCRATCH, slots),
             *self.locks.confinement(files=False, processes=False),
-            # The mounts already protect files. These rules isolate the evaluations from each other in SCRATCH.
+            # Mounts protect other files. These rules protect the evaluations' folders from each other.
             *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, *folders)),
             *(f"device={device}" for device in DEVICES),
         )
@@ -102,9 +102,9 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", HIDDEN_PROC)
         yield from ("--dev", "/dev")
-        if not self.locks.landlock:  # Memory of a writable mapping of /dev/zero would escape every limit.
+        if not self.locks.landlock:  # Hide it: no limit counts a writable mapping of it.
             yield from ("--ro-bind", os.devnull, "/dev/zero")
-        for slot in range(slots):  # Separate limits, so no evaluation can fill the others' folders.
+        for slot in range(slots):  # With its own limit, none can fill the others.
             if self.features.size:
                 yield from ("--size", str(SCRATCH_SIZE))
             yield from ("--tmpfs", f"{SCRATCH}/{slot}")
@@ -132,7 +132,7 @@ class _Covers:
     def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
         self._known: dict[Path, tuple[int, ...]] = {}
         for place in places:
-            # If the path is missing or this user may not see it, then code inside cannot see it either.
+            # Skip a path that is missing, or that this user may not see. Code in the sandbox cannot see it either.
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                 if len(self._known) < _MOST_OPEN:
                     cleanup.callback(os.close, os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))

@@ -56,7 +56,7 @@ def _make(parent: str | None) -> tuple[str, int]:
     """Create and lock a folder. Return its path and the descriptor that holds the lock."""
     while True:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-        # Before the lock is taken, another AdaCoder may remove the folder. Then try again.
+        # Another AdaCoder may remove the folder before it is locked, so try again.
         with suppress(FileNotFoundError):
             lock = os.open(folder, os.O_RDONLY)
             if _is_locked(lock) and os.path.lexists(folder):
@@ -70,7 +70,7 @@ def _is_locked(folder: int) -> bool:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # Without locks on this file system, other processes remove nothing.
+    except OSError:  # On this file system, no process can lock folders, and so none removes them.
         pass
     return True
 
@@ -85,7 +85,7 @@ def remove_left() -> None:
     end = time.monotonic() + _MOST_SECONDS
     try:
         parents = {tempfile.gettempdir(), SHORT}
-    except FileNotFoundError:  # there is no folder for temporary files
+    except FileNotFoundError:  # There is no folder for temporary files.
         return
     for parent in parents:
         with suppress(OSError):
@@ -106,7 +106,7 @@ def _keeps_names(folder: str) -> bool:
 
 
 def _remove_if_left(folder: str) -> None:
-    with suppress(OSError):  # the folder is in use or already gone
+    with suppress(OSError):  # Ignore a folder that is in use or already gone.
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return
@@ -133,7 +133,7 @@ def is_overfull(folder: str, pid: int | None) -> bool:
                 if size > SCRATCH_SIZE or count > SCRATCH_FILES:
                     return True
     except OSError:
-        return True  # The folders are nested too deeply or deny access. Only hostile code makes such folders.
+        return True  # The folders are nested too deeply or deny access, as only hostile code does.
     return size > SCRATCH_SIZE
 
 

@@ -47,8 +47,8 @@ def _profile(visible: VisiblePaths, folder: str) -> Iterator[str]:
     )
     yield "(version 1)"
     yield "(deny default)"
-    yield "(allow process-fork)"  # The template must fork. Limits keep evaluations from forking.
-    yield "(allow process-exec*)"  # Programs must be readable to be run.
+    yield "(allow process-fork)"  # The template forks evaluations. They cannot fork, because of limits.
+    yield "(allow process-exec*)"  # Only readable programs can be run.
     yield "(allow signal (target self) (target children))"
     yield "(allow sysctl-read)"
     yield '(allow file-read-metadata (subpath "/"))'

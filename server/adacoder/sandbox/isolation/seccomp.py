@@ -63,7 +63,7 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
     denials = [*_ALWAYS, *(_FILES if files else ()), *(_SIGNALS if signals else ())]
     return _assemble(
         *_foreign(known),
-        # These calls are frequent, so their rules come first.
+        # Check frequent calls first.
         *_on(known, "open", _truncation(1)),
         *_on(known, "openat", _truncation(2)),
         *_on(known, "mmap", _NO_SHARED_MEMORY),
@@ -234,70 +234,70 @@ class _Denial:
 
 
 _ALWAYS = (
-    # No network. Socket pairs stay allowed, because asyncio needs one.
+    # Deny the network. Allow pairs of connected sockets, because asyncio needs a pair.
     _Denial(Errno.EAFNOSUPPORT, "socket"),
     _Denial(Errno.ENETUNREACH, "connect bind listen accept accept4 sendmmsg recvmmsg"),
-    # A filter cannot check these calls: their arguments are in memory, or they run other calls.
+    # Deny calls that a filter cannot check, because their arguments are in memory, or because they run other calls.
     _Denial(Errno.ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register io_setup"),
-    # No access to the memory and descriptors of other processes, and no way around the rules for signals.
+    # Deny access to the memory and descriptors of other processes, and signals that bypass the rules for kill.
     _Denial(Errno.EPERM, "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp"),
     _Denial(Errno.EPERM, "pidfd_getfd pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo"),
-    # No namespaces and mounts, because they could uncover hidden files.
+    # Deny namespaces and mounts, because they could uncover hidden files.
     _Denial(Errno.EPERM, "unshare setns chroot pivot_root mount umount2 mount_setattr"),
     _Denial(Errno.EPERM, "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick"),
-    # Files are protected by their paths, so deny access without a path. No device files.
+    # Deny access to files without a path, because mounts and Landlock protect paths. Also deny device files.
     _Denial(Errno.EPERM, "name_to_handle_at open_by_handle_at fanotify_init mknod mknodat"),
-    # Locks have no effect. Otherwise code could lock a file that it can read, and make other programs wait. An
-    # evaluation needs no locks, because no other process can open its files.
+    # Make locks do nothing. Otherwise code could lock any file that it can read, and make other programs wait.
+    # Evaluations need no locks, because no other process can open their files.
     _Denial(Errno.SUCCESS, "flock"),
-    # No attributes that remain after a file is emptied, and no watches, because each user has only a few.
+    # Deny attributes that remain after a file is emptied, and watches, because each user has only a few.
     _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
     _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
     _Denial(Errno.EPERM, "inotify_init inotify_init1 inotify_add_watch"),
-    # No calls for administrators, and no calls that are often used to attack the kernel.
+    # Deny calls for administrators, and calls that are often used to attack the kernel.
     _Denial(Errno.EPERM, "bpf perf_event_open userfaultfd personality modify_ldt iopl ioperm lookup_dcookie syslog"),
     _Denial(Errno.EPERM, "init_module finit_module delete_module kexec_load kexec_file_load reboot vhangup"),
     _Denial(Errno.EPERM, "swapon swapoff acct quotactl quotactl_fd sethostname setdomainname"),
     _Denial(Errno.EPERM, "settimeofday clock_settime adjtimex clock_adjtime"),
-    # No change of user, and no new privileges.
+    # Deny changing the user and getting privileges.
     _Denial(Errno.EPERM, "setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid"),
     _Denial(Errno.EPERM, "capset lsm_set_self_attr add_key request_key keyctl"),
-    # No memory that limits do not count, that cannot be swapped out, or that outlives the process.
+    # Deny memory that limits do not count, that cannot be swapped out, or that outlives the process.
     _Denial(Errno.EPERM, "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl"),
     _Denial(Errno.EPERM, "mq_open mq_unlink mlock mlock2 mlockall memfd_create memfd_secret vmsplice"),
-    # No scheduling, because it affects other processes of the user.
+    # Deny scheduling calls, because they affect other processes of the user.
     _Denial(Errno.EPERM, "sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set"),
     _Denial(Errno.EPERM, "migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node"),
 )
 
 _FILES = (
-    # Landlock does not control these calls, and they could change the user's own files.
+    # Deny calls that change files and that Landlock does not control.
     _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"),
-    # Landlock controls this call only since ABI 3.
+    # Landlock denies this call only since ABI 3.
     _Denial(Errno.EPERM, "truncate"),
-    # A message could keep a deleted file open, and no limit would count the file.
+    # Deny sending descriptors, because a descriptor in a message can keep a deleted file that no limit counts.
     _Denial(Errno.EPERM, "sendmsg"),
 )
 
 _SIGNALS = (
-    # The target may be any process of the user. An evaluation cannot even signal itself, because the filter is loaded
-    # before the evaluation's id is known.
+    # Deny all signals, because the target may be any process of the user. An exception for an evaluation's own id is
+    # impossible, because the id is not known yet.
     _Denial(Errno.EPERM, "kill tkill tgkill"),
 )
 
 _CHILD = (
-    # An evaluation stays a single process, so killing it leaves nothing behind.
+    # Keep an evaluation a single process, so that killing it leaves nothing behind.
     _Denial(Errno.EAGAIN, "fork vfork"),
     _Denial(Errno.ENOSYS, "clone3"),
 )
 
 _IMPORTER = (
     _Denial(Errno.EAGAIN, "execve execveat"),
-    # The process must stay in its process group, so that AdaCoder can kill the group.
+    # Keep the process in its process group, so that AdaCoder can kill the group.
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
-    # A path may lead to the folder of another evaluation. Calls with an open descriptor are safe.
+    # Deny changes by path, because the path may lead to another evaluation's folder.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
-    # A Landlock rule keeps a deleted file alive, and no limit would count the file.
+    # Deny new rules of Landlock, because a rule keeps a deleted file that no limit counts.
     _Denial(Errno.EPERM, "landlock_create_ruleset landlock_add_rule"),
 )
 

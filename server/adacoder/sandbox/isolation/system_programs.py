@@ -57,7 +57,7 @@ def _is_roots(path: Path) -> bool:
     """Return whether only root can change a file, or the entries of a folder."""
     with suppress(OSError):
         found = path.lstat()
-        # In a sticky folder, such as the store of Nix, only the owner of an entry can replace it.
+        # In a sticky folder, such as the store of Nix, only an entry's owner can replace the entry.
         kept = found.st_mode & stat.S_ISVTX and stat.S_ISDIR(found.st_mode) and not found.st_mode & stat.S_IWOTH
         return (found.st_uid == 0 or _is_nobodys(found.st_uid)) and bool(kept or not found.st_mode & _OTHERS_WRITE)
     return False
