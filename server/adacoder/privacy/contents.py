@@ -106,7 +106,7 @@ _IN_ADDRESS = "a password in an address"
 """A kind of secret. Many passwords in addresses are only examples, so `found_in` reports only those that look real."""
 _CALLED = "a value that is named like a secret"
 _SHORTEST = {True: 8, False: 16}
-"""Minimum length of a secret value: with a name that is surely secret (True), and with a name that may be (False)."""
+"""Minimum length of a secret value, by the result of `secrecy_of` for the value's name."""
 _QUOTED = re.compile(r"(?<=[\"'`])[A-Za-z0-9+/=_.~-]{20,500}(?=\\?[\"'`])")
 """Matches a string in quotes that is long enough to be a key."""
 

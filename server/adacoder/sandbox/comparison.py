@@ -1,7 +1,7 @@
 """Compare the output of an example with the wanted output, by the rules and options of `doctest`.
 
-An informal example, such as `f(2) == {"b", "a"}` or `f(2) -> 15`, is compared by its value. Its author does not mean an
-order of the set, or a difference between 15 and 15.0.
+An informal example, such as `f(2) == {"b", "a"}` or `f(2) -> 15`, is compared by its value. So the order of a set does
+not matter, and 15 equals 15.0.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _same_numbers(want: str, got: str, flags: int) -> bool:
 
 
 def _parts(output: str, flags: int) -> list[re.Match[str]]:
-    """Return the parts of an output that count. Depending on the flags, white space does not count."""
+    """Return the parts of an output to compare. Depending on the flags, some white space is left out."""
     if flags & FLOAT_CMP:
         return [each for each in _TOKEN.finditer(output) if not each["space"]]
     if not flags & doctest.NORMALIZE_WHITESPACE:

@@ -390,7 +390,8 @@ class Host:
     async def _follow(self, taken: Taken, judge: Judge, program: Program, seconds: float) -> None:
         """Run the judge's examples in a process, and report all events to the judge.
 
-        If the template is killed, its end is not reported, so the verdict shows that the run is incomplete.
+        If the template is killed, do not report that the process ended. The verdict then shows that the run is
+        incomplete.
         """
         line = taken.evaluation.line
         try:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MOST = 8
-"""Maximum number of modules whose docstrings run at once, and of docstrings that run at once in a module."""
+"""Maximum number of docstrings of a module that run at once. It is also the maximum number of such modules."""
 _MOST_ROOTS = 2
 """Number of import roots (folders with modules) whose idle processes are kept. The least recently used end first."""
 _REAP_SECONDS = 5.0
@@ -60,12 +60,12 @@ class Apart(Exception):
 
 
 class Importers:
-    """Lends processes that run docstrings. It belongs to one event loop, and its owner must close it."""
+    """Lends processes that run docstrings. Each instance belongs to one event loop, and its owner must close it."""
 
     def __init__(self, docstrings: int) -> None:
         """`docstrings` is the maximum number of docstrings that run at once."""
         self.group = min(docstrings, MOST) + 1
-        """Value for `Recipe.group`."""
+        """Number of scratch folders for each importer and its descendants, as in `Recipe.group`."""
         self._roots: dict[Recipe, _Root] = {}
         """Import roots, the most recently used last."""
         self._stale: list[_Root] = []
@@ -86,7 +86,7 @@ class Importers:
             await self._end_idle()
             template = await root.template()
             if template.pid is None:
-                # AdaCoder cannot identify the process that answers on this system.
+                # On this system, AdaCoder cannot find out which process answers.
                 raise Apart
             desk = await (await root.importer(program, seconds)).desk(program, seconds)
             return Lent(root, program, template, desk, await desk.docstring(program.module, begin))
@@ -280,7 +280,7 @@ class _Root:
 
     @property
     def usable(self) -> bool:
-        """True if new docstrings can use this root."""
+        """True if new docstrings can use this import root."""
         if not self._boot.done():
             return True
         return not self.failed and self._boot.result().alive and self._boot.result().is_current
@@ -376,7 +376,7 @@ class _Importer(_Process):
         self.notes: tuple[str, ...] = ()
         self.template = template
         self._slots = [evaluation.slot + number for number in range(1, group)]
-        """Free slots, the scratch folders for one process each."""
+        """Free slots. A slot is a scratch folder for one process."""
         self._desks: list[_Desk] = []
         self._there: dict[str, str] = {}
         """Texts of modules that the import of the package has also imported, by module name."""

@@ -276,7 +276,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _form(value: object) -> Hashable:
-    """Return a hashable form of a value. Values that count as the same have equal forms."""
+    """Return a hashable form of a value. Forms are equal if the values count as the same."""
     match value:
         case float() if math.isnan(value):
             return "nan"

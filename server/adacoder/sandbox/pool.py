@@ -55,7 +55,7 @@ class Upkeep:
 
 
 class TemplatePool:
-    """Provides processes for evaluations. It belongs to one event loop, and its owner must close it."""
+    """Provides processes for evaluations. Each instance belongs to one event loop, and its owner must close it."""
 
     def __init__(self, evaluations: int, upkeep: Upkeep) -> None:
         """`evaluations` is the maximum number of concurrent evaluations."""
@@ -64,7 +64,7 @@ class TemplatePool:
         self._keepers: list[_Keeper] = []
         """The owners of the templates, the most recently used last."""
         self._retired: set[_Keeper] = set()
-        """Keepers that get no new evaluations, and end after their last evaluation."""
+        """Owners of templates that get no new evaluations. Such a template ends after its last evaluation."""
         self._refused: set[str] = set()
         """Import statements that broke a template, or had effects that cannot be shared."""
         self._ending: set[asyncio.Task[None]] = set()

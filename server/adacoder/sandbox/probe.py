@@ -337,7 +337,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
 
 @dataclass(frozen=True, slots=True)
 class _Bait:
-    """The canary's targets. All can be reached without isolation, so that a failure proves isolation."""
+    """The canary's targets. Without isolation it could reach all of them, so a failure proves isolation."""
 
     folder: Path
     """Folder that the canary can see."""

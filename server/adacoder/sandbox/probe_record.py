@@ -79,7 +79,7 @@ def write(record: JSON) -> None:
 
 
 def conditions(bubblewrap: Path | None, system: Locks | None, basis: Basis) -> JSON:
-    """Return the facts on which a proof with this bubblewrap and these locks depends.
+    """Return the facts that must stay the same for a proof of isolation to remain valid.
 
     Return None if they are unknown. The proof must then not be stored.
     """

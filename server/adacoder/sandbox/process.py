@@ -383,10 +383,10 @@ class TemplateProcess:
             raise
 
     async def reap(self, evaluation: Evaluation) -> tuple[int, bool]:
-        """Make sure that an evaluation that was killed leaves no processes and no files behind.
+        """Make sure that a killed evaluation leaves no processes and files behind.
 
-        Return its exit status, or minus the number of the signal that killed it, and True if it had written too many
-        files.
+        Return its exit status, or the negative number of the signal that killed it. Also return True if it had written
+        too many files.
 
         Raises:
             SandboxError: something may be left. The template is broken.
@@ -549,7 +549,7 @@ async def forked(
         raise SandboxError(f"The sandbox cannot start a process: {str(error) or 'it took too long'}.") from error
     except BaseException:
         if connection is not None:
-            connection.close()  # Closing it also ends the process.
+            connection.close()  # Closing the connection also ends the process.
         raise
 
 

@@ -42,7 +42,9 @@ class WaitingDocstring:
     seconds: float
     """The timeout of an import, and of the examples."""
     begin: Callable[[bool], Begin]
-    """Returns a `begin` as in `forked`. The argument is True if no other docstring runs in the same process."""
+    """Returns a callback that sends the first message, see `forked`. Its argument is True if the process runs no
+    others.
+    """
     follow: Callable[[Lent], Awaitable[Judge]]
     """Runs the examples in a process."""
     answer: asyncio.Future[RanDocstring] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -217,7 +219,7 @@ async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_la
 
 
 async def _ask_changes(lent: Lent, judge: Judge) -> None:
-    """Ask for the changes by the examples. Without an answer, the process gets no further docstrings."""
+    """Ask the process what the examples changed. If it does not answer, it gets no further docstrings."""
     if judge.cut_short is not None:
         return
     with suppress(TimeoutError, HungUpError, ProtocolError):

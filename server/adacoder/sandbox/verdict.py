@@ -478,7 +478,7 @@ def _ended(output: str) -> str:
 
 
 def _class_told(example: Example, answer: Answer) -> str:
-    """Return words that name the class of a value that only looks like the wanted value, or an empty text."""
+    """Return words about the class of a value if the value only looks like the wanted value, else an empty text."""
     looks_right = is_value(answer.shown, example.want) and not is_value(answer.plain, example.want)
     return f" (of the class '{_brief(answer.class_name)}')" if looks_right else ""
 

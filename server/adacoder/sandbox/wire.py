@@ -109,7 +109,9 @@ class Answer:
     """The value's `repr` and a newline. Empty for None and for statements."""
     raised: Raised | None = None
     plain: str = ""
-    """The `repr` of the value's copy in types of literals. Empty if there is no copy, or if it was not requested."""
+    """The `repr` of the value's plain copy, see `plain` in `worker.py`. Empty if there is none, or if it was not
+    requested.
+    """
     class_name: str = ""
     """Name of the value's class, if requested."""
     ran: bool | None = None
@@ -253,7 +255,9 @@ class WorkerLine:
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
         """Commands that were sent ahead and are not answered yet, each with its nonce."""
         self.changes: tuple[str, ...] | None = None
-        """Changes by the examples of an unchanged module, or None if they are unknown. A name may be empty."""
+        """Changes by the examples of an unchanged module. None if they are unknown. An empty name means an unknown
+        change.
+        """
         self.leans = False
         """True if the examples may need a module that an earlier docstring imported."""
         self._tells_changes = False
@@ -361,7 +365,7 @@ class WorkerLine:
         """Run the program's tests in the workspace `folder`, and call `tell` with each result.
 
         Return a line about each file that cannot be collected, the lines and branches of the target that the tests
-        reached, and the files that they read. The last two only if requested.
+        reached, and the files that they read. Lines, branches and files are empty unless they were requested.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.

@@ -2,8 +2,8 @@
 
 This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-Import hooks, `.pth` files and links can make any finder find a file of the project. So a file belongs to the project if
-its real path is in the project, regardless of the finder.
+Because of import hooks, `.pth` files and links, any finder may find a file of the project. So only the real path of a
+file shows whether the file belongs to the project.
 """
 
 from __future__ import annotations

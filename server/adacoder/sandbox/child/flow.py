@@ -31,7 +31,7 @@ _UNCHANGEABLE = (
     *(_MODULE, type, _FUNCTION, _BUILTIN, type(None), type(...), type(NotImplemented)),
     *(int, float, complex, str, bytes, frozenset, range, slice),
 )
-"""Types whose objects do not change when they are used. So they cannot carry an effect of the target."""
+"""Types of values that a call cannot change."""
 _module_dict: Any = vars(_MODULE)["__dict__"]
 _class_dict = type.__dict__["__dict__"].__get__
 _mro = type.__dict__["__mro__"].__get__
@@ -46,13 +46,11 @@ class Flow:
         self._names = names
         self._count = 0
         self._carried: dict[str, tuple[int | None, bool]] = {}
-        """Names whose values may come from the target. Each maps to the id of the value (None if there is none), and to
-        True if the value surely comes from the target.
+        """Names whose values may come from the target. Each has the id of its value, and True if this origin is
+        certain.
         """
         self._carrying: dict[str, bool] = {}
-        """The names in `_carried` whose values have not changed. They map to True if the value surely comes from the
-        target.
-        """
+        """The names in `_carried` whose values are still the same, each with True if their origin is certain."""
 
     def begins(self) -> None:
         """Note that a statement starts."""
@@ -157,8 +155,8 @@ def told(
 ) -> str:
     """Describe a name that looks like the target but means something else, as in "`b.f` is `a.c.f`".
 
-    The result is empty if there is no such name. If a name means a copy of the target whose calls cannot be observed,
-    because a decorator compiled it, the result is "`f` is a …".
+    The result is empty if there is no such name. Calls of a copy of the target that a decorator compiled cannot be
+    observed. For a name of such a copy, the result is "`f` is a …".
 
     `own` is the target's code, which ends on line `last`. `names` are the docstring's globals.
     """
@@ -186,7 +184,7 @@ def told(
 
 
 def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
-    """Describe a value whose calls run the target unobserved. Empty for other values."""
+    """Describe a compiled copy of the target, whose calls cannot be observed. Empty for other values."""
     if not own:
         return ""
     file = own[0].co_filename

@@ -1,19 +1,17 @@
-"""Launch the user's interpreter in a process that locks itself down, and supervise the process from outside.
+"""Start the user's interpreter in a process that locks itself down, and supervise the process from outside.
 
     launcher.py LIFELINE WRAPPER… -- CONFINEMENT… -- PROGRAM…
 
 AdaCoder's own interpreter runs this file (`-I -S`, standard library only). So no code of the user runs before the
 process is locked down.
 
-If LIFELINE is given, the launcher forks, and the parent becomes the *supervisor*. LIFELINE is the read end of a pipe.
-When the other end is closed, or when the child has ended, the supervisor kills all descendants of the child. The server
-closes the pipe, or the kernel does when the server dies.
+The launcher forks. The parent is the *supervisor*. It kills all descendants of the child when the child has ended, or
+when the other end of the pipe LIFELINE is closed, for example because the server died. It also kills groups with too
+many processes. It stops a process with too many threads, and kills the process a second later, so that the server can
+report the reason.
 
-Meanwhile the supervisor kills process groups and process trees with too many processes. A process with too many threads
-is only stopped at first, so that the server can report the reason. A second later it is killed.
-
-If WRAPPER is given, the child runs it. WRAPPER is a command that runs this file again inside the sandbox, with an empty
-LIFELINE. Without a WRAPPER, the child confines itself. Once descriptor 0 has data to read, it runs PROGRAM, the user's
+The child runs the command WRAPPER, which runs this file again inside the sandbox, without a LIFELINE. If there is no
+WRAPPER, the child confines itself. When descriptor 0 has data to read, the child becomes PROGRAM, the user's
 interpreter.
 
 Each CONFINEMENT is a KEY=VALUE. All are optional:
@@ -295,7 +293,7 @@ def confine(confinement: Sequence[str]) -> None:
         os.chmod(slot, 0o700)
     os.chdir(scratch)
     for descriptor in wishes.get("statm", ()):
-        for proc in (HIDDEN_PROC, "/proc"):  # Neither folder need exist.
+        for proc in (HIDDEN_PROC, "/proc"):  # On some systems, both folders are missing.
             with suppress(OSError):
                 keep_open(os.open(f"{proc}/self/statm", os.O_RDONLY), int(descriptor))
                 break
@@ -330,7 +328,7 @@ def drop_capabilities() -> None:
 def hold(
     abi: int, rulesets: int, wishes: Mapping[str, Sequence[str]], scratch: str, slots: Sequence[str], group: int
 ) -> None:
-    """Restrict this process by Landlock. Leave open narrower rulesets for each slot and each group of slots."""
+    """Restrict this process by Landlock. Leave stricter rulesets open, for each slot and each group of slots."""
     everything = all_rights(abi)
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
@@ -343,7 +341,7 @@ def hold(
     narrow = dict(enumerate([*([slot] for slot in slots), *groups], start=rulesets))
     for number in narrow:
         keep_open(ruleset(abi, everything), number)
-    # Even the template may write only to the evaluations' folders, because other files are not counted.
+    # Let the template write only to the evaluations' folders, because only the files there are counted.
     own = ruleset(abi, everything)
     for path, allowed in rules:
         allow([*narrow, own], path, allowed)
@@ -394,7 +392,7 @@ def load_filter(program: bytes) -> None:
 
 
 def wait_for_word() -> None:
-    """Wait for the first message to the interpreter, on descriptor 0. No code of the user runs before.
+    """Wait for the first message to the interpreter, on descriptor 0. Until then, no code of the user runs.
 
     So the server can start this process while it still tests the isolation.
     """

@@ -68,9 +68,9 @@ class Observer:
     """Observes whether some code runs, and which of its lines and branches."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """Take the arguments of `observer`."""
+        """`codes` are the code objects to observe. Lines and branches are observed only if `by_line` is True."""
         self.codes = codes
-        self._ids = frozenset(map(id, codes))  # Equal code objects may be different.
+        self._ids = frozenset(map(id, codes))  # Compare by id, because different code objects may be equal.
         self._by_line = by_line
         self.entered = False
         self.lines: set[int] = set()
@@ -99,10 +99,9 @@ class Observer:
 
 
 class Monitored(Observer):
-    """Observes with `sys.monitoring`, since Python 3.12."""
+    """Observes with `sys.monitoring`, in Python 3.12 and later."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """Take the arguments of `observer`."""
         super().__init__(codes, by_line=by_line)
         self._tool: int | None = None
         begins = _hidden(self._begins)
@@ -158,14 +157,13 @@ class Monitored(Observer):
 
 
 class Profiled(Observer):
-    """Observes with a profiler, or with a tracer if `by_line` is True, before Python 3.12.
+    """Observes with a profiler, or with a tracer if `by_line` is True, in Python 3.11 and earlier.
 
     The profiler stops when the target begins, so the target runs as usual. If much other code runs before, the faster
     profiler of `cProfile` takes over.
     """
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """Take the arguments of `observer`."""
         super().__init__(codes, by_line=by_line)
         self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
         """For each generator and coroutine, the offset at which it waits before its first step.
@@ -216,9 +214,9 @@ class Profiled(Observer):
             getattr(threading, f"set{kind}")(self._hook)
 
     def _begin_thread(self, function: Any, arguments: Any, named: Any = None) -> int:
-        """Begin and observe a thread like `_thread.start_new_thread`.
+        """Start a thread as `_thread.start_new_thread` does, and observe the thread.
 
-        Threads of the module `threading` do not use this function. `_watch_threads` observes them.
+        The module `threading` does not call this function. `_watch_threads` observes its threads.
         """
 
         def observed() -> None:
@@ -228,9 +226,9 @@ class Profiled(Observer):
         return _start_new_thread(observed, ())
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
-        """Handle an event of the profiler. If the target begins, stop observing this thread only.
+        """Handle an event of the profiler. When the target begins, stop observing this thread.
 
-        Other threads are observed further, because they may run during the next example.
+        Go on observing other threads, because they may still run during the next example.
         """
         code = frame.f_code
         if id(code) in self._ids:  # Do not call `_holds` here, because there may be millions of events.
@@ -327,12 +325,12 @@ else:
         _Profiler = type("Profiler", (Profiler,), {})  # A subclass, to recognise this profiler among the user's own.
 
     def _getprofile_of_others() -> Any:
-        """Replace `sys.getprofile`, hiding this observer."""
+        """Work like `sys.getprofile`, but hide this observer."""
         found = _getprofile()
         return None if type(found) in (_Profiler, _lru_cache_wrapper) else found
 
     def _gettrace_of_others() -> Any:
-        """Replace `sys.gettrace`, hiding this observer."""
+        """Work like `sys.gettrace`, but hide this observer."""
         found = _gettrace()
         return None if type(found) is _lru_cache_wrapper else found
 

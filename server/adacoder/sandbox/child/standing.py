@@ -46,7 +46,7 @@ else:
 _MODULE = type(sys)
 _SIGNALS = range(1, 65)
 _CACHES = ".cache", ".config"
-"""Folders in the home folder in which libraries keep caches, as Matplotlib does. Caches may vanish at any time."""
+"""Folders of caches in the home folder. They can be removed, because libraries expect that caches may vanish."""
 _MOST_CHANGES = 20
 """Maximum number of changes in a report."""
 
@@ -70,7 +70,7 @@ class Standing:
         self.names_of_fixtures: dict[str, object] | None = None
         """Names that pytest's fixtures add to the examples. None if no fixture has run."""
         self.has_fresh_values = False
-        """True if a fixture makes new values of these names for each docstring."""
+        """True if a fixture adds values that can change, so that each docstring needs new ones."""
         self._unsaved = finders.Unsaved({})
         self._texts: dict[str, str] = {}
         """Source texts of the imported modules, by path."""
@@ -132,7 +132,7 @@ class Standing:
 
 
 def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
-    """Return the state of the process that an import may change, by its name, except `sys.modules`.
+    """Return the parts of the process's state that an import may change, by name. `sys.modules` is not included.
 
     `found` is the result of `Parent._surroundings` in `template.py`.
     """
@@ -232,7 +232,7 @@ class StandingModule(worker.ModuleUnderTest):
         return ["", "yes" if leans else "", *changed[:_MOST_CHANGES]]
 
     def _uses(self, name: str) -> bool:
-        """Return whether the examples use a module, such as `b` in `a.b`, but do not import it."""
+        """Return whether the examples use a submodule by an expression such as `a.b`, but do not import it."""
         lines = "".join(self._sources).splitlines()
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         used = re.compile(rf"\.{re.escape(name)}\b")

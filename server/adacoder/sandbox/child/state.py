@@ -132,18 +132,18 @@ class State:
         self.cells: list[Any] = []
         """Closure cells, the variables of enclosing functions."""
         self.values: list[tuple[str, object]] = []
-        """For each cell, a name for messages and the value before."""
+        """For each cell: a name for messages, and its earlier value."""
         self.slots: list[tuple[str, object, Mapping[str, Any], dict[str, object]]] = []
-        """For each object with slots: a name for messages, the object, its slots, and their values before."""
+        """For each object with slots: a name for messages, the object, its slots, and their earlier values."""
         self.views: list[tuple[str, Callable[[], object], object]] = []
-        """For each other value: a name for messages, a function that returns the value, and the value before."""
+        """For each other value: a name for messages, a function that returns the value, and the earlier value."""
         self.restoring: list[Callable[[], object]] = []
         """Functions that restore state between docstrings."""
         self._settings: dict[str, object] = {}
         self.imported: dict[str, None] = {}
-        """Last parts of the names of submodules that examples imported."""
+        """Names of submodules that examples imported, without the packages' names."""
         self.bound: dict[str, None] = {}
-        """The subset of `imported` whose package was imported before."""
+        """Names in `imported` whose packages had been imported before."""
 
     def begin(self) -> None:
         """Store the settings of this process before its first docstring."""
@@ -185,7 +185,7 @@ class State:
         self.learn(self.settings())
 
     def watch(self, owner: str, container: Any, names: Mapping[str, object] | None = None) -> None:
-        """Watch a container's items. If they are values of `names`, only changes that matter are reported."""
+        """Watch a container's items. If they are the values of a namespace, `names` is the namespace."""
         if not self.groups or len(self.groups[-1].watched) == _GROUP:
             self.groups.append(_Group())
         self.groups[-1].add(_WatchedNames(owner, names, dict(names)) if names is not None else owner, container)
@@ -223,7 +223,7 @@ class State:
                 yield name
 
     def _rebound(self, watched: _WatchedNames) -> Iterator[str]:
-        """Yield the names whose values have changed, unless the change does not matter."""
+        """Yield the names whose values have changed. Changes that only cache something are left out."""
         owner, now, before = watched.owner, watched.now, watched.before
         if same(now.values(), before.values()):
             return
@@ -257,7 +257,7 @@ class _Group:
 
     def __init__(self) -> None:
         self.watched: list[_WatchedNames | str] = []
-        """For each container, its names or a name for messages."""
+        """For each container: its namespace, or a name for messages."""
         self._containers: list[Any] = []
         self._sizes: list[int] = []
         self._items: list[object] = []
@@ -283,7 +283,7 @@ class _Group:
 
 
 def _is_internal(name: str, old: object, new: object, owner: str, *, is_object: bool) -> bool:
-    """Return whether a change is only a cache or counter of the code itself.
+    """Return whether the changed code has only cached or counted something of its own.
 
     Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With it, 4 do.
     """
@@ -309,10 +309,10 @@ class _Walk:
         self._seen = {id(os.environ), id(sys.modules), id(vars(builtins))}
         self._pending: list[tuple[str, object]] = []
         self._named: list[tuple[str, object]] = []
-        """Values of globals and class attributes. Attributes of functions are watched only for these."""
+        """Values that have a name in a module or class. The attributes of other functions are not watched."""
         self._globals: set[int] = set()
         self._installed: dict[str, bool] = {}
-        """Folders of modules. True if a folder contains installed files."""
+        """True for each folder of modules that contains installed files."""
 
     def begin(self, modules: Mapping[str, object]) -> None:
         """Watch everything that `modules` refer to."""
@@ -391,7 +391,7 @@ class _Walk:
             self._watch(name, value)
         elif issubclass(kind, (list, set, deque)):
             base = next(each for each in (list, set, deque) if issubclass(kind, each))
-            before = [*base.__iter__(value)]  # Subclasses may override methods, so call the base's.
+            before = [*base.__iter__(value)]  # Call the base class, because a subclass may override methods.
             state.views.append((name, lambda: same([*base.__iter__(value)], before), True))
         is_internal = name.rpartition(".")[2].startswith("_")
         if is_internal or issubclass(kind, type):

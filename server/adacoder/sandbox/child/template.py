@@ -121,9 +121,7 @@ class Parent:
         self._slots, self._groups, self._group = int(slots), int(groups), int(group)
         self._folder = ""
         self._standing: standing.Standing | None = None
-        """The unchanged modules that an importer has imported, also in processes forked from it. None in other
-        processes.
-        """
+        """The unchanged modules in an importer and in processes forked from it. None in other processes."""
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
         self._counted = monotonic()
@@ -178,7 +176,7 @@ class Parent:
             self._end_overfull()
 
     def _end_overfull(self) -> None:
-        """End evaluations that wrote too much, according to the file systems of their folders."""
+        """End evaluations that wrote too much. Each evaluation's folder is a file system that counts its files."""
         self._counted = monotonic()
         for slot in self._children:
             for number, place in enumerate(self._places(slot)):
@@ -312,7 +310,7 @@ class Parent:
         try:
             _chmod(place, 0o700)
             _utime(place, (0, 0))
-        except OSError:  # An importer may not change attributes.
+        except OSError:  # An importer is not allowed to change attributes.
             pass
         return clean
 
@@ -341,10 +339,10 @@ class Lock:
         self._address, self._has_filters = ctypes.addressof, bool(program)
 
     def hide_memory(self) -> None:
-        """Keep processes in the same namespace from reading this process's memory.
+        """Keep other processes in the sandbox's namespace from reading this process's memory.
 
-        Without a namespace, do not call this. Landlock then protects the memory, and the server could no longer read
-        the process's mappings. In a namespace it can, because it owns the namespace.
+        Call this only if there is a namespace. Without one, Landlock protects the memory, and after this call the
+        server could no longer read the process's mappings.
         """
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 

@@ -89,7 +89,7 @@ class NoNamesError(Exception):
     """Pytest's fixtures could not add names to the examples."""
 
     def __init__(self, where: str, cause: BaseException | str) -> None:
-        """`where` names the fixture that failed, or the program. `cause` is an exception or a message."""
+        """`where` is the name of the failed fixture, or `pytest`. `cause` is an exception or a message."""
         super().__init__()
         self.where = where
         self.cause = cause
@@ -475,7 +475,7 @@ class _OfTarget:
         return ()
 
     def stop(self) -> tuple[str, Iterable[str]]:
-        """Return ENTERED and no functions."""
+        """Return whether the target ran, in the form of ENTERED (see `worker.py`), and no functions."""
         is_undisturbed = self._observer.is_undisturbed()
         self._observer.stop()
         return ("yes" if self._observer.entered else "no" if is_undisturbed else ""), ()
@@ -534,7 +534,7 @@ class _OfProject:
         return sorted(found)[:MOST_PLACES]
 
     def stop(self) -> tuple[str, Iterable[str]]:
-        """Return an empty ENTERED, and the functions that ran."""
+        """Return the functions that ran. The first item is empty, because the target is not observed."""
         if self._profiler is not None:
             self._profiler.disable()
         elif self._monitoring is not None and self._tool is not None:

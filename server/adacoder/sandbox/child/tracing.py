@@ -30,7 +30,7 @@ SEEN_LIMIT = 10_000
 MOST_KEPT = 200
 """Maximum number of entries that are sent: the first half and the last half of a longer trace."""
 TRACE_LIMIT = 64_000
-"""Maximum length of the sent entries together. Each half may have half of this length."""
+"""Maximum total length of the sent entries. The first half and the last half of the entries get half of it each."""
 MOST_VALUES = 20
 """Maximum number of names in an entry. More names follow in the next entry."""
 NAME_LIMIT = 100
@@ -169,7 +169,7 @@ class _Call:
 
 
 def _gettrace_of_others() -> Any:
-    """Replace `sys.gettrace`, hiding this tracer."""
+    """Work like `sys.gettrace`, but hide this tracer."""
     found = _gettrace()
     return None if type(found) is Tracer else found
 

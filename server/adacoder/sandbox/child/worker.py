@@ -591,7 +591,7 @@ def _cause(error: BaseException) -> str:
 
 
 def _code(source: str, name: str, mode: str, flags: int) -> tuple[CodeType, bool]:
-    """Compile an example, in mode `single` as an expression if possible. Return the same as `_compiled`."""
+    """Compile an example, in mode `single` as an expression if possible. Return the same as `_compiled` does."""
     if mode == "single":
         try:
             return compile(source, name, "eval", flags, True), False

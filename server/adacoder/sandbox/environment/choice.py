@@ -35,9 +35,7 @@ class Choice:
     """A Python, and the reason why it was chosen."""
 
     path: Path
-    """The absolute path of the executable, with its symbolic links. Python finds a virtual environment by the link
-    inside.
-    """
+    """The absolute path of the executable, with its symbolic links, by which Python recognises an environment."""
     why: str
     """The reason, as a clause without a full stop."""
     passed_over: tuple[str, ...] = ()
@@ -124,9 +122,10 @@ def _is_base(prefix: Path) -> bool:
 
 
 def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
-    """Return the first interpreter `python3` on PATH and the reason for the choice, or None if it is AdaCoder's own.
+    """Return the first `python3` on PATH that is an interpreter, and the reason for the choice.
 
-    Relative folders in PATH are skipped, because their meaning depends on the current folder.
+    Return None if there is none, or if it is AdaCoder's own. Relative folders in PATH are skipped, because their
+    meaning depends on the current folder.
     """
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
     for path in (Path(folder, "python3") for folder in folders):

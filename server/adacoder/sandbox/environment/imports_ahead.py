@@ -75,7 +75,7 @@ class Ahead:
 
 
 NOTHING_AHEAD = Ahead(())
-"""No imports ahead."""
+"""Value for a template that imports nothing ahead."""
 
 
 class ImportsAhead:
@@ -126,7 +126,7 @@ def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path) -> Ahe
             return Ahead(own=tuple(sorted(own)), files=tuple(seen)[1:])
         for each in imports:
             if not each.level and each.module.partition(".")[0] not in own:
-                if f"import {each.module}" not in _COMMON:  # Every template imports the common modules.
+                if f"import {each.module}" not in _COMMON:  # Skip imports that every template makes.
                     found[each.source] = None
                 continue
             files = [file for file in _files(each, path, (root, workspace)) if file not in seen]

@@ -42,7 +42,7 @@ _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
-"""Limits: bytes of a file, lines in all `.pth` files, and entries of a folder. Real environments have far fewer."""
+"""Maximum bytes of a file, lines in all `.pth` files, and entries of a folder. Real environments have far fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,7 @@ class Interpreter:
     """A Python on this machine."""
 
     path: Path
-    """The absolute path of the executable, with its symbolic links. Python finds a virtual environment by the link
-    inside.
-    """
+    """The absolute path of the executable, with its symbolic links, by which Python recognises an environment."""
     folders: tuple[Path, ...]
     """Real paths that the interpreter needs: its environment, the installation behind the environment, linked packages,
     and folders from `.pth` files.
@@ -60,11 +58,11 @@ class Interpreter:
     links: tuple[tuple[Path, str], ...]
     """Symbolic links to the executable and to `folders`, with their targets."""
     added: tuple[Path, ...] = ()
-    """Entries of `folders` that are other projects in an editable installation. They may contain secrets to hide."""
+    """Folders of other projects that are installed in editable mode. They may contain secrets to hide."""
     parts: tuple[Path, ...] = ()
-    """Entries of `folders` in the environment, or in the installation behind it."""
+    """Folders of the environment, and of the installation that it is based on."""
     packages: tuple[Path, ...] = ()
-    """Folders of packages: those in `parts`, and the linked packages in `folders`."""
+    """Folders of installed packages, including linked packages."""
 
     @property
     def installed(self) -> tuple[Path, ...]:
@@ -154,7 +152,7 @@ class _InterpreterPaths:
         self.keep_links(way)
 
     def keep_links(self, way: Followed) -> None:
-        """Keep the links on the way to a visible target, so that the path also works inside the sandbox."""
+        """Keep the symbolic links that lead to a visible target, so that the path also works inside the sandbox."""
         if is_within(way.real, (*self.folders, *OF_THE_SYSTEM)):
             self.links |= dict.fromkeys(way.links)
 
@@ -182,7 +180,7 @@ def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """Return the paths to show of an environment or installation. In a system folder, this is the whole of it."""
+    """Return the paths to show of an environment or installation. In a system folder, everything is shown."""
     return [prefix] if is_within(prefix, OF_THE_SYSTEM) else parts(prefix)
 
 
@@ -242,7 +240,7 @@ def _entries(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[os.D
 def _named(packages: Iterable[Path]) -> Iterator[Path]:
     """Yield the folders of editable installations, from `.pth` files and from pip's `direct_url.json`.
 
-    The latter are ignored for a project that a `.pth` file already names.
+    A `direct_url.json` is ignored if a `.pth` file names a folder of the same project.
     """
     found = [(folder, entry) for folder in packages for entry in entries(folder, _MOST_ENTRIES)]
     lines = ((folder, line) for folder, each in found if each.name.endswith(".pth") for line in _lines(Path(each.path)))

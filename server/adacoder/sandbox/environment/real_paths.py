@@ -1,7 +1,7 @@
 """Resolve links, and decide which real paths confined code may see.
 
 A hostile repository may contain an environment with links to any path. So a target is shown only if it looks like part
-of an interpreter or package. The repository's own names for it are not trusted.
+of an interpreter or package. Names that the repository chose are not trusted.
 """
 
 from __future__ import annotations
@@ -78,15 +78,15 @@ def real(path: Path) -> Path:
 
 
 def unmoved(places: Iterable[Path]) -> list[Path]:
-    """Return the paths that contain no links. A path may have got a link since it was resolved."""
+    """Return the paths that are still real. Others have been replaced by links since they were resolved."""
     return [place for place in places if real(place) == place]
 
 
 def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
-    """Return the path to show so that the real path `place` can be read. None if it must stay hidden.
+    """Return the path to show so that code can read the real path `place`. None if `place` must stay hidden.
 
-    Everything in `parts`, the environment and the installations behind it, may be shown. If `place` is in a package
-    that was linked from a cache, as uv does, return the path of the package.
+    Paths in `parts`, the folders of the interpreter, may be shown. Some tools, such as uv, link packages from a cache.
+    If `place` is in such a package, return the package's folder.
     """
     if is_within(place, (*parts, *OF_THE_SYSTEM)):
         return place

@@ -30,7 +30,7 @@ RECHECK_SECONDS = 10.0
 _CODE = re.compile(rb"^(?:\xef\xbb\xbf)?import[ \t]", re.MULTILINE)
 """Matches a line of a `.pth` file that Python runs as code, not as a path."""
 _OF_VIRTUALENV = b"import _virtualenv"
-"""The `.pth` file that virtualenv and uv put into each environment. No package lists it."""
+"""Contents of the `.pth` file that virtualenv and uv put into each environment. No package lists this file."""
 _LIBRARIES = ("", "python3*", "python3*/*-packages", "lib*/python3*", "lib*/python3*/*-packages")
 """Folders in which Python looks for modules. They are relative to the interpreter's folders."""
 _MOST_BYTES = 1 << 16

@@ -88,7 +88,7 @@ _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
 files.
 """
 _MOST_LINKED = 5000
-"""Maximum number of entries in which other hard links to a module's file are searched."""
+"""Maximum number of entries to search for other hard links to a module's file."""
 _KEPT = 32
 
 

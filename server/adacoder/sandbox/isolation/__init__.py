@@ -111,6 +111,6 @@ class Mechanism(Protocol):
 
 
 def limits(scratch: str, slots: int) -> Iterable[str]:
-    """Yield the part of a Stage's `confinement` that all mechanisms share."""
+    """Yield the launcher's arguments that all mechanisms share."""
     yield from (f"limit:{name}={value}" for name, value in LIMITS.items())
     yield from (f"scratch={scratch}", f"slots={slots}")

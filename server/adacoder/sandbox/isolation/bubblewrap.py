@@ -102,9 +102,9 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", HIDDEN_PROC)
         yield from ("--dev", "/dev")
-        if not self.locks.landlock:  # Hide it: no limit counts a writable mapping of it.
+        if not self.locks.landlock:  # Hide it, because no limit counts its mappings.
             yield from ("--ro-bind", os.devnull, "/dev/zero")
-        for slot in range(slots):  # With its own limit, none can fill the others.
+        for slot in range(slots):  # Limit each folder, so that none can fill the memory.
             if self.features.size:
                 yield from ("--size", str(SCRATCH_SIZE))
             yield from ("--tmpfs", f"{SCRATCH}/{slot}")
@@ -171,7 +171,7 @@ def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
 def _pipe(arguments: Iterable[str]) -> Iterator[int]:
     """Yield a descriptor from which bubblewrap reads its arguments.
 
-    The arguments contain the names of hidden files. Code in the sandbox could read a command line.
+    The arguments contain the names of hidden files. Code in the sandbox could read them on the command line.
     """
     data = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
     read, write = os.pipe()

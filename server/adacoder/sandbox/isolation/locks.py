@@ -32,7 +32,7 @@ class Locks:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names for `Isolation.by`."""
+        """Names of these locks, as in `Isolation.by`."""
         return ("landlock", "seccomp") if self.landlock else ("seccomp",)
 
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:

@@ -90,10 +90,10 @@ def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -
 
 
 def _entries(folder: Path) -> _Entries:
-    """Return the names and inode numbers of a folder's entries, sorted. If they change, a file may lack its rule.
+    """Return the names and inode numbers of a folder's entries, sorted. If they change, a new template is needed.
 
-    A Landlock rule applies to an existing file, not to a name. So a file that was replaced, as editors do when they
-    save, needs a new rule. Links are left out, because a rule for a link would apply to the link's target.
+    A Landlock rule is for a file, not for its name. So a rule no longer holds after an editor has replaced the file.
+    Links are left out, because a rule for a link would apply to the link's target.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         return sorted((entry.name, entry.inode()) for entry in entries if not entry.is_symlink())

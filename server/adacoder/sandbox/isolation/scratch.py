@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SHORT = "/tmp"  # noqa: S108  # A socket's path may have at most 107 bytes, and TMPDIR may be longer.
 _PREFIX = "adacoder-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
-"""Matches a name that `tempfile` makes from the prefix."""
+"""Matches the name of a scratch folder."""
 _FOLDER_BYTES = 4096
 """Assumed size of a folder, as on most file systems. Reading the real sizes would take too long."""
 _MOST_LOCKED = 8
@@ -99,7 +99,7 @@ def remove_left() -> None:
 
 
 def _keeps_names(folder: str) -> bool:
-    """Return whether other users cannot replace entries of a folder. Only then is a removal safe."""
+    """Return whether a folder is safe from other users, who could otherwise replace an entry before its removal."""
     found = os.stat(folder)  # noqa: PTH116  # All of this file uses `os`.
     own = found.st_uid in (0, os.geteuid())
     return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))

@@ -250,7 +250,7 @@ _ALWAYS = (
     # Make locks do nothing. Otherwise code could lock any file that it can read, and make other programs wait.
     # Evaluations need no locks, because no other process can open their files.
     _Denial(Errno.SUCCESS, "flock"),
-    # Deny attributes that remain after a file is emptied, and watches, because each user has only a few.
+    # Deny attributes, which remain after a file is emptied, and watches, because each user has only a few.
     _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
     _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
     _Denial(Errno.EPERM, "inotify_init inotify_init1 inotify_add_watch"),
@@ -389,7 +389,7 @@ _CONNECTED_PAIRS = (
 )
 """Allow only stream sockets. A datagram socket could send to other programs' sockets.
 
-The bit is set in SOCK_DGRAM and SOCK_RAW, but not in SOCK_STREAM and SOCK_SEQPACKET.
+`_DATAGRAM` is a bit of SOCK_DGRAM and SOCK_RAW, but not of SOCK_STREAM and SOCK_SEQPACKET.
 """
 
 _BY_DESCRIPTOR = (
@@ -431,7 +431,7 @@ _CONTROLS = (
     *_mask(0xFF00),
     *_if_any([ord(kind) << 8 for kind in "fvX\x94\xf5"], _answer(Errno.EPERM)),
 )
-"""Deny dangerous requests of ioctl. It does not end the program, so other rules can follow.
+"""Deny dangerous requests of ioctl. These instructions do not end the program, so others can follow.
 
 Denied are setting a socket's owner, typing into the terminal, and most requests to file systems. Many of these change a
 file that is open only for reading. The second byte of their numbers shows the file system: any (f, v, X), Btrfs (0x94)
