@@ -255,6 +255,6 @@ def _known() -> _Known:
         entries={folder: _Patterns(names) for folder, names in entries.items()},
         endings=tuple(parts.pop("endings")),
         **{name: _Patterns(parts.pop(name)) for name in patterns},  # type: ignore[arg-type]  # the names are the fields
-        # The keys are the names of the fields.
+        # The names of the sections are the names of the fields.
         **{name: frozenset(words) for name, words in parts.items()},  # type: ignore[arg-type]
     )

@@ -134,7 +134,7 @@ def _same_numbers(want: str, got: str, flags: int) -> bool:
     has_gaps = bool(flags & doctest.ELLIPSIS)
     here = there = 0
     gap, resumes = -1, 0
-    # This is a search with wildcards. After a mismatch, the last `...` matches one more part.
+    # Like a wildcard, `...` matches any number of parts. After a mismatch, let the last one match one more part.
     for _ in range(_MOST_STEPS):
         if there == len(found):
             return all(has_gaps and each["ellipsis"] for each in wanted[here:])

@@ -125,7 +125,7 @@ class TemplatePool:
         now = time.monotonic()
         if recipe not in [keeper.recipe for keeper in self._keepers] and now >= self._next_made:
             self._next_made = now + self._upkeep.every
-            self._add(recipe, beside=best)  # Later evaluations can use it.
+            self._add(recipe, beside=best)  # Start a template for later evaluations.
         return best
 
     def _add(self, recipe: Recipe, beside: _Keeper | None = None) -> _Keeper:

@@ -94,7 +94,7 @@ def conditions(bubblewrap: Path | None, system: Locks | None, basis: Basis) -> J
         [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         [system.landlock, system.machine] if system else None,
         [*rights, *map(_text, basis.states)],
-        # Recognise a new container that looks like an earlier one by the start time of its first process.
+        # A new container may look like an earlier one, but its first process has another start time.
         [*_namespaces(), *_text("/proc/1/stat").rpartition(")")[2].split()[_STARTED : _STARTED + 1]],
         [[str(place), *_identity(place)] for place in places],
     ]

@@ -254,7 +254,7 @@ class TemplateProcess:
                 raise
             else:
                 return template
-        raise AssertionError  # The last attempt returns or raises.
+        raise AssertionError  # This is never reached, because the last attempt returns or raises.
 
     @classmethod
     def _staged(cls, recipe: Recipe, slots: int) -> tuple[TemplateProcess, socket.socket]:
@@ -501,7 +501,7 @@ class TemplateProcess:
             except (TimeoutError, HungUpError, ProtocolError) as error:
                 raise self._broke(str(error) or "it took too long") from error
             except asyncio.CancelledError:
-                self.broken = True  # The answer may still arrive, as if for the next call.
+                self.broken = True  # The next call could otherwise get the answer to this one.
                 raise
 
     def _broke(self, why: str) -> SandboxError:

@@ -280,7 +280,7 @@ class WorkerLine:
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            starts = "1"  # If the text is one statement, nothing is left out.
+            starts = "1"  # Treat the text as one statement, so that no part is left out.
             if not program.all_count:
                 text = Lines(program.text)
                 starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))

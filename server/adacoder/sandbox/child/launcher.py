@@ -204,9 +204,9 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
 def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
     """End descendants with too many processes or threads.
 
-    If a process group has more than `most` processes, kill its smallest process tree that is too large. If there is
-    none, or if this was not enough last time, kill the whole group. A process with too many threads is stopped, and
-    killed later.
+    In a process group with more than `most` processes, kill the smallest process tree that is too large. Kill the whole
+    group if it has no such tree, or if a tree was killed before. Stop a process with too many threads, and kill it
+    later.
 
     `warned` are the groups in which a tree was killed. `stopped` has the time when each process was stopped.
     """

@@ -181,7 +181,7 @@ class StandingModule(worker.ModuleUnderTest):
         if standing.before is None:
             standing.begin()
         else:
-            self.answers_later = True  # This is safe: if the process dies, the docstring runs again.
+            self.answers_later = True  # Delay answers, because a docstring runs again if its process dies.
         standing.state.restore()
         self._imported_before = [*standing.state.imported]
         self._recursion_limit = standing.recursion_limit

@@ -345,8 +345,7 @@ def _own_name(case: Any) -> str:
 class _OfUnittest:
     """Reports results of unittest, as `_Plugin` does for pytest.
 
-    It is not a `unittest.TestResult`, because that would import unittest, and the module under test should not find it
-    imported.
+    It does not inherit from `unittest.TestResult`, because a module under test should not find unittest imported.
     """
 
     shouldStop = failfast = False  # noqa: N815  # unittest's names

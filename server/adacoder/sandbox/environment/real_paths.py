@@ -98,15 +98,15 @@ def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
 def _is_unpacked(folder: Path) -> bool:
     """Return whether a folder is a package in the cache or store of a tool that links packages from there."""
     parent = folder.parent
-    if _ARCHIVE.fullmatch(parent.name):  # uv
+    if _ARCHIVE.fullmatch(parent.name):  # the cache of uv
         return parent.parent.name == "uv" or is_file(parent.parent / "CACHEDIR.TAG")
-    if parent.name == "pkgs":  # conda
+    if parent.name == "pkgs":  # the cache of conda
         return is_folder(folder / "info") and is_folder(parent.parent / "conda-meta")
-    if parent.name == "store" and _STORED.fullmatch(folder.name):  # Nix, Guix
+    if parent.name == "store" and _STORED.fullmatch(folder.name):  # the store of Nix or Guix
         return any(is_folder(folder / name) for name in ("bin", "lib"))
-    if parent.name in ("CopyPipInstall", "SymlinkPipInstall"):  # virtualenv
+    if parent.name in ("CopyPipInstall", "SymlinkPipInstall"):  # the cache of virtualenv
         return True
-    return folder.name.endswith(".whl.cache")  # PDM
+    return folder.name.endswith(".whl.cache")  # the cache of PDM
 
 
 def project_of(folder: Path) -> Path | None:
