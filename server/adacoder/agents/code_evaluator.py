@@ -266,7 +266,7 @@ class CodeEvaluator:
             from adacoder.source.splice import splice  # a large import that `check` alone does not need
 
             placed = await aside(splice, target, candidate)
-        what = replace(self._program(target, placed, None), by_line=by_line)
+        what = replace(self._program(target, placed, None), by_line=by_line, observed=True)
         found: list[Seen | None] = [None] * len(inputs)
         begin = 0
         for _ in range(_MOST_CUT):

@@ -37,6 +37,8 @@ class Program:
     """Flags of doctest's options that are on for all examples, combined with `|`."""
     setup: tuple[str, ...] = ()
     """Statements that run before the examples, in their names."""
+    observed: bool = False
+    """True if the outputs are only observed, so code may read the examples that follow: they are sent all at once."""
     traced: bool = False
     """True to trace the last example. In that case `by_line` is ignored."""
     tests: tuple[str, ...] = ()
