@@ -72,7 +72,7 @@ class Address:
 
 
 async def require_private(place: Address, kind: Kind, seconds: float) -> None:
-    """Raise an error if `place` is outside of this machine and of private networks.
+    """Raise an error unless `place` is in a private network or on this machine.
 
     Raises:
         LeavesNetwork: the host is elsewhere.

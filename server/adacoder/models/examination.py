@@ -55,7 +55,7 @@ class Examination:
 
 
 def context(model_id: str, asked: int, facts: Facts) -> Finding:
-    """The finding about the model's context window."""
+    """Return the finding about the model's context window."""
     window = facts.window_for(asked)
     text = f"{window.tokens:,} tokens"
     if window.bound is Bound.UNTOLD:
