@@ -7,9 +7,9 @@
     …
     {"outcome": {"status": "verified", …}}
 
-A conversation has a header, then a JSON object for each call, then the Outcome, which is missing if the request was
-broken off. A missing reply or window is replaced by `"error": "…"`. Each JSON object begins on its own line. Any text
-may be a list of its lines, so that a diff shows the changed lines.
+A header is followed by one JSON object for each model call, and then by the outcome, which is missing if the request was
+aborted. `"error": "…"` replaces a missing reply or window. Each JSON object begins on a new line. Any text may be written
+as a list of its lines, so that a diff shows the changed lines.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class RecordedConversation:
     model: str
     """Model id."""
     window: Window | str
-    """The model's context window, or the error that replaced it."""
+    """The model's context window, or the error that a request for it raised."""
     about: Mapping[str, JSON]
     """Description of the request from `About.json`, as written by `as_written`."""
     exchanges: list[Exchange] = field(default_factory=list)

@@ -1,13 +1,12 @@
-"""Redact recorded conversations: replace texts that identify the user or the machine by placeholders.
+"""Redact recorded conversations: replace texts that identify the user or the machine.
 
 `/home/ada/work/shop/cart.py` becomes `<workspace>/cart.py`, and other paths in the home folder begin with `~`. The
-address of the model server becomes `<server>`. API keys, and other secrets in the environment, become `<key>`. The
-names of the user and the machine become `<user>` and `<host>`. Memory addresses and the folder of an evaluation are
-replaced because they differ each time. Secrets that are masked in prompts are masked here as well. All of these texts
-are also found inside encoded words (`privacy/encodings.py`). All other text is kept.
+model server's address becomes `<server>`, and API keys and other secrets become `<key>`. Names of the user and the
+machine become `<user>` and `<host>`, also inside encoded words (`privacy/encodings.py`). Memory addresses and temporary
+folders are replaced because they differ each time.
 
-A replay redacts requests in the same way before it compares them. So a recording can be replayed in another folder, by
-another user or on another machine.
+A replay redacts its requests in the same way before it compares them. A recording therefore also works in another
+folder or on another machine.
 """
 
 from __future__ import annotations
