@@ -271,7 +271,7 @@ class FirstPart:
             loaded = await self._loaded(chat)
             if loaded is None:
                 return _Left.NOTHING
-            # Until a model is idle, Ollama computes the unload time at each query, so it keeps changing.
+            # Before a model is idle for the first time, each query gets a new unload time, so it keeps changing.
             if loaded.until is not None and loaded.until == last != before.until:
                 return _Left.NOBODY
             if clock() >= end:

@@ -7,9 +7,9 @@
     …
     {"outcome": {"status": "verified", …}}
 
-A header is followed by one JSON object for each model call, and then by the outcome, which is missing if the request was
-aborted. `"error": "…"` replaces a missing reply or window. Each JSON object begins on a new line. Any text may be written
-as a list of its lines, so that a diff shows the changed lines.
+A header is followed by one JSON object for each model call, and then by the outcome. An aborted request has no outcome.
+`"error": "…"` replaces a missing reply or window. Each JSON object begins on a new line. Any text may be written as a
+list of its lines, so that a diff shows the changed lines.
 """
 
 from __future__ import annotations
