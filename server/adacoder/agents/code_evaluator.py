@@ -282,8 +282,7 @@ class CodeEvaluator:
             for number in dict.fromkeys(number for number, _ in places):
                 of_input = [each for each, (its, _) in zip(verdict.results, places, strict=False) if its == number]
                 if len(of_input) < len(inputs[number].statements):
-                    # The time ran out during this input. It is endless only if it was the first input of its process
-                    # and had all the time.
+                    # The time ran out during this input. Only an input that had the whole time counts as endless.
                     if number == begin:
                         found[number] = Seen((*_seen(of_input), ENDLESS))
                     begin = max(number, begin + 1)
@@ -401,7 +400,7 @@ class CodeEvaluator:
     ) -> Verdict:
         """Fail a candidate that passes with hard-coded answers.
 
-        The candidate runs a second time, to confirm it by line.
+        To confirm this, run the candidate again, and observe which lines the examples reach.
         """
         if not (verdict.passed and target.is_function and verdict.is_proved):
             return verdict
@@ -491,7 +490,7 @@ class CodeEvaluator:
 
 
 def _seen(results: Sequence[ExampleResult]) -> tuple[str, ...]:
-    """Return the outputs up to the first exception. Later statements may lack names, so their outputs mean nothing."""
+    """Return the outputs up to the first exception. Later statements may use names that were never assigned."""
     outputs: list[str] = []
     for result in results:
         if result.error is not None:

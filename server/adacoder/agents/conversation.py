@@ -58,7 +58,7 @@ class _Looks:
 
 
 class Conversation:
-    """Asks a model on behalf of one request. The shared text of the prompts is created at the first call."""
+    """Sends the prompts of one request to the model. The text that all prompts share is created at the first call."""
 
     def __init__(
         self,

@@ -46,7 +46,7 @@ class DebugSpecialist:
 
 def _in_order(candidate: Candidate, target: Target, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
 
-    @cache  # needed after each rule, and again by the rule for imports
+    @cache  # cached, because the names are needed after each rule
     def undefined(changed: Candidate) -> tuple[str, ...]:
         placed = splice(target, changed)
         return undefined_names(placed.text, [placed.function, *placed.added])

@@ -117,7 +117,7 @@ def _rows(text: str, target: Target) -> Iterator[Example]:
 
 
 def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> Example | None:
-    """Return the test that calls the target with the cells `before` and expects `want`, or None."""
+    """Return the test in a table row, or None. `before` has the cells of the call, or of its arguments."""
     is_call = f"{target.name}(" in before[0] and len(before) == 1
     call = before[0] if is_call else f"{target.qualname}({', '.join(before)})"
     tree = parsed(f"assert {call} == ({want})")

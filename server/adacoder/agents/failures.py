@@ -40,8 +40,8 @@ def reported(failure: Failure | None) -> Field | None:
 def describe(failure: Failure, most: int) -> str:
     """Describe a failure: the example, its expected output, and its actual output.
 
-    Each part is cut to `most` characters, and secrets are removed. The example comes first, because it often stays the
-    same in the next prompt, which a server can then cache.
+    Each part is cut to `most` characters, and secrets are removed. The example comes first, because a server can cache
+    a beginning that stays the same.
     """
     example, test = failure.example, failure.test
     if test is not None:
@@ -75,7 +75,7 @@ def traced(trace: Trace, most: int) -> str:
 
 
 def traced_in_blocks(trace: Trace, most: int) -> str:
-    """Describe a trace in blocks of lines without a branch. Only the first and last blocks are shown."""
+    """Describe a trace block by block. If there are many blocks, only the first and the last ones are shown."""
     code = {line.number: without_secrets(line.text) for line in trace.code}
     blocks = [*_blocks(trace.first, code), *_blocks(trace.last, code)]
     half = _MOST_BLOCKS // 2
@@ -127,7 +127,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def fitted(render: Callable[[int], str], most: int, room: int, window: Window) -> str:
-    """Return `render(number)` for the greatest number up to `most` for which the text fits into `room` tokens.
+    """Return `render(number)`, with the greatest number up to `most` that keeps the text within `room` tokens.
 
     If no number fits, return `render(0)`.
     """

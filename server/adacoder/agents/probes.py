@@ -38,7 +38,7 @@ class Probes:
         self._first = first
         self._shown = {_call(each.source): _result(each.want) for each in request.target.examples if each.has_want}
         self._votes: dict[str, dict[Example, int]] = {}
-        """For each call, the number of test sets that contain each expected result."""
+        """For each call, the expected results, and the number of test sets that contain each of them."""
         self._seen: list[Attempt] = []
 
     async def failure(self, attempt: Attempt) -> Failure | None:
@@ -77,7 +77,10 @@ class Probes:
         return await self._ranked(attempt)
 
     async def _ranked(self, attempt: Attempt) -> Feedback:
-        """Run the trusted tests on an attempt. Rank the attempt by the agreed tests that it passes."""
+        """Run the trusted tests on an attempt.
+
+        Rank it by the passed tests that at least `_AGREEING` test sets contain.
+        """
         believed = self._believed()
         if not believed:
             return Feedback((), None)
@@ -87,7 +90,7 @@ class Probes:
         return feedback
 
     def _believed(self) -> dict[Example, int]:
-        """Return the trusted tests, each with the number of test sets that contain it, in descending order.
+        """Return the trusted tests, each with the number of test sets that contain it, highest number first.
 
         If the sets expect different results of a call, the most frequent result is used. In a tie, the call is not
         tested.

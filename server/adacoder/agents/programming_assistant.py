@@ -31,7 +31,10 @@ def _has_function(candidate: Candidate) -> bool:
 
 
 def _was_stopped_short(text: str, target: Target) -> bool:
-    """Treat names that a repair rule can import as known."""
+    """Return whether a stop sequence ended a reply too early.
+
+    Names that a repair rule can import need no definition.
+    """
     return was_stopped_short(text, target, is_in_the_table)
 
 
@@ -43,8 +46,8 @@ WRITER = Role(
     system="system_write",
     read=_candidate,
     has_found=_has_function,
-    # Models often explain their code or repeat the module. A stop sequence ends such replies on the server, which then
-    # still reports token counts.
+    # Models often explain their code or repeat the module. Stop sequences let the server end such replies, so that it
+    # reports token counts.
     limits=Limits(one_in=2, before=_BEFORE, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,

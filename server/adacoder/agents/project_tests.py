@@ -48,9 +48,9 @@ _PASSED, _FAILED = ProjectTestStatus.PASSED, ProjectTestStatus.FAILED
 _FILE_SECONDS = 60.0
 """Time limit for one run of a test file on the unchanged project, in seconds."""
 _FAILED_SECONDS = 10.0
-"""A file with a failing test runs again after this many seconds, because the failure may depend on the time."""
+"""Time for which the result of a file with a failing test is used, in seconds. The failure may depend on the time."""
 _ALL_SECONDS = 30.0
-"""Time limit of a request for the search for tests, in seconds. Files that mention the function run first."""
+"""Time limit for finding the tests of a request, in seconds. Files that mention the function run first."""
 _EMPTY = "adacoder_tests"
 """Name of an empty module. It is imported in place of the target while a test file runs."""
 _CONFIGURATION = (
@@ -60,7 +60,7 @@ _CONFIGURATION = (
 _MOST_BYTES = 8 << 20
 """Maximum size of a test file in bytes. Tests in larger files do not run."""
 _SHARE = 0.5
-"""Part of the time limit that the selected tests may need on unchanged code. The rest is for slower candidates."""
+"""Share of the time limit that the selected tests may take on unchanged code. A slower candidate can use the rest."""
 _MOST_SUSPECTS = 3
 """Maximum number of functions that AdaCoder tries to fix for one failing test."""
 _MOST_TESTS = 200
@@ -239,8 +239,8 @@ class ProjectTests:
             verdict = await self._run(program, names, seconds)
             found |= {test.name: test for test in verdict.tests if test.name in known}
             notes = (*notes, *verdict.notes)
-        # Run failing tests again, with pytest's rewriting of asserts, to explain the failures. A test that passes now
-        # is unstable.
+        # Run failing tests again while pytest rewrites their asserts, to get explanations. A test that passes now is
+        # unstable.
         for test in (await self._run(replace(program, explained=True), _failed(found), seconds)).tests:
             if test.name in found:
                 is_unstable = test.status is _PASSED

@@ -42,7 +42,7 @@ _QUOTED_CHARACTERS = 1500
 _CHANGING_TOKENS = (160, 1024)
 """Minimum and maximum number of tokens to reserve for a plan or an error."""
 _CHANGING = 6
-"""The window divided by this number is reserved for a plan or an error, within `_CHANGING_TOKENS`."""
+"""A plan or an error gets the window divided by this number, within the limits of `_CHANGING_TOKENS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window)
 
 
 def _rounding(window: Window) -> int:
-    """Return how many more tokens a joined text can have than its two parts together."""
+    """Return the rounding error, in tokens, when the sizes of two texts are added."""
     return math.ceil(window.ratio)
 
 

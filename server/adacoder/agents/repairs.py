@@ -57,7 +57,7 @@ class _StaticRank:
     """Line of the first syntax error."""
     defines: bool
     known: int
-    """Minus the number of undefined names."""
+    """Number of undefined names, as a negative number."""
     whole: bool
 
 
@@ -146,7 +146,7 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
         closers = _closers(text)
         if _is_whole(text + closers):
             return replace(_with_function(candidate, text + closers), cut=False)
-        # Without open brackets, the line with the error must go. Skip longer texts, which contain that line.
+        # Without open brackets, only the removal of the line with the error can help, so skip to that line.
         end = end - 1 if closers else min(end, error_line(text) or end) - 1
     return candidate
 

@@ -61,7 +61,7 @@ class Request:
         self._replaced: set[Candidate] = set()
         """Passing candidates that were replaced by a later version from the same reply."""
         self._extra = 0
-        """Number of extra versions in replies. They do not count against the budget of programs."""
+        """Number of attempts that were additional versions in a reply. The budget does not count these."""
         self._values: dict[Candidate, float] = {}
 
     @property
@@ -90,7 +90,7 @@ class Request:
 
     @property
     def goes_on(self) -> bool:
-        """True if the budget allows another round and no attempt has ended the search."""
+        """True if the budget allows another round, and no verdict is final."""
         return self.has_rounds and not any(each.verdict.final for each in self._attempts.values())
 
     def rounds(self, *, until_proved: bool = False) -> Iterator[int]:
@@ -102,7 +102,7 @@ class Request:
 
     @property
     def goes_on_until_proved(self) -> bool:
-        """True if another round may run, even after a candidate that passed without proof by an example."""
+        """True if another round may run. A candidate that passed ends the rounds only if an example proves it."""
         verdicts = [each.verdict for each in self._attempts.values() if each.verdict.final]
         return self.has_rounds and not any(verdict.is_proved or not verdict.passed for verdict in verdicts)
 

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Field: TypeAlias = "str | Callable[[int], str]"
-"""Value of a prompt field. A long text is cut in the middle. A function gets the maximum length of each quotation in
-characters, and returns the text."""
+"""Value of a prompt field: a text, or a function that returns a text with quotations of at most the given length."""
 
 FENCE = "\n```\n"
-"""End of a code block, used as a stop sequence. If it ends a reply too early, for example at the start of a block after
-prose, the model is asked again without stop sequences."""
+"""A code fence on its own line, used as a stop sequence. If it ends a reply too early, the model is asked again without
+stop sequences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +29,17 @@ class Limits:
     """Limits of a role's reply."""
 
     one_in: int
-    """The reply may use at most the window divided by this number."""
+    """Maximum share of the window for a reply, as a divisor: 8 means an eighth."""
     most: int | None = None
     """Maximum number of tokens; None if only the window limits the reply."""
     before: int | None = None
-    """Maximum number of characters before the function, in addition to the length of the module, which models may
-    repeat. None means no limit."""
+    """Maximum length of the text before the function, in characters. The length of the module is added, because models
+    may repeat the module. None means no limit."""
     stop: tuple[str, ...] = ()
     """Stop sequences, the most important first, because servers accept at most four.
 
-    A sequence that occurs in the prompt is not sent, because the model may have to write it. For `FENCE`, only the
-    function and its examples are searched."""
+    A sequence that occurs in the prompt is not sent, because the model may have to write it. Only the function and its
+    examples are searched for `FENCE`."""
 
     def tokens(self, window: Window) -> int:
         """Return the maximum number of tokens of a reply."""
@@ -85,6 +84,6 @@ class Role(Generic[T]):
     tests: Callable[[T], tuple[Example, ...]] | None = None
     """Function that returns the tests in a result, for roles that write tests."""
     enough: Callable[[Target], Enough] = _never
-    """Function that returns a check whether a growing reply is complete."""
+    """Function that returns a check for a target. The check returns True when a growing reply is complete."""
     was_stopped_short: Callable[[str, Target], bool] | None = None
     """Function that returns True if a stop sequence ended the reply too early. The model is then asked again."""
